@@ -13,7 +13,7 @@ enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct cmd {
     const char *name;
-    /* the arguments of the command, as the usage message prints them after "fabsim NAME "; may have
+    /* arguments of the command, as printed after "fabsim NAME " in the usage message; may have
      * several lines */
     const char *usage;
     const char *summary;      /* description in one line */
@@ -25,11 +25,11 @@ extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl, cmd_mads;
 /* Prints the usage of a command on stderr. Returns CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd);
 
-/* Reads a whole file ("-": standard input) and appends a NUL. The caller frees *ret_text. Returns
- * 0, or -1 after it has printed the reason of an error. */
+/* Reads a whole file ("-": standard input), and adds a NUL at the end. The caller frees *ret_text.
+ * Returns 0, or prints the reason of an error and returns -1. */
 int file_read(const char *path, char **ret_text, size_t *ret_len);
-/* Writes a file ("-": standard output), so that readers see either the old or the complete new
- * file. Returns 0, or -1 after it has printed the reason of an error. */
+/* Writes a file ("-": standard output). Other processes see the old file or the complete new file,
+ * but no part of it. Returns 0, or prints the reason of an error and returns -1. */
 int file_write(const char *path, const char *text, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command fabsim check FILE. It reads a topology file in the same way as fabricd, and prints
- * the numbers of nodes and links. If the file has a mistake, the command instead prints the line
- * and column of the mistake. */
+/* The command fabsim check FILE. It reads a topology file as fabricd does, and prints how many
+ * nodes and links it has. If the file has a mistake, it prints the line and column of the mistake
+ * instead. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,9 +42,9 @@ static void count_isls(const struct fab_fabric *f, struct counts *c)
     }
 }
 
-/* Returns the representative of the connected component of node n (union-find with path
- * compression). of[n] is another node of the same component, or n itself if n is the
- * representative. */
+/* Returns the node that represents the connected component of node n (union-find with path
+ * compression). of[n] is n itself if n represents its component, otherwise another node of the
+ * component. */
 static uint32_t component_of(uint32_t *of, uint32_t n)
 {
     while (of[n] != n) {

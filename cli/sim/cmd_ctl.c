@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command fabsim ctl COMMAND. It sends a command, such as a fault, to `fabsim serve`. console.c
- * in the server interprets and answers the command.
+ * The command fabsim ctl COMMAND. It sends a command, such as a fault, to `fabsim serve`, whose
+ * console.c carries it out.
  *
  * Without COMMAND, it sends all lines of standard input in one packet, so that all faults in these
  * lines happen at the same time.
@@ -23,8 +23,8 @@
 /* maximum time in s to wait for an answer */
 #define PATIENCE_S 30
 
-/* Connects to `fabsim serve` and returns the socket, or -1 after it has printed the reason of an
- * error. */
+/* Connects to `fabsim serve` and returns the socket. If this fails, prints the reason and returns
+ * -1. */
 static int reach(const char *base)
 {
     struct socket_name name = socket_name(base, SOCKET_COMMANDS);
@@ -48,7 +48,7 @@ static int reach(const char *base)
     return -1;
 }
 
-/* Prints an answer of the server, and returns the exit code, which is the first character of the
+/* Prints an answer of the server. Returns the exit code, which is the first character of the
  * answer. */
 static int print_answer(const char *answer, size_t len)
 {
@@ -72,7 +72,7 @@ static int ask(int fd, const char *text, size_t len, char *answer)
     ssize_t got = -1;
     if (send(fd, text, len, MSG_NOSIGNAL) >= 0 || errno == EPIPE)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
-    /* The server resets the connection when it refuses the client. The answer with the reason can
+    /* A server that refuses the client resets the connection. Its answer, which has the reason, can
      * still be read. */
     if (got < 0 && errno == ECONNRESET)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);

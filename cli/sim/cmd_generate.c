@@ -90,8 +90,9 @@ static int dress_and_write(const struct fab_fabric *plain, const struct fab_vari
     return result;
 }
 
-/* Returns the file name for a plane of a fabric with several planes, such as "fabric-plane2.net"
- * for plane 2 of "fabric.net". The caller frees the name. Returns NULL if memory ran out. */
+/* Returns the name of the file for one plane, such as "fabric-plane2.net" for plane 2 of
+ * "fabric.net". Only fabrics with several planes have such files. The caller frees the name. NULL:
+ * out of memory. */
 static char *plane_path(const char *path, uint32_t plane)
 {
     char *made = NULL;

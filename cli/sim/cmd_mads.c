@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The command fabsim mads FILE. It prints a recording of fabricd, one line for each MAD: seconds
- * since the start, ">" for sent or "<" for received, and a description. With -v the fields of the
- * attribute follow.
+ * since the start, ">" (sent) or "<" (received), and a description. With -v, it also prints the
+ * fields of the attribute.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void print_mad(const struct fab_recording_entry *e, bool verbose)
            !e->failed ? ""
            : out      ? " (not sent)"
                       : " (undelivered)");
-    /* the attribute in a Get request has no contents to print */
+    /* a Get request has no contents of an attribute */
     if (verbose && e->bytes[3] != FAB_METHOD_GET)
         print_fields(e->bytes);
 }
@@ -103,7 +103,8 @@ static void print_entry(const struct fab_recording_entry *e, bool verbose)
     }
 }
 
-/* Prints a recording. If the recording is incomplete, prints on stderr how it ends. */
+/* Prints a recording. If it is damaged or truncated, prints the valid part, and says so on
+ * stderr. */
 static int print(const char *path, const uint8_t *bytes, size_t len, bool verbose)
 {
     struct fab_base_reader r = fab_base_reader(bytes, len);

@@ -115,8 +115,8 @@ static void end_of_line(struct commands *d)
     d->line_len = 0;
 }
 
-/* Adds bytes to the current line of standard input. If the line does not fit into the buffer, it is
- * truncated to the size of the buffer, and console_run refuses it. */
+/* Adds bytes to the current line of standard input. A line that is too long fills the buffer, and
+ * its other bytes are dropped; console_run then refuses it. */
 static void add_input(struct commands *d, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

@@ -97,11 +97,11 @@ static int do_help(struct console *c, const char *argument, struct fab_text *out
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct command {
-    /* name: the name of the command. argument: the word for the argument of the command in the
-     * help; NULL: the command takes no argument. */
+    /* name: the command. argument: what the help shows as its argument; NULL: the command has
+     * none. */
     const char *name, *argument;
     command_function *run;
-    /* text of the help; NULL: the entry is another name of the command before it */
+    /* description in the help; NULL: the command is another name of the one before it */
     const char *summary;
 } commands[] = {
     {"status", NULL, do_status, "shows the fabric and the attached programs"},

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The topology families that fabsim can generate. To add a family, write its function and its row
- * in the table. The functions only copy option values into the specs of
- * libfabmgr/fabric/generate.h, which checks the values.
+ * The topology families that fabsim can generate. A new family needs a function and a row in the
+ * table. The functions only copy the values of the options into the specs of
+ * libfabmgr/fabric/generate.h, which checks them.
  */
 #include <string.h>
 
 #include "cli/sim/generate.h"
 
-/* Returns the value of an option that is a number. A value above UINT32_MAX becomes UINT32_MAX,
- * which the generators refuse. */
+/* Returns the value of a numeric option. A value above UINT32_MAX becomes UINT32_MAX, which the
+ * generators refuse. */
 static uint32_t u32(const struct value *v)
 {
     return v->number < UINT32_MAX ? (uint32_t)v->number : UINT32_MAX;
@@ -33,16 +33,16 @@ static int make_fat_tree(const struct value *v, struct fab_builder **ret)
     return fab_fabric_generate_fat_tree(&spec, ret);
 }
 
-/* Copies the value of an option that is a list. If the user did not give the option, each entry
- * becomes 1. */
+/* Copies the list that the user gave for an option. If the user gave none, all elements become
+ * 1. */
 static void copy_list(const struct value *v, uint32_t *ret)
 {
     for (uint32_t i = 0; i < LIST_MAX; i++)
         ret[i] = v->number > 0 ? v->list[i] : 1;
 }
 
-/* Makes a fat tree from the lists of the options. If the lists have different lengths, the shorter
- * list has 0 at some level, and the generator refuses the 0. */
+/* Makes a fat tree from three lists, with one element for each level. If one list is shorter than
+ * another, it has 0 at some level, which the generator refuses. */
 static int make_pgft(const struct value *v, struct fab_builder **ret)
 {
     struct fab_pgft_spec spec = {.levels = u32(&v[OPT_M])};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands for faults. A line consists of a verb, a subject, for some verbs another word, and
- * options ("lanes=1"). The table at the end lists the arguments of each verb.
+ * Commands for faults. A line has a verb, a subject, for some verbs a further word, and options
+ * such as "lanes=1". The table at the end of the file lists the arguments of each verb.
  *
- * The parser reads a line from its end: first the options, then the other word. The rest of the
- * line after the verb is the subject, so names may contain spaces. A subject is the name of a node
- * or port (place.h). If no node has this name, the subject is a pattern of node descriptions, such
- * as "leaf-00*", followed by "/PORT" if the verb needs a port. With a pattern, one line can switch
- * off many nodes.
+ * After the verb, the parser reads the line from its end: first the options, then the further word.
+ * The rest is the subject, which may therefore contain spaces. It is the name of a node or port
+ * (place.h). If no node has this name, it is a pattern of node descriptions, such as "leaf-00*",
+ * with "/PORT" after it if the verb needs a port. With a pattern, one line can switch off many
+ * nodes.
  */
 #include "cli/sim/faults.h"
 
@@ -26,8 +26,8 @@
 #define OPTIONS_MAX 5
 #define HELP_COLUMN 42
 
-/* Kinds of subjects of a fault. CABLE: one cable. CABLES: one cable, or all cables of a node.
- * PORT: one port, which may be port 0 of a switch. */
+/* What a fault can happen to. NODES: nodes. CABLE: one cable. CABLES: one cable, or all cables of a
+ * node. PORT: one port, which may be port 0 of a switch. */
 enum subject { NOTHING, NODES, CABLE, CABLES, PORT };
 
 struct option_value {
@@ -38,7 +38,7 @@ struct fault_call {
     const struct fault *fault;
     struct fab_sim *sim;
     const char *subject;
-    /* the word of the line that follows the subject, if the verb takes such a word; otherwise "" */
+    /* the word after the subject; "": the verb takes no such word */
     const char *word;
     struct option_value options[OPTIONS_MAX];
     unsigned option_count;
@@ -48,12 +48,12 @@ struct fault_call {
 typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
-    /* name: the verb of the fault. alias: ibsim's verb for it; NULL: ibsim does not have this
-     * fault. */
+    /* name: the verb of the fault. alias: the verb of ibsim for the same fault; NULL: ibsim has
+     * none. */
     const char *name, *alias;
     enum subject subject;
-    /* word: the name of the word after the subject, for messages; NULL: the verb takes no such
-     * word. options: the names of the options, each followed by a space. */
+    /* word: what messages call the word after the subject; NULL: the verb takes no such word.
+     * options: names of the options that the verb accepts, each followed by a space. */
     const char *word, *options;
     fault_function *run;
     const char *usage, *summary;
@@ -93,8 +93,8 @@ static double number(const struct fault_call *o, const char *name, double otherw
     return value != NULL ? value->number : otherwise;
 }
 
-/* Returns the value of an option as a 32-bit number, or `otherwise` if the option was not given. A
- * value that is too large becomes UINT32_MAX. */
+/* Returns the value of an option as a 32-bit number. `otherwise`: the result if the option was not
+ * given. A value that is too large becomes UINT32_MAX. */
 static uint32_t number_u32(const struct fault_call *o, const char *name, double otherwise)
 {
     double value = number(o, name, otherwise);
@@ -399,7 +399,7 @@ static char *last_word(char *line)
     return word;
 }
 
-/* Removes the last word from a line and returns this word; "" if the line is empty. */
+/* Cuts the last word off a line, and returns it; "": the line is empty. */
 static char *cut_word(char **line)
 {
     char *word = last_word(*line), *blank = word;
@@ -483,7 +483,7 @@ static int report(const struct fault_call *o, int status, const char *where)
     return CMD_FAILED;
 }
 
-/* Causes the fault at all cables of a node. Returns FAB_OK even if the fault fails at some ports,
+/* Causes the fault at all ports of a node. Returns FAB_OK even if the fault fails at some ports,
  * for example because they have no cable. */
 static int at_all_ports(const struct fault_call *o, struct place at)
 {
@@ -508,8 +508,8 @@ static int at_place(const struct fault_call *o, struct place at, const char *whe
                   where);
 }
 
-/* Splits a text "PATTERN/PORT". If there is no "/PORT", ret->port becomes 0. Returns true if the
- * text is a pattern of node descriptions. */
+/* Splits the text "PATTERN/PORT"; without "/PORT", ret->port becomes 0. Returns false if the text
+ * has none of the characters of a pattern. */
 static bool read_pattern(char *pattern, struct place *ret)
 {
     uint64_t port = 0;

@@ -22,7 +22,7 @@ static int complain(const char *path, const char *what)
     return -1;
 }
 
-/* Reads the whole stream. Returns 0, or -1 with errno. */
+/* Reads the whole stream. Returns 0, or -1 and sets errno. */
 static int slurp(FILE *file, char **ret_text, size_t *ret_len)
 {
     char *text = NULL;
@@ -42,7 +42,7 @@ static int slurp(FILE *file, char **ret_text, size_t *ret_len)
         free(text);
         return -1;
     }
-    /* there is room for the NUL, because the last read did not fill the buffer */
+    /* the last read left room in the buffer */
     text[len] = '\0';
     *ret_text = text;
     *ret_len = len;
@@ -82,8 +82,8 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* Gives the file the permissions that the umask permits. mkstemp creates a file that only its owner
- * can read, but a topology is not secret. */
+/* Gives a new file the usual permissions (umask). mkstemp makes it readable for its owner only, but
+ * a topology is not secret. */
 static int open_up(int fd)
 {
     mode_t mask = umask(0);
@@ -106,8 +106,7 @@ static int fill(int fd, const char *text, size_t len)
     return status;
 }
 
-/* Writes the text directly to a device or a pipe, because renaming would replace the device by a
- * file. */
+/* Writes the text into an existing device or pipe. Renaming would replace it by a file. */
 static int write_directly(const char *path, const char *text, size_t len)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -31,7 +31,7 @@ enum option_id {
     OPT_DIMENSIONS,
     OPT_SWITCHES,
     OPT_DEGREE,
-    /* OPT_RADIX and the options after it apply to all families */
+    /* the options from here on apply to all families */
     OPT_RADIX,
     OPT_SPEED,
     OPT_WIDTH,
@@ -48,13 +48,12 @@ enum option_id {
 #define LIST_MAX FAB_GENERATE_DIMENSIONS
 _Static_assert(FAB_GENERATE_LEVELS == LIST_MAX, "one length for all lists");
 
-/* The value of an option, or its default if the user did not give the option. For a list,
- * `number` is the length of the list. */
+/* The value of an option; the default value if the user did not give the option. For a list,
+ * `number` is its length. */
 struct value {
     uint64_t number;
     uint32_t list[LIST_MAX];
-    /* For an option whose value is a share, such as "5%": the share in parts per million; `number`
-     * is then 0. */
+    /* If the value is a share, such as "5%": the share in parts per million. `number` is then 0. */
     uint32_t ppm;
     const char *text;
     bool given;
@@ -62,12 +61,11 @@ struct value {
 
 struct family {
     const char *name, *summary;
-    /* Bitsets of options: bit `id` stands for the option `id` of enum option_id. needs: options
-     * that the user must give. takes: all options of the family. */
+    /* Bitsets of options: bit `id` is the option `id` of enum option_id. needs: options that the
+     * user must give. takes: further options that the user may give. */
     uint64_t needs, takes;
-    /* Makes a fabric of the family. Returns the status of the function of
-     * libfabmgr/fabric/generate.h that it calls. If the status is RANGE, the error message is
-     * `limits`, which lists the permitted values. */
+    /* Makes a fabric of the family. Returns an error of the function in libfabmgr/fabric/generate.h
+     * that it calls. For RANGE, `limits` is the error message: it lists the permitted values. */
     int (*make)(const struct value *values, struct fab_builder **ret);
     const char *limits;
 };
@@ -76,9 +74,9 @@ extern const unsigned family_count;
 /* returns the family with this name; NULL if there is none */
 const struct family *family_find(const char *name);
 
-/* Reads the options of a family; argv[0] is the family. Stores the values in values[OPTION_COUNT],
- * and the output file in *ret_out. Returns 0, 1 if help was requested, or -1 after it has printed
- * the reason of an error. */
+/* Reads the options of a family from argv[1] on; argv[0] is the family. Stores the values in
+ * values[OPTION_COUNT], and the name of the output file in *ret_out. Returns 0; 1 if the user asked
+ * for help; or prints the reason of an error and returns -1. */
 int options_parse(const struct family *family, int argc, char **argv, struct value *values,
                   const char **ret_out);
 /* Prints one line for each option: first the options of the family, then those of all families. */

@@ -127,7 +127,7 @@ static bool accepts_class(const struct hub_client *c, uint8_t mgmt_class)
            (c->classes[mgmt_class / 64] >> (mgmt_class % 64) & 1) != 0;
 }
 
-/* Returns the client that gets a MAD at this port; HUB_CLIENTS: no client gets it. */
+/* Returns the client that gets this MAD, which has arrived at the port `at`; HUB_CLIENTS: none. */
 static unsigned addressee(const struct hub *h, const struct place *at, const uint8_t *mad)
 {
     unsigned id = fab_base_get_be16(mad + TID_AT);
@@ -194,8 +194,8 @@ static void expire(struct hub *h, unsigned i)
     return_lost(h, w.client, w.packet);
 }
 
-/* Ends the requests that a disconnecting client has received and not answered: returns them with
- * the status "lost" to the clients that sent them. */
+/* Ends the requests to a client that disconnects before it has answered them: their senders get
+ * them back with the status "lost". */
 static void expire_at(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
@@ -213,9 +213,8 @@ void hub_tick(struct hub *h, uint64_t now_ms)
 
 /* ---- MADs from the fabric -------------------------------------------------------------------- */
 
-/* Copies the MAD into the packet and delivers the packet. The header of the packet (LIDs, queue
- * pairs, status) stays unchanged. Returns the client that received the packet; HUB_CLIENTS: none.
- */
+/* Delivers a MAD in this packet, and keeps the header of the packet (LIDs, queue pairs, status).
+ * Returns the client that received the packet; HUB_CLIENTS: none. */
 static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uint8_t *packet)
 {
     struct place at = {.node = m->node, .port = m->port};
@@ -226,7 +225,7 @@ static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uin
     return deliver(h, id, packet) ? id : HUB_CLIENTS;
 }
 
-/* Delivers a MAD that the simulated fabric sent by itself: a trap or a delayed answer. */
+/* Delivers a MAD that is no immediate result of a client's MAD: a trap, or a delayed answer. */
 static void deliver_alone(struct hub *h, const struct fab_sim_delivery *m)
 {
     uint8_t packet[HUB_PACKET_SIZE] = {0};
@@ -254,9 +253,9 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
            memcmp(a + TID_AT, b + TID_AT, 8) == 0;
 }
 
-/* Delivers all MADs that the MAD in `packet` causes, such as answers and traps. If the MAD is a
- * request to another client, it is delivered, too, and the function returns this client. Otherwise
- * returns HUB_CLIENTS. */
+/* Delivers all MADs that the simulated fabric sent because of the MAD in `packet`: this MAD itself,
+ * if it is for another client, and answers and traps. Returns the client that received the MAD
+ * itself; HUB_CLIENTS: none. */
 static unsigned deliver_all(struct hub *h, const uint8_t *packet)
 {
     unsigned reached = HUB_CLIENTS;
@@ -297,8 +296,8 @@ static void swap_addresses(uint8_t *packet)
     memcpy(packet + SQPN_AT, was, 4);
 }
 
-/* Returns the length of a MAD in bytes. For an RMPP answer, this is the length that the client
- * gave, because it determines the number of records. For all other MADs, it is FAB_MAD_SIZE. */
+/* Returns the number of bytes of the MAD that are valid. An RMPP answer keeps the length that the
+ * client gave, because it tells how many records the MAD has. All other MADs have FAB_MAD_SIZE. */
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;
@@ -307,8 +306,8 @@ static uint64_t length_of(const uint8_t *packet)
     return rmpp && said >= FAB_SA_DATA && said < FAB_MAD_SIZE ? said : FAB_MAD_SIZE;
 }
 
-/* Overwrites the fields of a packet that the hub does not accept from clients: LIDs, status, the
- * length (only an RMPP answer keeps its length) and, in requests, the client id. */
+/* Overwrites what a client must not choose in its packet: the LIDs, the status, the length (except
+ * that of an RMPP answer) and, in a request, the client id. */
 static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet, uint16_t dlid)
 {
     uint8_t *mad = packet + MAD_AT;
@@ -320,9 +319,9 @@ static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet
         fab_base_put_be16(mad + TID_AT, (uint16_t)id);
 }
 
-/* Clears the bit in ClassPortInfo that announces error counters in PortCountersExtended.
- * libumad2sim keeps only 224 bytes of a MAD, which do not include the last of these counters. A
- * client would read uninitialised memory. */
+/* Clears the bit of ClassPortInfo that says that PortCountersExtended has error counters. The last
+ * of these counters are beyond the 224 bytes of a MAD that libumad2sim keeps, so a client would
+ * read uninitialised memory. */
 static void hide_wide_errors(uint8_t *mad)
 {
     enum { ATTR_AT = 16, CAP_MASK2_AT = 64 + 4, RESP_TIME_BITS = 5 };
@@ -362,8 +361,8 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
 
 /* ---- connecting and disconnecting ------------------------------------------------------------ */
 
-/* Attaches a manager to the port in the simulated fabric if at least one client is attached to the
- * port. Otherwise detaches it. */
+/* Keeps the simulated fabric informed about a port: the port has a manager attached as long as at
+ * least one client is attached to the port. */
 static void update_port(struct hub *h, const struct place *at)
 {
     bool any = false, is_sm = false;
@@ -388,8 +387,8 @@ static bool has_sm(const struct hub *h, const struct place *at)
     return false;
 }
 
-/* Finds the port to which a connecting client is attached. At a switch, this is port 0. At an
- * adapter, it is the port in the name that the client gave or, if the name has no port, port 1. */
+/* Finds the port to which a new client is attached. At a switch: port 0. At an adapter: the port in
+ * the name that the client gave; without a port in the name, port 1. */
 static bool find_port(const struct hub *h, const uint8_t *name_at, struct place *ret)
 {
     char name[NODE_NAME_MAX + 1] = {0};
@@ -508,9 +507,9 @@ static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
     return fab_wire_attr_pack(&fab_wire_attr_node_info, &info, data, DATA_SIZE) == FAB_OK;
 }
 
-/* Answers a control request with data from PortInfo. The first byte of the request is the port
- * number; 0, or a number that the node does not have, means the client's own port. Returns true if
- * `data` has the answer. */
+/* Answers a control request with PortInfo of a port. The first byte of the request is the port
+ * number. For 0, and for a port that the node does not have, it is the client's own port. Returns
+ * true if `data` has the answer. */
 static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     uint8_t wanted = data[0];
@@ -527,8 +526,8 @@ static bool set_is_sm(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZ
     return true;
 }
 
-/* Answers a control request with the first block of the device's P_Key table. If the device does
- * not answer, the answer is the default table. Always returns true. */
+/* Answers a control request with the first block of the device's P_Key table, or with the default
+ * table if the device does not answer. Always returns true. */
 static bool get_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
@@ -554,16 +553,16 @@ static answer_function *const answers[] = {
     [7] = get_node_info, [8] = get_port_info, [9] = set_is_sm, [10] = get_pkeys,
 };
 
-/* Performs a control request and writes the result into the datagram. Returns false if the request
- * is refused. */
+/* Carries out a control request, and writes the result into the datagram. Returns false if the
+ * request is refused. */
 static bool perform(struct hub *h, uint32_t pid, uint8_t *datagram)
 {
     uint32_t type = get32(datagram + TYPE_AT), id = get32(datagram + CLIENT_AT);
     if (type == CONNECT)
         return do_connect(h, pid, datagram);
     if (id >= h->top || h->clients[id].pid == 0 || h->clients[id].pid != pid)
-        /* The hub has already removed this client. A disconnect request then succeeds; all other
-         * requests fail. */
+        /* The hub has removed this client already. So a request to disconnect succeeds, and any
+         * other request fails. */
         return type == DISCONNECT;
     if (type == DISCONNECT) {
         hub_detach(h, id);

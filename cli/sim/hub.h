@@ -14,7 +14,7 @@
 #include "cli/sim/place.h"
 #include "libfabmgr/sim/sim.h"
 
-/* maximum number of clients; the protocol permits 65,536 */
+/* maximum number of clients of this hub; the protocol permits 65,536 */
 #define HUB_CLIENTS 256
 /* maximum number of pending requests that the hub stores */
 #define HUB_WAITS 256
@@ -23,11 +23,11 @@
 #define HUB_PACKET_SIZE 288 /* bytes of a datagram with a MAD */
 
 struct hub_client {
-    /* Process id of the client, as the client reports it; 0: this client id is free. */
+    /* Process id that the client reported when it connected; 0: this client id is free. */
     uint32_t pid;
     struct place at;
     bool is_sm;
-    /* bitset of the management classes of MADs that the client has sent */
+    /* bitset of the management classes of the MADs that the client has sent */
     uint64_t classes[4];
     /* number of MADs that the client has sent so far */
     uint64_t sent;
@@ -38,22 +38,22 @@ struct hub_client {
     /* number of MADs that were dropped because the queue to the client was full */
     uint64_t unread;
 };
-/* Functions that the hub calls and its owner implements. They must not call functions of the
- * hub. */
+/* Functions that the owner of the hub provides. The hub calls them; they must not call functions of
+ * the hub. */
 struct hub_owner {
     void *context;
     /* Creates the socket for a client that connects. Returns false if this fails; the hub then
      * refuses the client. */
     bool (*open)(void *context, unsigned client, uint32_t pid);
     void (*close)(void *context, unsigned client);
-    /* Sends a datagram to a client. Returns false if the queue to the client is full. */
+    /* Sends a datagram to a client. Returns false if the queue of datagrams to the client is
+     * full. */
     bool (*deliver)(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE]);
 };
-/* a pending request */
+/* A request that is not answered yet. */
 struct hub_wait {
-    /* client: the client that sent the request. with: the client that has received the request, but
-     * has not answered it yet. HUB_CLIENTS: the simulated fabric has received the request, and
-     * delays the answer. */
+    /* client: the client that sent the request. with: the client that has received the request;
+     * HUB_CLIENTS: a simulated device has received it, and answers later. */
     unsigned client, with;
     uint64_t since_ms; /* time at which the request was sent */
     uint8_t packet[HUB_PACKET_SIZE];
@@ -63,7 +63,7 @@ struct hub {
     /* id of the node to which a client is attached if it names no node */
     uint32_t first_node;
     struct hub_owner owner;
-    /* all client ids in use are lower than this number */
+    /* greater than all client ids in use */
     unsigned top;
     struct hub_client clients[HUB_CLIENTS];
     uint64_t now_ms; /* time of the last hub_tick */
@@ -79,11 +79,11 @@ void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
 bool hub_control(struct hub *h, uint32_t pid, uint8_t *datagram, size_t len);
 /* Handles a datagram with a MAD from a client. The function modifies the datagram. */
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len);
-/* Sets the present time. Returns each request that got no answer within HUB_PATIENCE_MS to its
- * client as lost. The owner calls this function regularly. */
+/* Tells the hub the present time. The hub returns requests that are older than HUB_PATIENCE_MS to
+ * their clients as lost. The owner must call this function regularly. */
 void hub_tick(struct hub *h, uint64_t now_ms);
-/* Delivers MADs that devices sent by themselves, such as traps. The owner calls this function after
- * faults. */
+/* Delivers MADs that devices sent by themselves, such as traps. The owner must call this function
+ * after each fault. */
 void hub_collect(struct hub *h);
 /* Removes a client, because its process has ended or because it must be disconnected. Detaches the
  * client from its port, and calls close() of struct hub_owner. */

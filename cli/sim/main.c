@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The main program of fabsim, which makes, checks and simulates fabrics. Each command has a file
- * cmd_NAME.c and an entry in the table below. libfabmgr does the work; the commands only handle
- * arguments, files and messages.
+ * The main program of fabsim, which makes, checks and simulates fabrics. The file cmd_NAME.c has
+ * the command NAME, and the table below has an entry for it. The commands handle arguments, files
+ * and messages; libfabmgr does the work.
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static bool wants_help(const char *arg)
 
 static int run(const struct cmd *cmd, int argc, char **argv)
 {
-    /* getopt begins its error messages with the program name argv[0] */
+    /* getopt prints argv[0] in its error messages */
     argv[0] = (char *)(uintptr_t) "fabsim";
     if (argc < 2 || !wants_help(argv[1]))
         return cmd->run(cmd, argc, argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of fabsim generate: a table of all options with their arguments, and a parser that
- * uses this table. A topology family (fat tree, torus, ...) takes the options that its entry in
- * families[] names in `needs` and `takes`, and all options from FIRST_COMMON on. */
+ * uses it. A topology family (fat tree, torus, ...) accepts the options that `needs` and `takes` of
+ * its entry in families[] contain, and all options from FIRST_COMMON on. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 enum kind { NUMBER, LIST, FLAG, TEXT, SHARE };
 
 static const struct option_entry {
-    /* name: the name of the option. argument: the word for the argument of the option in the help;
-     * NULL: the option takes no argument. */
+    /* name: the option. argument: what the help shows as its argument; NULL: the option has
+     * none. */
     const char *name, *argument;
     enum kind kind;
     uint64_t value; /* default value */
@@ -95,8 +95,8 @@ static bool parse_list(const char *text, struct value *ret)
     return false;
 }
 
-/* Parses the value of an option that is a number ("12") or a share ("1.5%"). Returns false if the
- * text is neither. */
+/* Parses an option whose value is a number ("12") or a share ("1.5%"). Returns false if the text is
+ * neither. */
 static bool parse_share(const char *text, struct value *ret)
 {
     char *end;
@@ -189,7 +189,7 @@ int options_parse(const struct family *family, int argc, char **argv, struct val
     make_table(family, table);
     defaults(values);
     *ret_out = "-";
-    /* getopt begins its error messages with the program name argv[0] */
+    /* getopt prints argv[0] in its error messages */
     argv[0] = (char *)(uintptr_t) "fabsim";
     for (int c; (c = getopt_long(argc, argv, "o:h", table, NULL)) != -1;) {
         if (c == 'h')
@@ -197,7 +197,7 @@ int options_parse(const struct family *family, int argc, char **argv, struct val
         if (c == 'o')
             *ret_out = optarg;
         else if (c < FIRST_LONG || parse_option((unsigned)(c - FIRST_LONG), optarg, values) != 0)
-            return -1; /* getopt_long or parse_option has printed the reason */
+            return -1; /* getopt_long or parse_option has already printed the reason */
     }
     if (optind < argc) {
         fprintf(stderr, "fabsim: unexpected argument \"%s\"\n", argv[optind]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds nodes and ports by name. A node description may be any text, even one of the form
- * NODE/PORT. So the functions first look for a node with the whole name. If there is none, they
- * take the part after the last slash as a port number. */
+/* Finds nodes and ports by name. A node description may be any text, also one like NODE/PORT. So
+ * the functions first look for a node with the whole name. If there is none, the part after the
+ * last slash is a port number. */
 #include "cli/sim/place.h"
 
 #include <ctype.h>
@@ -14,8 +14,8 @@
 /* length of a node's id in a topology file, such as S-0008f10400410015 */
 #define ID_LEN 18
 
-/* Returns the hexadecimal digits in the id of a node of a topology file, such as
- * S-0008f10400410015. Returns NULL if the name is not such an id. */
+/* If the name is the id of a node in a topology file, such as S-0008f10400410015, returns its
+ * hexadecimal digits. Otherwise returns NULL. */
 static const char *digits_of_id(const char *name)
 {
     if (strlen(name) != ID_LEN || strchr("SHR", name[0]) == NULL || name[1] != '-')
@@ -47,8 +47,8 @@ static int find_port(const struct fab_sim *sim, uint32_t node, const char *numbe
     return FAB_OK;
 }
 
-/* Finds a node and, unless `number` is NULL, one of its ports. `number` points to the digits of
- * the port number, and the text `after` must follow them. */
+/* Finds a node by the name `node` and, unless `number` is NULL, one of its ports. `number` points
+ * to the digits of the port number; the text `after` must follow the digits. */
 static int find_parts(const struct fab_sim *sim, const char *node, const char *number,
                       const char *after, struct place *ret)
 {

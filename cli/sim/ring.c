@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring of datagrams that doubles its memory when it is full. A client with little traffic needs
- * only a few kilobytes, and the ring of a busy client soon needs no further malloc. */
+/* A queue of datagrams in a ring, which doubles its memory when it is full. So a client with little
+ * traffic needs only a few kilobytes, and the ring of a busy client soon stops growing. */
 #include "cli/sim/ring.h"
 
 #include <errno.h>
@@ -40,8 +40,7 @@ bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE])
     return true;
 }
 
-/* Sends one datagram with send(), because sendmmsg() takes about 10 % longer for a single
- * datagram. */
+/* Sends one datagram by send(), because sendmmsg() takes about 10 % longer for one. */
 static int send_one(const struct ring *r, int fd)
 {
     return send(fd, r->slots[r->head], HUB_PACKET_SIZE, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 1;

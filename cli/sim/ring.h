@@ -11,10 +11,10 @@
 /* maximum number of datagrams in a ring; further datagrams are refused */
 #define RING_MAX 4096u
 
-struct ring { /* all bytes zero: the ring is empty */
+struct ring { /* a ring with all bytes zero is empty */
     uint8_t (*slots)[HUB_PACKET_SIZE];
-    /* head: index of the oldest datagram. count: number of datagrams. room: number of allocated
-     * entries, a power of two. */
+    /* head: index of the oldest datagram in slots[]. count: number of datagrams. room: number of
+     * elements of slots[], a power of two. */
     uint32_t head, count, room;
 };
 enum ring_state { RING_EMPTY, RING_BLOCKED, RING_DEAD };

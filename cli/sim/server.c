@@ -42,9 +42,9 @@ enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, CONNECTION, SESSION, INPUT };
 
 struct peer {
     int fd;
-    /* true: the client has unsent datagrams, and server.dirty lists it */
+    /* true: the client has unsent datagrams, so it is listed in server.dirty */
     bool dirty;
-    /* true: the client's socket is full; epoll reports when it is writable again */
+    /* true: the client's socket accepts no more data; epoll reports when it does again */
     bool blocked;
     struct ring ring;
 };
@@ -52,8 +52,8 @@ struct server {
     const struct server_settings *settings;
     struct fab_sim *sim;
     int epoll, control, signals, timer, alarm;
-    /* began_us: real time in us at which the server started. alarm_us: simulated time in us at
-     * which the timer `alarm` fires. */
+    /* began_us: real time at which the server started, in us. alarm_us: simulated time at which the
+     * timer `alarm` is set to fire, in us. */
     uint64_t began_us, alarm_us;
     struct hub hub;
     struct console console;
@@ -157,8 +157,8 @@ static void send_to(struct server *s, unsigned client)
     p->blocked = blocked;
 }
 
-/* Sends datagrams until no client has unsent ones. The function repeats this, because the removal
- * of a client whose process has ended may cause traps for other clients. */
+/* Sends datagrams until no client has unsent ones. This may take several turns: if the process of a
+ * client has ended, the server removes the client, which may cause traps for other clients. */
 static void send_all(struct server *s)
 {
     while (s->dirty_count > 0) {
@@ -240,8 +240,8 @@ static uint64_t clock_us(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* Advances the simulation to the present time, and delivers the MADs that devices have sent by
- * then. */
+/* Advances the simulation to the present time, and delivers what devices have sent since the last
+ * call. */
 static void advance(struct server *s)
 {
     fab_sim_advance(s->sim, clock_us() - s->began_us);
@@ -381,8 +381,8 @@ static int open_timer(struct server *s)
     return 0;
 }
 
-/* Opens standard input for commands. If standard input is a file, reads the whole file before the
- * loop starts, because epoll cannot watch files. */
+/* Opens standard input for commands. If it is a regular file, which epoll cannot watch, reads all
+ * of it before the loop starts. */
 static int open_input(struct server *s)
 {
     if (!s->settings->console)

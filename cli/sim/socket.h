@@ -16,8 +16,8 @@ struct socket_name {
     struct sockaddr_un address;
     socklen_t len;
 };
-/* The next functions return the socket name "BASE:ROLE" or "BASE:ROLE123". As in ibsim, the length
- * of the name includes a NUL at its end. */
+/* Both functions return the name of a socket: "BASE:ROLE", or "BASE:ROLE123" with a number. As in
+ * ibsim, the name ends with a NUL, which counts in its length. */
 struct socket_name socket_name(const char *base, const char *role);
 struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);
 /* Returns the number at the end of a name "BASE:ROLE123". Returns 0 if the name does not have this
@@ -27,7 +27,7 @@ uint32_t socket_name_number(const struct sockaddr_un *address, socklen_t len, co
 /* Returns the base of the socket names: the environment variable IBSIM_SOCKNAME or, if it is not
  * set, "sim". Clients with the same environment use the same base. */
 const char *socket_base(void);
-/* Returns true if a base name can be used. Otherwise prints the reason. */
+/* Returns whether this base name can be used. If not, prints the reason. */
 bool socket_base_check(const char *base);
 /* Returns true if the process at the other end of the socket belongs to root, or to the user who
  * runs this process. */

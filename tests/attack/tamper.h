@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Simulates a host that knows the M_Key and changes tables and settings of random devices. The
- * manager has two traffic classes, partitions that switches enforce, multicast groups and an M_Key.
- * The heavy sweeps at intervals are off, because they would restore some settings before the scrub
- * finds the change.
+ * Shared by the tests of the scrub. Simulates a host that knows the M_Key, and that changes tables
+ * and settings of devices chosen at random. The manager has an M_Key, two traffic classes,
+ * multicast groups, and partitions that switches enforce. It makes no periodic heavy sweeps,
+ * because they would restore some settings before the scrub finds the change.
  */
 #ifndef TESTS_ATTACK_TAMPER_H
 #define TESTS_ATTACK_TAMPER_H
@@ -15,7 +15,7 @@
 #include "libfabmgr/mcast/trees.h"
 #include "tests/sim/lab.h"
 
-/* the hostile host; the manager is host-0001 */
+/* the hostile host; the manager runs on host-0001 */
 #define ROGUE "host-0013"
 #define M_KEY UINT64_C(0xfeed)
 
@@ -104,8 +104,7 @@ static inline struct sm_status status(struct lab *lab)
 
 struct target { /* an attribute of a device */
     uint32_t node;
-    /* For PortInfo, the port that the rogue changes; for other attributes, the port whose LID the
-     * rogue uses. */
+    /* only for PortInfo: number of the port that the rogue changes */
     uint8_t port;
     uint16_t attr_id;
     uint32_t mod;
@@ -178,8 +177,9 @@ static inline uint8_t port_to_host(struct lab *lab, uint32_t host, uint32_t *ret
     return peer->num;
 }
 
-/* The functions change_... choose a random attribute of some device, and read it into data[]. They
- * change a value in data[], and return which attribute they chose. The caller writes data[]. */
+/* Each function change_... chooses a device and an attribute at random, reads the attribute into
+ * data[], and changes a value in data[]. It returns the chosen attribute. The caller then writes
+ * data[] to the device. */
 
 typedef struct target change_fn(struct lab *lab, uint8_t data[FAB_SMP_DATA]);
 
@@ -253,8 +253,8 @@ static inline bool is_zero(const uint8_t *data, size_t len)
     return len == 0;
 }
 
-/* Changes an entry in an MFT block that is not empty. In its short turns, the scrub reads only the
- * MFT blocks that the manager wrote. */
+/* Chooses only an MFT block that has entries. An empty block may be one that the manager never
+ * wrote, and the scrub does not read such blocks in a short turn. */
 static inline struct target change_mft(struct lab *lab, uint8_t data[FAB_SMP_DATA])
 {
     struct target t = {.attr_id = FAB_ATTR_MFT};
@@ -306,16 +306,16 @@ static inline struct target change_vlarb(struct lab *lab, uint8_t data[FAB_SMP_D
     if (of_switch)
         t.mod |= any_port(lab, t.node);
     get(lab, &t, data);
-    data[1] ^= 0x21; /* changes the weight of the first entry */
+    data[1] ^= 0x21; /* the weight of the first entry of the table */
     return t;
 }
 
 static const struct kind {
     const char *attribute;
     change_fn *change;
-    /* Maximum number of short turns of the scrub until it finds the change. A short turn reads the
-     * LFTs and most other tables; the VL tables are read in a long turn, which takes as long as six
-     * short ones. */
+    /* Time within which the scrub must find the change, in short turns. A short turn reads the LFTs
+     * and most other tables. Only a long turn reads the VL tables; it takes as long as six short
+     * turns. */
     unsigned turns;
 } kinds[] = {
     {"LinearForwardingTable", change_lft, 1}, {"PortInfo", change_port, 1},

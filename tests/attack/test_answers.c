@@ -24,14 +24,14 @@ enum { AT_TID = 8, AT_DATA = 64 };
 static struct lab lab;
 static struct {
     const struct transport_ops *ops;
-    /* Transaction ID of the last request that the rogue received. */
+    /* Transaction ID of the last request that the manager sent to the rogue. */
     uint32_t rogue_tid;
-    /* Directed route of the forged responses. It leads to the victim or, with knows_id, to the
-     * rogue. */
+    /* Directed route in the forged responses. It leads to the victim; if knows_id is true, it leads
+     * to the rogue itself. */
     struct fab_path path;
-    /* attack: the rogue forges responses to requests that the manager sends to the victim.
-     * knows_id: the rogue knows the transaction ID of the request, but not its path. Without
-     * knows_id, it knows the path and guesses the ID. */
+    /* attack: true while the rogue forges responses to the requests that the manager sends to the
+     * victim. knows_id: true: the rogue knows the transaction ID of the request, but not its path;
+     * false: it knows the path, and guesses the ID. */
     bool attack, knows_id;
     uint32_t victim_tid;
     uint64_t forged;
@@ -62,9 +62,9 @@ static void forge(uint32_t tid, const struct fab_path *path)
     rogue.forged++;
 }
 
-/* The rogue guesses the transaction ID of the request to the victim. It assumes that the manager
- * makes IDs as earlier versions did. It tries the slots (low 20 bits) near the slot in its own ID,
- * with all serial numbers (upper 12 bits). */
+/* The rogue guesses the transaction ID of the request to the victim. It tries slot numbers (low 20
+ * bits) near the one in the last request to itself, each with all serial numbers (upper 12 bits).
+ * In earlier versions, this found the ID. */
 static void guess(void *ctx)
 {
     (void)ctx;
@@ -141,7 +141,8 @@ START_TEST(transaction_ids_cannot_be_guessed)
 }
 END_TEST
 
-/* A response with the right transaction ID is refused if its path is not that of the request. */
+/* The rogue knows the transaction ID. The manager refuses the response nevertheless, because its
+ * path is not that of the request. */
 START_TEST(an_answer_with_another_path_is_refused_and_counted)
 {
     struct sm_status status;

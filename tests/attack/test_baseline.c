@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Devices that no operator approved: a rogue host with a new GUID, a rogue host with the GUID of a
- * host that is switched off, and an adapter that replaces another one. Before the manager had a
- * baseline, each of these devices got a LID and routes. The only event was node-moved, for the host
- * with the GUID of another host.
+ * host that is switched off, and an adapter that replaces another one. Without a baseline, each of
+ * these devices gets a LID and routes, and only the rogue with the GUID of another host causes an
+ * event (node-moved).
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
- * host-0024 (leaf-006/4), the newcomer, is not in the fabric when the baseline is taken.
+ *  The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
+ * host-0024 (leaf-006/4), the newcomer, is not connected when the baseline is made.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,8 +43,8 @@ static void on_made(void *ctx, int status, const char *message)
 }
 
 /* Runs the loop until the requested change of the baseline has ended. The change waits for the
- * database, which is written in real time and not in the virtual time of the lab. So this function
- * calls store_flush. */
+ * database, which works in real time; the lab runs in virtual time. So this function waits for the
+ * database by store_flush. */
 static void run_until_made(struct lab *lab)
 {
     for (int i = 0; i < 1000 && !made; i++) {
@@ -372,9 +372,9 @@ static void on_end(void *ctx, int status, const char *message)
     snprintf(e->text[e->count++], sizeof e->text[0], "%s", message);
 }
 
-/* Changes of the baseline wait for the end of the sweep. Then the manager makes them one after the
- * other. Of the two requests to clear the baseline, the second fails, because the first has removed
- * the baseline. */
+/* Three changes of the baseline are requested during a sweep. The manager makes them one after the
+ * other when the sweep has ended. Two of them clear the baseline; the second of these fails,
+ * because there is no baseline any more. */
 START_TEST(changes_wait_for_each_other)
 {
     struct lab lab;
@@ -417,9 +417,9 @@ static void approve_with_each_mad(struct lab *lab, const struct fab_mad *head, u
     changes.queued += sm_baseline_take(lab->sm, "tester", count_change, NULL) == FAB_OK;
 }
 
-/* Another manager becomes master during a sweep. Each time that this manager sends a MAD of the
- * sweep, an operator requests to approve the fabric. The request waits for the end of the sweep. If
- * this manager is standby by then, it denies the request. */
+/* Another manager becomes master during a sweep. An operator requests to approve the fabric each
+ * time that the manager under test sends a MAD. Each request waits for the end of the sweep, and is
+ * denied if the manager under test is standby by then. */
 START_TEST(changes_end_when_another_manager_is_master)
 {
     struct lab lab;
@@ -462,8 +462,8 @@ static uint8_t switch_port_state(struct lab *lab, const char *leaf, uint8_t port
     return fab_sim_port(lab->sim, lab_node(lab, leaf), port)->port_state;
 }
 
-/* Checks that the device has no LID and is not in the view, and that its switch port carries no
- * data. */
+/* Checks that the device is left out: it has no LID, it is not in the view, and its switch port
+ * carries no data. */
 static void assert_left_out(struct lab *lab, const char *name, const char *leaf, uint8_t port)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -532,8 +532,8 @@ START_TEST(a_replaced_adapter_stays_out)
 }
 END_TEST
 
-/* The link of a device that was in service is Active. When the device is no longer approved, the
- * manager resets the link. */
+/* A device that was in service has an Active link. The manager must take the link down when an
+ * operator removes the approval of the device. */
 START_TEST(a_disapproved_device_loses_its_link)
 {
     struct lab lab;
@@ -551,8 +551,8 @@ START_TEST(a_disapproved_device_loses_its_link)
 }
 END_TEST
 
-/* A switch loses its approval. Then neither the switch nor its hosts are in the fabric. The
- * operator approves the switch and then its hosts, and all return. */
+/* An operator removes the approval of a switch. The switch and its hosts leave the fabric. The
+ * operator then approves the switch, and after that its hosts, and all of them return. */
 START_TEST(a_switch_is_left_out_with_all_behind_it)
 {
     struct lab lab;
@@ -565,7 +565,7 @@ START_TEST(a_switch_is_left_out_with_all_behind_it)
                       FAB_NONE);
     ck_assert_uint_eq(fab_fabric_node_by_guid(v->fabric, lab_node_guid(&lab, VICTIM)), FAB_NONE);
     fab_view_unref(v);
-    ck_assert_uint_eq(count_waiting(&lab), 3); /* the links to three spines */
+    ck_assert_uint_eq(count_waiting(&lab), 3); /* the three ISLs of the switch */
     approve_all(&lab);
     lab_run_for(&lab, 20);
     ck_assert_uint_eq(count_waiting(&lab), 4); /* the hosts of the switch */
@@ -636,7 +636,8 @@ static uint32_t read_keys(struct lab *lab, const char *name, uint8_t port, uint1
     return count;
 }
 
-/* Returns the P_Key with which the tables let two hosts communicate; 0: there is none. */
+/* Returns a P_Key with which the two hosts can communicate, according to their P_Key tables; 0:
+ * there is none. */
 static uint16_t common_key(struct lab *lab, const char *a, const char *b)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -649,8 +650,8 @@ static uint16_t common_key(struct lab *lab, const char *a, const char *b)
     return key;
 }
 
-/* Checks that the newcomer has a LID and a route, but can communicate only with the manager. Its
- * own P_Key table and that of its switch port contain only the P_Key of the quarantine. */
+/* Checks that the newcomer has a LID and a route, but can communicate with the manager only. The
+ * P_Key tables of the newcomer and of its switch port contain only the P_Key of the quarantine. */
 static void assert_quarantined(struct lab *lab)
 {
     uint16_t keys[2];
@@ -692,8 +693,8 @@ START_TEST(a_quarantined_device_reaches_only_the_manager)
 }
 END_TEST
 
-/* If the manager is the only full member of the default partition, quarantined hosts also become
- * limited members of this partition. They then reach subnet administration as other hosts do. */
+/* In this fabric, the manager is the only full member of the default partition. Quarantined hosts
+ * then become limited members of this partition, so that they reach subnet administration. */
 START_TEST(a_restricted_default_partition_stays)
 {
     static const char text[] = "Default=0x7fff: ALL=limited, SELF=full;\n"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests changes of the baseline of approved devices and of subnet.unapproved while the manager is
- * killed (kill -9).
+ * Changes of the baseline, and of the setting subnet.unapproved, while the manager is killed (kill
+ * -9).
  *
- * The test makes each change once without a kill, and counts the MADs that the manager sends
- * because of the change. The test then makes the change again, and kills the manager after some of
- * these MADs. The database stays as it was committed at that moment, and the devices stay as they
- * are. After the restart, the baseline must be either the old one or the new one. The state of the
- * devices must agree with this baseline.
+ *  The test makes each change once without a kill, and counts the MADs that the manager sends
+ * because of it. Then the test makes the change again, and kills the manager after a part of these
+ * MADs. The database keeps what was committed until then, and the devices keep their state. After
+ * the restart, the baseline must be the one from before the change or the one from after it, and
+ * the state of the devices must agree with it.
  *
- * The variable TEST_KILLS is the number of kills for each change. If it is large, the manager is
- * killed once after every MAD.
+ *  The environment variable TEST_KILLS is the number of kills for each change. If it is at least
+ * the number of MADs, the manager is killed once after each MAD.
  *
- * The fabric is that of test_baseline.c. host-0024 (leaf-006/4) is not approved; host-0020 is.
+ *  The fabric is that of test_baseline.c. host-0024 (leaf-006/4) is not approved; host-0020 is.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +29,12 @@
 #define NEW_PORT 4
 #define VICTIM "host-0020"
 #define QUARANTINE 0x7ffe
-#define KILLS 3 /* number of kills for each change */
+#define KILLS 3 /* default number of kills for each change */
 
 enum change { APPROVE, DISAPPROVE, CLEAR, TAKE, SET_MODE };
 struct row {
     const char *name;
-    uint8_t mode; /* enum config_unapproved: subnet.unapproved before the change */
+    uint8_t mode; /* value of subnet.unapproved (enum config_unapproved) before the change */
     uint8_t change, next_mode;
 };
 static const struct row rows[] = {
@@ -68,8 +68,8 @@ static void on_made(void *ctx, int status, const char *message)
 }
 
 /* Runs the loop until the requested change of the baseline has ended. The change waits for the
- * database, which is written in real time and not in the virtual time of the lab. So this function
- * calls store_flush. */
+ * database, which works in real time; the lab runs in virtual time. So this function waits for the
+ * database by store_flush. */
 static void run_until_made(struct lab *lab)
 {
     for (int i = 0; i < 1000 && !made; i++) {
@@ -292,8 +292,7 @@ static void run_until_mad(struct lab *lab, uint64_t mads)
     lab->interrupt = NULL;
 }
 
-/* Stops the manager as kill -9 does: the database is then as it was committed before the manager
- * stopped. */
+/* Stops the manager as kill -9 would: the database keeps only what was committed before. */
 static void kill_manager(struct lab *lab)
 {
     char command[1000];
@@ -329,9 +328,8 @@ static bool is_same(const struct fab_baseline *a, const struct fab_baseline *b)
     return same;
 }
 
-/* Makes the change of this row, and does not kill the manager. Returns the number of MADs that the
- * manager sent because of the change. *ret_before, *ret_after: the baseline before and after the
- * change. */
+/* Makes the change of this row without a kill. Returns the number of MADs that the manager sent
+ * because of it. *ret_before, *ret_after: the baseline before the change and after it. */
 static uint64_t rehearse(const struct row *row, struct fab_baseline **ret_before,
                          struct fab_baseline **ret_after)
 {

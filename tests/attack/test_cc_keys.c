@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes of the CC_Key without interruption, and hosts that try CC_Keys. In earlier versions, a
- * changed congestion.cc_key locked the manager out of all devices: they had the old key, and the
- * manager took it for the key of another manager. A lost key stayed in the devices until they
- * restarted. No event reported a host that tried CC_Keys.
+ * Rotations of the CC_Key while the manager works, and hosts that try CC_Keys. In earlier versions,
+ * a new congestion.cc_key locked the manager out of all devices, because they still had the old
+ * key, which the manager took for the key of another manager. A lost key stayed in the devices
+ * until they restarted. No event reported a host that tried CC_Keys.
  *
- * After each 10 ms of virtual time, every device must have one of the two keys in the key file.
+ *  Every 10 ms of virtual time, the tests check that each device has one of the two keys in the key
+ * file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +27,8 @@
 
 struct wire {
     struct transport base;
-    /* sends: number of requests sent. most: after this number, the manager counts as killed; 0: no
-     * limit. */
+    /* sends: number of requests that the manager has sent. most: the manager counts as killed after
+     * this number of requests; 0: no limit. */
     uint64_t sends, most;
 };
 
@@ -259,7 +260,7 @@ START_TEST(all_devices_get_a_new_key)
     run_rotation(30);
     assert_all_current();
     printf("# %u devices: %u MADs\n", node_count(), (unsigned)(wire.sends - sends));
-    /* the manager sends a Get, a Set and a Get to each device, and reads a few logs */
+    /* for each device a Get, a Set and a Get, and some reads of congestion logs */
     ck_assert_uint_le(wire.sends - sends, 3u * node_count() + node_count() / 10);
     ck_assert_uint_eq(status().writes - writes, node_count());
     ck_assert_uint_eq(violations, 0);
@@ -304,7 +305,7 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
 }
 END_TEST
 
-/* Reads the key from the device itself, even if no MAD can reach the device. */
+/* Reads the key from the simulated device directly, without a MAD. */
 static uint64_t key_in(uint32_t node)
 {
     struct fab_cc_key_info info;
@@ -339,8 +340,8 @@ static void run_until_changed(uint32_t devices)
         lab_run_for(&lab, 0.01);
 }
 
-/* Takes links down, or up again (back). what: 0 for the link of a host, 1 for two ISLs, 2 for all
- * links of a spine. */
+/* Takes links down, or up again if `back` is true. what: 0 for the link of a host, 1 for two ISLs,
+ * 2 for all links of a spine. */
 static void change_fabric(unsigned what, bool back)
 {
     void (*act)(struct lab *, const char *, uint8_t) = back ? lab_relink : lab_unlink;
@@ -361,13 +362,13 @@ static void change_fabric(unsigned what, bool back)
 static const struct killed_round {
     /* The manager is killed when at least this number of devices has the new key. */
     int devices;
-    int lost, back; /* what fails, and what returns, as numbers of change_fabric; -1: nothing */
+    int lost, back; /* links that fail and that return then (`what` of change_fabric); -1: none */
 } killed_rounds[] = {{0, -1, -1},  {1, 0, -1},  {50, 1, -1},  {200, 2, 1},
                      {400, -1, 0}, {600, 1, 2}, {695, -1, 1}, {702, -1, -1}};
 
-/* The manager is killed several times: before any device has the new key, after the first one,
- * later, and after the last one. Each time, other links fail or come back. MADs are lost all the
- * time. */
+/* The manager is killed several times during a rotation: before any device has the new key, after
+ * the first device has it, several times later, and after the last device has it. At each kill,
+ * other links fail or return. MADs are lost all the time. */
 START_TEST(a_rotation_at_648_hosts_survives_faults_and_kills)
 {
     open_scene(lab_leaf_spine(36, 18, 18), true);
@@ -429,8 +430,8 @@ START_TEST(a_rotation_is_refused_where_it_would_lose_devices)
 }
 END_TEST
 
-/* A device that does not answer does not block the rotation. The status lists the device, and the
- * next rotation keeps it in the list. */
+/* A device that does not answer does not delay the rotation of the others. The status lists this
+ * device, even after the next rotation. */
 START_TEST(a_silent_device_gets_the_key_later)
 {
     char why[512] = "";
@@ -459,9 +460,9 @@ static void use_key(uint64_t key)
     lab.config.policy.congestion.key = key;
 }
 
-/* The setting congestion.cc_key changes several times: from no key to a number, to another number
- * (by a reload), to a third number (while the manager is stopped), to a generated key, and to no
- * key. */
+/* The setting congestion.cc_key changes five times: from no key to a number, by a reload to another
+ * number, while the manager is stopped to a third number, then to a generated key, and at the end
+ * to no key. */
 START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 {
     open_scene(lab_leaf_spine(2, 2, 3), false);
@@ -564,11 +565,11 @@ static void attack(const char *name, double seconds)
     }
 }
 
-/* A request with a wrong CC_Key starts the lease of the key. The requests of the manager have the
- * right key, and stop the lease before it ends. */
+/* Each request with a wrong CC_Key starts the lease period of the device. The manager sends a
+ * request with the right key in time, which stops the lease period before it ends. */
 START_TEST(wrong_keys_do_not_end_the_protection)
 {
-    static const uint32_t intervals[] = {0, 60, 3600}; /* counters.interval, in seconds */
+    static const uint32_t intervals[] = {0, 60, 3600}; /* values of counters.interval, in seconds */
     for (int i = 0; i < 3; i++) {
         struct store_m_key k;
         open_scene(lab_leaf_spine(2, 2, 3), true);
@@ -597,7 +598,8 @@ START_TEST(a_key_that_was_shown_is_reported)
     const struct fab_cc_key_info theirs = {.key = 0xbad, .protect = 1};
     open_scene(lab_leaf_spine(2, 2, 3), true);
     uint32_t node = lab_node(&lab, "host-0004");
-    /* Without the manager, no request with the right key stops the lease. */
+    /* While the manager is stopped, nobody sends requests with the right key, so the lease period
+     * ends. */
     stop_cc();
     ck_assert(!request(node, FAB_METHOD_SET, 1, &fab_wire_attr_cc_key_info, &theirs, NULL));
     lab_run_for(&lab, LEASE_S + 30);

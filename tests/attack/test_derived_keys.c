@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each port has its own M_Key (subnet.m_key: derived). Without this setting, all ports have the
- * same M_Key. A hostile adapter that reads this key in a request can then write to every device of
- * the fabric.
+ * Each port has an M_Key of its own (subnet.m_key: derived). With one M_Key for all ports, a
+ * hostile adapter could read the key in a request to itself, and write to every device of the
+ * fabric.
  *
- * While the manager runs, the test checks each SMP that it sends. The M_Key of the SMP must be 0,
- * or the key of the device that the SMP is for. After every few MADs, each port must have a key
- * that can be derived from the key file.
+ *  The tests check each SMP that the manager sends: its M_Key must be 0 or the key of the device to
+ * which it goes. After every few MADs, they also check that the key of each port can be derived
+ * from the key file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "libfabmgr/sim/fault.h"
 #include "tests/sim/lab.h"
 
-/* Number of MADs of the manager between two checks. */
+/* Number of MADs of the manager between two checks of all ports. */
 #define STEP 8
 #define ROGUE "host-0003"
 #define PORTS_MOST 1024
@@ -27,15 +27,15 @@
 struct watch {
     struct lab lab;
     char dir[64];
-    /* keys of an earlier setting, which the key file no longer has */
+    /* keys of an earlier setting; the key file no longer has them */
     struct fab_m_keys former;
     uint64_t keys_sent, stop_at;
-    /* The loop stops when this number of ports has the new key; 0: it does not stop. */
+    /* The loop stops when this number of ports has the new key. 0: it runs on. */
     uint32_t stop_changed;
     /* [node] M_Key violations that the first port of the node has counted, as of the last check */
     uint16_t seen[PORTS_MOST];
     uint64_t violations;
-    struct fab_m_keys current, previous; /* keys of the key file when read_keys last read it */
+    struct fab_m_keys current, previous; /* contents of the key file, as read_keys last read them */
 };
 
 static const struct fab_fabric *fabric_of(struct watch *w)
@@ -93,8 +93,8 @@ static uint32_t owner_of(struct watch *w, uint16_t lid)
     return node;
 }
 
-/* Checks that the SMP has no M_Key, or a present or earlier M_Key of the device at which it
- * ends. */
+/* Called for each SMP that the manager sends. Its M_Key must be 0, or the present or an earlier key
+ * of the device to which the SMP goes. */
 static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
 {
     struct watch *w = (struct watch *)lab;
@@ -258,13 +258,14 @@ START_TEST(a_host_that_knows_its_own_key_cannot_write_elsewhere)
     for (uint32_t a = 0; a < nodes; a++)
         for (uint32_t b = 0; b < a; b++)
             ck_assert_uint_ne(own_port(&w, a)->m_key, own_port(&w, b)->m_key);
-    /* The rogue knows the M_Key of its own port, because the manager sent it to its adapter. */
+    /* The rogue has the M_Key of its own port, because it can read the requests of the manager to
+     * its adapter. */
     uint64_t key = own_port(&w, rogue)->m_key;
     for (uint32_t node = 0; node < nodes; node++)
         if (node != rogue)
             ck_assert_msg(!can_write(&w, node, key), "the rogue wrote to %s",
                           fabric_of(&w)->nodes[node].desc);
-    /* root on the host could write to its own port even without a key */
+    /* Writing to its own port is no attack: root on the host could do so without the key. */
     ck_assert(can_write(&w, rogue, key));
     ck_assert_uint_gt(w.keys_sent, nodes);
     close_watch(&w);
@@ -336,8 +337,8 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
 }
 END_TEST
 
-/* The manager is killed several times during a rotation, while links and a switch fail and come
- * back. */
+/* During a rotation, the manager is killed several times, and links and a switch fail and
+ * return. */
 START_TEST(a_rotation_at_648_hosts_survives_faults_and_kills)
 {
     static const unsigned changed[] = {1, 100, 300, 500, 690};
@@ -393,8 +394,8 @@ START_TEST(the_kind_of_key_can_change)
 {
     struct watch w;
     open_watch(&w, lab_leaf_spine(6, 3, 4), 1, 0);
-    /* The check of sent keys (on_sent) is off, because with subnet.m_key: NUMBER the manager sends
-     * the same key to all devices. */
+    /* No check of sent keys here: with subnet.m_key: NUMBER, the manager sends one key to all
+     * devices. */
     w.lab.sent = NULL;
     use(&w, false, 0x1111);
     ck_assert_uint_eq(own_port(&w, 7)->m_key, 0x1111);

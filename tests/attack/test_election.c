@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rogue host and the election of the master (IBA 14.4.1). The rogue claims to be a better
- * manager, requests keys, forges control packets, delays a manager that starts, and sends floods of
- * packets. All of these attacks but the floods succeeded before trust.c and control.c were written.
+ * A rogue host and the election of the master (IBA 14.4.1). The rogue claims to have precedence,
+ * requests keys, forges control packets, delays the start of the manager, and sends floods of
+ * packets. Before trust.c and control.c were written, all these attacks succeeded except the
+ * floods.
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager under test is host-0001
- * (leaf-001/1). The other manager, rogue or not, is host-0020 (leaf-005/4).
+ *  The fabric has 6 leaves with 4 hosts each and 3 spines. The manager under test is host-0001
+ * (leaf-001/1). The other manager, which is the rogue in some tests, is host-0020 (leaf-005/4).
  */
 #include <string.h>
 
@@ -17,7 +18,7 @@
 #define OTHER "host-0020"
 #define OTHER_GUID 0x42
 #define OTHER_PLACE "leaf-005/4"
-#define ROGUE "host-0013" /* another host: leaf-004/1 */
+#define ROGUE "host-0013" /* a host that runs no manager, at leaf-004/1 */
 #define ROGUE_PLACE "leaf-004/1"
 #define SM_KEY UINT64_C(0x5ec2e7)
 #define M_KEY UINT64_C(0xfeed)
@@ -136,8 +137,8 @@ START_TEST(a_better_master_without_the_key_is_ignored_and_named)
 }
 END_TEST
 
-/* Everybody knows the SM_Key 1. If an M_Key or a list of managers is configured, this SM_Key proves
- * nothing. */
+/* Every manager knows the default SM_Key, which is 1. It proves nothing if an M_Key or a list of
+ * managers is configured. */
 START_TEST(the_default_sm_key_proves_nothing)
 {
     void (*const modes[])(struct lab *) = {secure_by_m_key, list_other_elsewhere};
@@ -151,8 +152,8 @@ START_TEST(the_default_sm_key_proves_nothing)
         ck_assert_ptr_nonnull(strstr(lab_event(&lab, "sm-refused")->message, "everybody knows"));
         ck_assert(!send_control(&lab, OTHER, FAB_SM_HANDOVER, 0, &lab.other));
         if (i == 0) {
-            /* The other manager sends a request with the M_Key. This proves that it is a trusted
-             * manager. */
+            /* The other manager sends a request with the M_Key, which proves that it may be
+             * trusted. */
             ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
             lab_run(&lab, 15, lab_is_standby, "yielding");
         }
@@ -202,7 +203,8 @@ START_TEST(a_listed_manager_is_master_without_a_key)
 }
 END_TEST
 
-/* The GUID of a listed manager at another switch port is not trusted. */
+/* The GUID of a listed manager answers at another switch port than the listed one. It is not
+ * trusted. */
 START_TEST(the_listed_guid_elsewhere_is_refused)
 {
     struct lab lab;
@@ -215,8 +217,8 @@ START_TEST(the_listed_guid_elsewhere_is_refused)
 }
 END_TEST
 
-/* If the answers of a master no longer contain the SM_Key, the host is not trusted any more, and
- * this manager takes over. */
+/* The master is trusted because its answers contain the SM_Key. When they no longer do, the manager
+ * under test no longer trusts it, and takes over. */
 START_TEST(a_master_that_loses_the_key_is_not_waited_for)
 {
     struct lab lab;
@@ -237,7 +239,7 @@ START_TEST(a_better_manager_that_never_becomes_master_is_passed_over)
     static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
     for (size_t i = 0; i < 2; i++) {
         struct lab lab;
-        open_lab(&lab, NULL); /* this attacker even knows the SM_Key */
+        open_lab(&lab, NULL); /* the other manager knows the SM_Key, so it is trusted */
         play_other(&lab, 15, states[i], lab.config.policy.sm_key);
         sm_start(lab.sm);
         lab_run(&lab, 10, lab_is_standby, "standby");
@@ -247,7 +249,7 @@ START_TEST(a_better_manager_that_never_becomes_master_is_passed_over)
         ck_assert_str_eq(lab_event(&lab, "sm-passed-over")->subject, OTHER_PLACE);
         sweep(&lab);
         ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-        /* Now the other manager is master, so this manager accepts it. */
+        /* The other manager becomes master after all, so the manager under test yields to it. */
         lab.other.state = FAB_SM_MASTER;
         ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
         lab_run(&lab, 10, lab_is_standby, "yielding");
@@ -299,8 +301,8 @@ START_TEST(only_the_listed_place_reads_the_key)
 }
 END_TEST
 
-/* A host forges the return path of its request: a path through an adapter, to a port that does not
- * exist, or to the manager itself. The manager must not show it the SM_Key. */
+/* A host forges the return path of its request: it leads through an adapter, to a port that does
+ * not exist, or to the manager itself. The manager must not put the SM_Key into the answer. */
 START_TEST(a_forged_return_path_reads_no_key)
 {
     static const uint8_t forged[][6] = {{0, 1, 1, 5, 1, 1}, {0, 9, 9, 9, 9, 9}, {0, 0, 0, 0, 0, 0}};
@@ -368,11 +370,11 @@ static uint64_t sm_key_of_reply(const struct lab *lab)
     return info.sm_key;
 }
 
-/* The rogue sends a directed-route request by LID, with the return path of the listed manager. No
- * switch corrects this return path, because the packet is LID routed. The manager recognizes such a
- * packet by its source LID, which would be permissive if the whole route were directed (IBA
- * 14.2.2.1). In earlier versions, the rogue could read the SM_Key, and the manager accepted a
- * HANDOVER of the rogue as if the listed manager had sent it. */
+/* The rogue sends a LID-routed request, with the return path of the listed manager in it. Switches
+ * correct the return path only if the packet is directed-route. The manager recognizes the forgery
+ * by the source LID, which is the permissive LID if the whole route is directed (IBA 14.2.2.1). In
+ * earlier versions, the rogue could read the SM_Key, and the manager accepted a HANDOVER of the
+ * rogue as one of the listed manager. */
 START_TEST(a_return_path_made_up_by_a_host_proves_nothing)
 {
     struct lab lab;
@@ -410,15 +412,16 @@ START_TEST(a_return_path_made_up_by_a_host_proves_nothing)
 }
 END_TEST
 
-/* The M_Key must not be sent to a host that only claims to be a manager. A listed manager, and a
- * manager that has shown the key, get it. */
+/* The manager sends its M_Key to no host that only claims to be a manager. It sends the key to
+ * listed managers, and to managers that have shown the key themselves. */
 START_TEST(the_m_key_is_sent_to_no_stranger)
 {
     struct lab lab;
     struct fab_sm_info info;
     open_lab(&lab, secure);
     play_other(&lab, 3, FAB_SM_STANDBY, SM_KEY);
-    /* the other manager behaves like OpenSM: it shows its SM_Key only to requests with the M_Key */
+    /* the other manager puts its SM_Key only into answers to requests with the M_Key, as OpenSM
+     * does */
     lab.other_m_key = M_KEY;
     lab.m_key_seen = 99;
     sm_start(lab.sm);
@@ -426,8 +429,8 @@ START_TEST(the_m_key_is_sent_to_no_stranger)
     ck_assert_uint_eq(lab.m_key_seen, 0);
     ck_assert_ptr_nonnull(lab_event(&lab, "sm-refused"));
     ck_assert_uint_eq(sm_others(lab.sm, &info, 1), 0);
-    /* The other manager sends a request with the M_Key. The manager trusts it after the next sweep,
-     * which the test need not request. */
+    /* The other manager sends a request with the M_Key. The manager under test trusts it after its
+     * next regular sweep. */
     ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
     lab_run_for(&lab, 15);
     ck_assert_uint_eq(lab.m_key_seen, M_KEY);
@@ -452,9 +455,9 @@ static bool ask_device(struct lab *lab, const char *node, struct fab_mad *head, 
     return answered == 1;
 }
 
-/* Diagnostic programs without the key can read everything but the key, and can write nothing. Wrong
- * keys start the lease of the port. The manager stops the lease when the trap arrives, so that the
- * protection never ends. */
+/* Diagnostic programs without the M_Key can read everything but the key, and can write nothing.
+ * Wrong keys start the lease period of the port. The manager stops the lease period when the trap
+ * about the wrong key arrives, so the protection never ends. */
 START_TEST(the_m_key_is_neither_read_nor_worn_out)
 {
     struct lab lab;
@@ -501,9 +504,9 @@ START_TEST(the_m_key_is_neither_read_nor_worn_out)
 }
 END_TEST
 
-/* A host sends so many wrong keys that most traps, including the last ones, exceed the rate limit
- * of their source. The victim is an adapter, which no light sweep reads. The TrapRepress and the
- * targeted sweep renew its protection. */
+/* A host sends so many wrong keys that the rate limit suppresses most traps about them, including
+ * the last ones. The victim is an adapter, which no light sweep reads. Its protection must last:
+ * each TrapRepress and each targeted sweep restarts its lease period. */
 START_TEST(a_flood_of_wrong_keys_does_not_end_the_protection)
 {
     struct lab lab;
@@ -514,7 +517,7 @@ START_TEST(a_flood_of_wrong_keys_does_not_end_the_protection)
                           .m_key = M_KEY + 1,
                           .path = {.hops = 2, .port = {0, 1, 2}}};
     open_lab(&lab, secure);
-    /* the scrub is off, because its reads would renew the protection, too */
+    /* the scrub is off, because its reads would restart the lease period, too */
     lab.config.sweep.scrub_interval_s = 0;
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
@@ -532,7 +535,7 @@ END_TEST
 /* ---- many ports with IsSM ---- */
 
 #define IS_SM_PORTS 90
-/* The host at leaf-006/16. The manager finds this host after all other hosts with IsSM. */
+/* Host at leaf-006/16. The manager finds all other hosts with IsSM before this one. */
 #define LAST "host-0096"
 
 static void open_many_is_sm(struct lab *lab, bool listed)
@@ -582,8 +585,8 @@ START_TEST(every_port_with_is_sm_is_asked_in_turn)
         lab_run_for(&lab, 5);
         lab_run(&lab, 20, is_settled, "a sweep");
     }
-    /* the manager has found the other manager, although that manager is not listed and had not
-     * proved itself */
+    /* the manager under test has found the other manager among all ports with IsSM, and yields to
+     * it */
     ck_assert(lab_is_standby(&lab));
     unsigned asked = 0;
     for (unsigned i = 0; i < sizeof lab.asked; i++)
@@ -618,7 +621,7 @@ START_TEST(forged_control_packets_change_nothing)
             ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
             ck_assert(!send_control(&lab, ROGUE, packets[i], M_KEY,
                                     &from)); /* the rogue knows the M_Key */
-            /* this host sends no key */
+            /* the other manager is trusted, but this packet has no key */
             ck_assert(!send_control(&lab, OTHER, packets[i], 0, &from));
             from.guid = 7;
             ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
@@ -627,7 +630,7 @@ START_TEST(forged_control_packets_change_nothing)
     const struct lab_event *e = lab_event(&lab, "sm-control-refused");
     ck_assert_ptr_nonnull(e);
     ck_assert_str_eq(e->subject, ROGUE_PLACE);
-    lab_end_other(&lab); /* the manager can still take over */
+    lab_end_other(&lab); /* the manager under test can still take over */
     lab_run(&lab, 30, lab_is_idle, "taking over");
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
     lab_assert_good(&lab);
@@ -640,7 +643,7 @@ START_TEST(an_authentic_packet_counts_only_if_its_sender_confirms_it)
     struct lab lab;
     stand_by(&lab);
     struct fab_sm_info from = lab.other;
-    lab.other.state = FAB_SM_DISCOVERING; /* the state that the port itself reports */
+    lab.other.state = FAB_SM_DISCOVERING; /* it says that it is not master */
     ck_assert(!send_control(&lab, OTHER, FAB_SM_DISABLE, M_KEY, &from));
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_STANDBY);
     ck_assert_ptr_nonnull(lab_event(&lab, "sm-control-refused"));
@@ -651,8 +654,8 @@ START_TEST(an_authentic_packet_counts_only_if_its_sender_confirms_it)
 }
 END_TEST
 
-/* A HANDOVER as OpenSM sends it is accepted: it comes by directed route and has the SM_Key, and
- * OpenSM is in state standby right afterwards. */
+/* OpenSM sends a HANDOVER by directed route and with the SM_Key, and is in state standby right
+ * afterwards. The manager must accept such a HANDOVER. */
 START_TEST(a_handover_like_that_of_opensm_is_accepted)
 {
     struct lab lab;
@@ -669,9 +672,9 @@ START_TEST(a_handover_like_that_of_opensm_is_accepted)
 }
 END_TEST
 
-/* The new master last read SMInfo of the former master before the hand-over. In that answer, the
- * former master was still master. The sweep of the new master takes longer than the interval of
- * these reads, so it ends before the next read. The new master must not report two masters. */
+/* The new master must not report two masters after a hand-over. It read SMInfo of the former master
+ * before the hand-over, and the former master was master then. Its first sweep ends before it reads
+ * this SMInfo again. */
 START_TEST(what_a_former_master_said_before_the_handover_does_not_count)
 {
     struct lab lab;
@@ -735,7 +738,7 @@ START_TEST(repeated_handovers_cause_few_sweeps)
     for (int i = 0; i < 200; i++)
         ck_assert(send_control(&lab, OTHER, FAB_SM_HANDOVER, M_KEY, &from));
     sm_get_status(lab.sm, &after);
-    ck_assert_uint_le(after.sweeps - before.sweeps, 12); /* the 200 HANDOVERs took 100 s */
+    ck_assert_uint_le(after.sweeps - before.sweeps, 12); /* they arrived within 100 s */
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
     lab_assert_good(&lab);
     lab_close(&lab);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * In virtual time, one host sends 10,000 MADs of one kind a second to subnet administration or to
- * the manager. Meanwhile a link fails and returns, and another host requests paths. Reroutes must
- * take at most twice as long as without the flood, and the other host must get all answers within
+ * One host floods subnet administration or the manager with 10,000 MADs of one kind a second, in
+ * virtual time. Meanwhile a link fails and returns, and another host requests paths. A reroute may
+ * take at most twice as long as without the flood, and the other host must get each answer within
  * 10 ms.
  *
- * test_traps.c has the floods of traps and their effect on the journal, test_quotas.c the limits,
- * and tests/bench/rogue_floods.sh measures a real process. Before there were quotas, such a flood
- * filled the tables of groups, services and subscriptions, and delayed the answers to other hosts.
+ *  Related tests: test_traps.c (floods of traps and the journal), test_quotas.c (limits),
+ * tests/bench/rogue_floods.sh (a real process). Before there were quotas, such a flood filled the
+ * tables of groups, services and subscriptions, and delayed the answers to other hosts.
  */
 #include "tests/sim/sa_scene.h"
 
 #define ROGUE 6
 #define OTHER 9
 #define FLOOD_S 3
-#define MOST_US 10000 /* maximum time for an answer */
+#define MOST_US 10000 /* maximum time in us until a host gets its answer */
 
 static struct lab *const lab = &scene.lab;
 
@@ -22,7 +22,7 @@ static struct lab *const lab = &scene.lab;
 
 static void make_sa(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t mad[FAB_MAD_SIZE])
 {
-    static uint64_t tid = UINT64_C(1) << 40; /* ask() uses other transaction IDs */
+    static uint64_t tid = UINT64_C(1) << 40; /* greater than all IDs of ask() */
     const struct fab_mad head = {
         .mgmt_class = FAB_CLASS_SA, .method = method, .tid = ++tid, .attr_id = attr_id};
     const struct fab_sa_header sa = {.comp_mask = mask};
@@ -34,7 +34,7 @@ static void make_sa(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t mad
 static void make_table(uint64_t n, uint8_t mad[FAB_MAD_SIZE])
 {
     (void)n;
-    /* a GetTable request, whose RMPP response the host never acknowledges */
+    /* The response is long and needs RMPP. The rogue never acknowledges it. */
     make_sa(0x12, FAB_SA_NODE_RECORD, 0, mad);
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Devices have M_Keys of another subnet manager, and the leases of these keys never end. The
- * setting subnet.m_key_file names a file that lists the keys. Without this file, such devices stay
- * locked until they are restarted.
+ * All devices have M_Keys of another subnet manager, with leases that never end. Such devices would
+ * stay locked until they restart. The setting subnet.m_key_file names a file that lists these keys.
  *
- * While the manager runs, the test checks each SMP that it sends. A listed key may reach only the
- * device for which it is listed. So a rogue host gets no keys of other devices.
+ *  The tests check each SMP that the manager sends: a listed key may go only to the device for
+ * which it is listed, so that a rogue host gets no key of another device.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,12 +17,12 @@
 
 /* the M_Key of a node is this number plus the node id */
 #define FOREIGN UINT64_C(0xf0e1d2c300000000)
-#define ROGUE "host-0003" /* a host that is not listed */
+#define ROGUE "host-0003" /* the host whose key the file does not list */
 
 struct world {
     struct lab lab;
     char dir[64];
-    /* Number of SMPs that carried a listed key. */
+    /* Number of SMPs that the manager sent with a listed key. */
     uint64_t listed_sent;
 };
 
@@ -67,7 +66,7 @@ static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
     ck_assert_msg(node != lab_node(lab, ROGUE), "the rogue was sent a key");
 }
 
-/* Writes the list of the keys of all devices but the rogue, in the format of OpenSM. */
+/* Writes the file of keys, in the format of OpenSM. It lists all devices but the rogue. */
 static void use_file(struct world *w)
 {
     struct fab_line_error error;
@@ -147,8 +146,8 @@ static bool all_have_our_key(struct world *w)
     return k.current == fabric_of(w)->node_count - 1;
 }
 
-/* Without the file, all devices stay locked. With the file, the manager replaces their keys after a
- * reload and after a start. */
+/* Without the file of keys, all devices stay locked. With the file, the manager replaces their
+ * keys, whether it reads the file at a reload or at its start. */
 START_TEST(devices_with_foreign_keys_are_taken_over_with_the_file)
 {
     for (unsigned derived = 0; derived < 2; derived++) {
@@ -174,14 +173,14 @@ START_TEST(devices_with_foreign_keys_are_taken_over_with_the_file)
         ck_assert_uint_gt(sent, 0);
         ck_assert_int_eq(sm_sweep(w.lab.sm, NULL, NULL), FAB_OK);
         lab_run_for(&w.lab, 5);
-        ck_assert_uint_eq(w.listed_sent, sent); /* no listed key was sent again */
+        ck_assert_uint_eq(w.listed_sent, sent); /* no device gets its listed key a second time */
         close_world(&w);
     }
 }
 END_TEST
 
-/* Devices of protection level 2 do not even return their GUIDs. The manager knows the GUIDs from
- * its store, which has the places where it saw the devices before. */
+/* With protection level 2, a device without the right key does not even return its GUID. The
+ * manager takes the GUID from its store, which has the place where it last saw each device. */
 START_TEST(devices_that_hide_everything_are_taken_over_at_known_places)
 {
     for (unsigned derived = 0; derived < 2; derived++) {
@@ -204,8 +203,8 @@ START_TEST(devices_that_hide_everything_are_taken_over_at_known_places)
 }
 END_TEST
 
-/* At protection level 2 and without a store, the manager can replace only the key of its own port.
- * It knows the GUID of no other port, so it sends no listed key (see fabricd.yaml(5)). */
+/* With protection level 2 and without a store, the manager knows only the GUID of its own port. It
+ * therefore sends no listed key, and all other ports stay locked (fabricd.yaml(5)). */
 START_TEST(no_key_is_sent_to_unknown_places)
 {
     struct world w;
@@ -219,11 +218,11 @@ START_TEST(no_key_is_sent_to_unknown_places)
 }
 END_TEST
 
-/* The cables of two hosts are exchanged, and another manager gave all devices its keys. During the
- * sweep that finds this, the manager sends neither host the key of the other (on_sent checks this).
- * The rogue refuses all writes and sends a trap 256 about each, so that targeted sweeps follow each
- * other without a pause. In earlier versions, the manager then never changed the keys of the other
- * devices. */
+/* Another manager has given keys to all devices, and the cables of two hosts are exchanged. In the
+ * sweep that finds the exchange, the manager sends neither host the key of the other (on_sent
+ * checks this). The rogue refuses all writes and answers each with a trap 256, so targeted sweeps
+ * follow each other without a pause. In earlier versions, the manager then never changed the keys
+ * of the other devices. */
 START_TEST(a_listed_key_follows_the_guid_and_not_the_place)
 {
     struct world w;
@@ -240,8 +239,8 @@ START_TEST(a_listed_key_follows_the_guid_and_not_the_place)
 }
 END_TEST
 
-/* The rogue claims the GUIDs of a listed host, which still answers at its place. Each sweep reaches
- * the rogue first. */
+/* The rogue claims the GUIDs of a listed host, while this host still answers at its own place. Each
+ * sweep reaches the rogue before the host. */
 START_TEST(a_host_that_claims_a_listed_guid_is_sent_no_key)
 {
     for (unsigned derived = 0; derived < 2; derived++) {
@@ -262,9 +261,8 @@ START_TEST(a_host_that_claims_a_listed_guid_is_sent_no_key)
 }
 END_TEST
 
-/* Number of Sets that the manager sent to the rogue. The rogue refuses all writes and sends a trap
- * 256 about each. In earlier versions, targeted sweeps and their events followed each other without
- * end. */
+/* Number of Sets that the manager sent to the rogue. The rogue refuses each of them and sends a
+ * trap 256 about it. In earlier versions, this caused targeted sweeps and events without end. */
 static uint64_t sets_to_the_rogue;
 
 static void count_sets(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
@@ -307,7 +305,7 @@ START_TEST(a_host_that_refuses_writes_is_left_alone_ever_longer)
 }
 END_TEST
 
-/* With 'm_key: 0', the manager writes with the listed keys and leaves them in the ports. */
+/* With 'm_key: 0', the manager uses the listed keys to write, and does not replace them. */
 START_TEST(without_a_key_of_its_own_the_manager_keeps_the_listed_keys)
 {
     struct world w;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rogue host tries to join a partition or a traffic class by its name. The root user of a host
- * can set its NodeDescription. Before names were pinned, a host whose name matched a pattern of
- * partitions.conf became a member of that partition at the next reroute. It joined beside the host
- * whose name it took or, while that host was down, instead of it. No event reported this.
+ * A rogue host gives itself the name of another host, to join a partition or a traffic class. The
+ * root user of a host can set its NodeDescription. Before names were pinned, a host whose name
+ * matched a pattern of partitions.conf became a member of that partition at the next reroute:
+ * beside the host with this name or, while that host was down, in its place. No event reported
+ * this.
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. By patterns, host-0020 to host-0024 are
- * in partition 1, and host-0001 to host-0009 in partition 2. The rogue is host-0013 at leaf-004/1,
+ *  The fabric has 6 leaves with 4 hosts each and 3 spines. Patterns put host-0020 to host-0024 into
+ * partition 1, and host-0001 to host-0009 into partition 2. The rogue is host-0013 at leaf-004/1,
  * which is in neither partition.
  */
 #include <stdio.h>
@@ -66,13 +67,13 @@ static void bring_up(struct lab *lab)
 {
     open_lab(lab, FAB_PIN_FIRST_SEEN, NULL);
     start(lab);
-    /* When the first adapter of a host appeared 1000 s ago, a further adapter of this host needs an
-     * approval to get the name of the host. */
+    /* After this time, a further adapter of a known host gets the name of the host only with an
+     * approval. */
     lab_run_for(lab, 1000);
     lab_forget_events(lab);
 }
 
-/* A sweep reads the new names, and a reroute applies the policy to them. */
+/* Runs a sweep, which reads the new names, and the reroute that applies the policy to them. */
 static void recompute(struct lab *lab)
 {
     ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
@@ -152,7 +153,7 @@ START_TEST(a_host_gets_nothing_by_the_name_of_another)
         recompute(&lab);
         ck_assert(!has_key(&lab, rogue, ONE) && !is_fast(&lab, rogue));
         ck_assert(
-            has_key(&lab, rogue, 0x8003)); /* the rogue is in the partition of the pattern "*" */
+            has_key(&lab, rogue, 0x8003)); /* the pattern "*" gives this P_Key to every host */
         ck_assert(has_key(&lab, victim, ONE) && is_fast(&lab, victim));
         const struct lab_event *e = lab_event(&lab, "node-name-changed");
         ck_assert_ptr_nonnull(e);
@@ -190,7 +191,7 @@ END_TEST
 
 START_TEST(a_member_of_one_partition_cannot_change_to_another)
 {
-    /* A host has the first name. No host has the second one. */
+    /* The first name belongs to a host, the second one to none. */
     static const char *const names[] = {"host-0001", "host-0009x"};
     for (size_t i = 0; i < 2; i++) {
         struct lab lab;
@@ -243,8 +244,8 @@ START_TEST(an_approval_lets_it_in)
 }
 END_TEST
 
-/* The adapter of a host is replaced. The new adapter gets the name when the pin of the old adapter
- * is dropped. */
+/* The adapter of a host is replaced. The new adapter gets the name of the host only when the pin of
+ * the old adapter is removed. */
 START_TEST(a_dropped_pin_frees_the_name)
 {
     struct lab lab;
@@ -283,7 +284,7 @@ START_TEST(with_approvals_only_no_name_counts_before)
     lab_run_for(&lab, 1);
     lab_run(&lab, 10, lab_is_idle, "approval");
     ck_assert(has_key(&lab, victim, ONE) && is_fast(&lab, victim));
-    call_itself(&lab, rogue, "host-0029"); /* no host had this name before */
+    call_itself(&lab, rogue, "host-0029"); /* a name that no host has had */
     recompute(&lab);
     ck_assert(!has_key(&lab, rogue, ONE) && waits(&lab, rogue));
     ck_assert_int_eq(sm_pin_approve_all(lab.sm, "tester", &count, NULL, NULL), FAB_OK);
@@ -328,8 +329,8 @@ START_TEST(default_names_at_boot_are_not_pinned)
 }
 END_TEST
 
-/* Three adapters of a host have its name: two are present from the beginning, or appear soon after
- * each other; the third comes later. */
+/* A host has three adapters with its name. Two of them are present from the beginning, or appear
+ * soon after each other, and need no approval. The third one appears much later, and needs one. */
 START_TEST(the_adapters_of_a_host_share_its_name)
 {
     for (int together = 0; together < 2; together++) {
@@ -357,7 +358,7 @@ START_TEST(the_adapters_of_a_host_share_its_name)
         }
         ck_assert(has_key(&lab, one, ONE) && has_key(&lab, two, ONE));
         ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 0);
-        /* later than this, a further adapter needs an approval */
+        /* after this time, a further adapter needs an approval */
         lab_run_for(&lab, 1000);
         lab_relink(&lab, "leaf-006", 2);
         lab_run_for(&lab, 20);
@@ -368,8 +369,8 @@ START_TEST(the_adapters_of_a_host_share_its_name)
 }
 END_TEST
 
-/* While the adapters of a new host appear, the name of this host is not pinned to a host that is
- * known already. */
+/* A host is new, so more of its adapters may still appear without an approval. A host that has been
+ * known for longer takes its name in this time, and must not be taken for such an adapter. */
 START_TEST(a_known_host_is_no_adapter_of_a_new_one)
 {
     struct lab lab;
@@ -439,11 +440,11 @@ START_TEST(renaming_for_ever_is_bounded)
         lab_run_for(&lab, 1);
         lab_run(&lab, 10, lab_is_idle, "sweep");
     }
-    ck_assert_uint_eq(sm_pins(lab.sm)->count, before + 1); /* one pin for each GUID */
+    ck_assert_uint_eq(sm_pins(lab.sm)->count, before + 1); /* one pin for the rogue's GUID */
     ck_assert_uint_le(sm_pins(lab.sm)->waiting_count, 1);
     ck_assert_uint_le(lab_count_events(&lab, "node-name-changed"), 3);
     ck_assert(!has_key(&lab, rogue, ONE) || !has_key(&lab, rogue, TWO));
-    /* After a pause, the next name of the node gets an event again. */
+    /* The next new name of the rogue after a pause causes an event again. */
     lab_run_for(&lab, 1000);
     call_itself(&lab, rogue, "host-0001");
     lab_forget_events(&lab);
@@ -453,8 +454,8 @@ START_TEST(renaming_for_ever_is_bounded)
 }
 END_TEST
 
-/* The remaining risk that doc/security.md describes: a name that no host has had is pinned to the
- * first host that shows it. */
+/* A risk that remains (doc/security.md): a name that no host has had is pinned to the first host
+ * that shows it, even a rogue. */
 START_TEST(a_free_name_goes_to_the_first_that_shows_it)
 {
     struct lab lab;

@@ -2,14 +2,14 @@
 /*
  * A rogue host answers NodeInfo with the GUIDs of another host, or of a switch.
  *
- * Before contest.c was written, the order of discovery decided which device got the GUID. The rogue
- * got the LID, the routes and the partitions of the victim, and the victim was left out. This
- * happened in a targeted sweep, after a restart, and in a heavy sweep that reached the rogue first.
- * This could happen even to the manager's own port. A rogue with the GUID of a switch appeared as a
- * link of that switch. A rogue with only the port GUID of the victim took the LID of the victim,
- * which moved from LID 17 to 34. Of these tests, only the two about moved hosts passed.
+ *  Before contest.c was written, the device that discovery reached first got the GUID. If this was
+ * the rogue, it got the LID, the routes and the partitions of the victim, and the victim was left
+ * out. This could happen in a targeted sweep, after a restart, and in a heavy sweep, and even to
+ * the manager's own port. A rogue with the GUID of a switch appeared as a link of that switch. A
+ * rogue with only the port GUID of the victim took the LID of the victim, which moved from LID 17
+ * to 34. Without contest.c, only the two tests of moved hosts pass.
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
+ *  The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
  * The rogue is host-0002 (leaf-001/2), so that each sweep reaches it before the victim, host-0017
  * (leaf-005/1).
  */
@@ -73,7 +73,7 @@ static void begin(struct lab *lab, const char *state)
     lab_forget_events(lab);
 }
 
-/* Returns whether the LFTs lead packets for a LID from every switch to this node. */
+/* Returns whether the LFTs lead packets for this LID from every switch to this node. */
 static bool all_switches_lead_to(struct lab *lab, uint32_t lid, uint32_t node)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -97,8 +97,8 @@ static uint32_t lid_of(struct lab *lab, const char *name)
     return fab_sim_port(lab->sim, lab_node(lab, name), 1)->lid;
 }
 
-/* Checks that the victim has its LID and its routes, and its own switch port in the view. No other
- * device may have its GUID. */
+/* Checks that the victim has its LID and its routes, and that the view has it at its own switch
+ * port. No other device may have its GUID. */
 static void assert_victim_is_whole(struct lab *lab, const char *victim, uint32_t lid)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -161,7 +161,7 @@ START_TEST(a_targeted_sweep_leaves_the_newcomer_out)
     bounce(&lab, "leaf-001", 2);
     assert_victim_is_whole(&lab, VICTIM, lid);
     assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
-    lab_run_for(&lab, 120); /* each light sweep reads the port again */
+    lab_run_for(&lab, 120); /* each light sweep reads the contested port again */
     assert_victim_is_whole(&lab, VICTIM, lid);
     sweep(&lab);
     assert_victim_is_whole(&lab, VICTIM, lid);
@@ -205,8 +205,8 @@ END_TEST
 
 /* ---- switches ---- */
 
-/* The rogue answers with the GUIDs of a switch, and with the number of one of the ports of this
- * switch: first a port that is in use, then a port that is down. */
+/* The rogue answers with the GUIDs and a port number of a switch: first with the number of a port
+ * that is in use, then with that of a port that is down. */
 START_TEST(a_host_does_not_become_a_switch)
 {
     for (uint8_t port = 1; port <= 6; port += 5) {
@@ -251,8 +251,8 @@ START_TEST(a_moved_host_is_taken_over)
 }
 END_TEST
 
-/* The victim does not answer. The manager cannot distinguish the rogue from a victim that has
- * moved, so it accepts the rogue and emits node-moved. */
+/* The victim does not answer. The rogue with its GUID might be the victim at a new place, so the
+ * manager accepts it and emits node-moved. */
 START_TEST(a_guid_that_no_longer_answers_moves)
 {
     struct lab lab;
@@ -296,8 +296,8 @@ END_TEST
 
 /* ---- floods ---- */
 
-/* For three hours, the link of a host goes up and down every 20 s. The host shows the GUID of the
- * victim. */
+/* For three hours, the link of the rogue goes up and down every 20 s. The rogue shows the GUID of
+ * the victim. */
 START_TEST(a_flapping_duplicate_makes_few_events)
 {
     struct lab lab;
@@ -343,7 +343,8 @@ static void random_attack(uint64_t seed)
     for (int i = 0; i < 6; i++) {
         uint32_t rogue = f->switch_count + (uint32_t)fab_base_prng_below(&prng, hosts);
         uint32_t victim = f->switch_count + (uint32_t)fab_base_prng_below(&prng, hosts);
-        /* All aggregation nodes have the same name. */
+        /* An aggregation node cannot be the victim, because names find the victim, and all
+         * aggregation nodes have the same name. */
         if (rogue == victim || rogue == manager || f->nodes[rogue].desc[0] != 'h' ||
             f->nodes[victim].desc[0] != 'h')
             continue;
@@ -353,10 +354,9 @@ static void random_attack(uint64_t seed)
                  lid = lid_of(&lab, name);
         uint64_t claim = fab_base_prng_below(&prng, 3);
         if (claim == 0)
-            as.node_guid ^= 0xbad0000; /* the rogue claims only the port GUID */
+            as.node_guid ^= 0xbad0000; /* only the port GUID is that of the victim */
         if (claim == 1) {
-            /* The rogue claims to be a port of a switch. This port is chosen at random, and may be
-             * in use. */
+            /* The rogue claims to be a random port of a random switch. This port may be in use. */
             as = f->nodes[fab_base_prng_below(&prng, f->switch_count)].info;
             as.local_port = (uint8_t)(1 + fab_base_prng_below(&prng, as.num_ports));
         }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes of the M_Key without interruption. Before fabricd/sm/keys was written, a changed
- * subnet.m_key locked the manager out of every port: all writes carried the new key, the ports
- * still had the old one, and each write was a violation. A lost key was not recovered either,
- * although a port shows its key when its lease has ended.
+ * Rotations of the M_Key while the manager works. Before fabricd/sm/keys was written, a changed
+ * subnet.m_key locked the manager out of every port: all its writes had the new key, the ports
+ * still had the old one, and each write was a violation. The manager also did not recover from a
+ * lost key, although a port shows its key after its lease period.
  *
- * The largest fabric has 648 hosts, 36 leaves and 18 spines. After each step of virtual time, every
- * port must have one of the two keys in the key file.
+ *  The largest fabric has 648 hosts, 36 leaves and 18 spines. Every few MADs, the tests check that
+ * each port has one of the two keys in the key file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "tests/sim/lab.h"
 
 #define PORTS_MOST 1024
-/* The keys of all ports are checked each time the manager has sent this many MADs. */
+/* Number of MADs that the manager sends between two checks of all ports. */
 #define STEP 8
 
 struct watch {
@@ -104,8 +104,8 @@ static struct sm_key_status status(struct watch *w)
     return ret;
 }
 
-/* Checks the keys after every STEP MADs. Stops the loop before the MAD at which the test will kill
- * the manager. */
+/* Checks all ports after every STEP MADs. Stops the loop when the manager has sent the MADs after
+ * which the test kills it. */
 static void on_mads(struct lab *lab)
 {
     struct watch *w = (struct watch *)lab;
@@ -163,7 +163,8 @@ static void assert_all_current(struct watch *w)
     ck_assert_uint_eq(status(w).previous + status(w).unknown, 0);
 }
 
-/* Simulates kill -9: the manager writes and sends nothing more. Then starts a new manager. */
+/* Stops the manager as kill -9 would: from this moment it writes and sends nothing. Then starts a
+ * new manager. */
 static void kill_and_restart(struct watch *w)
 {
     lab_stop(&w->lab);
@@ -201,7 +202,7 @@ START_TEST(all_ports_of_648_hosts_get_a_new_key)
 END_TEST
 
 /* During a rotation, links fail and return, MADs are lost, and a host is absent. The manager is
- * killed at a moment that depends on the seed. */
+ * killed at a random time, which depends on the seed. */
 START_TEST(a_rotation_survives_faults_and_a_kill)
 {
     uint64_t seed = test_seed("key rotation", 5);
@@ -226,7 +227,7 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
         ck_assert_uint_ge(count_current(&w), node_count(&w) - 1);
         ck_assert_uint_eq(w.violations, 0);
         lab_relink(&w.lab, "leaf-009", 22);
-        /* The host at this port was absent, and returns with the old key. */
+        /* The absent host returns with its old key. */
         lab_relink(&w.lab, "leaf-007", 3);
         fab_sim_loss(w.lab.sim, 0);
         lab_run(&w.lab, 30, all_have_the_key, "the host that was away");
@@ -240,8 +241,8 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
 }
 END_TEST
 
-/* Devices of protection level 2 do not answer a wrong key, so a manager that was killed must try
- * both keys. */
+/* With protection level 2, a device does not answer a request with a wrong key. After a kill, the
+ * manager does not know which devices have the new key, so it must try both keys. */
 START_TEST(ports_that_hide_everything_get_a_new_key)
 {
     for (unsigned mads = 0; mads < 80; mads += 13) {
@@ -301,8 +302,8 @@ static void use_key(struct watch *w, uint64_t key)
     w->lab.config.policy.m_keys.number = key;
 }
 
-/* The key changes from a generated key to a number in the settings, to another number while the
- * manager is stopped, and to no key. */
+/* The setting subnet.m_key changes three times: from a generated key to a number, while the manager
+ * is stopped to another number, and at the end to no key. */
 START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 {
     struct watch w;
@@ -338,8 +339,8 @@ START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 }
 END_TEST
 
-/* The key file is lost, and the M_Key of the ports has a lease of 60 s ("Lost keys" in
- * doc/security.md). */
+/* The key file is lost. The M_Key of each port has a lease period of 60 s, after which the manager
+ * can read the key ("Lost keys" in doc/security.md). */
 START_TEST(a_lost_key_is_recovered_when_its_lease_ends)
 {
     struct watch w;

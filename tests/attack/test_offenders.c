@@ -104,8 +104,7 @@ START_TEST(a_refused_manager_is_isolated_until_released)
     restart();
     ck_assert(is_disabled());
     ck_assert_uint_eq(sm_isolations(lab.sm, list, 2), 1);
-    /* The port is enabled although the manager had disabled it, as after a restart of the
-     * switch. */
+    /* Something else than the manager enables the port, as a restart of the switch would. */
     lab_relink(&lab, "leaf-005", 4);
     switch_port()->phys_state = FAB_PHYS_LINKUP;
     sweep();
@@ -145,8 +144,8 @@ START_TEST(the_default_reports)
 }
 END_TEST
 
-/* Adds the switch port to subnet.managers, with the GUID of another manager. A port in this list is
- * never disabled, even if another GUID answers there. */
+/* Adds the switch port of the offender to subnet.managers, with the GUID of another manager. The
+ * manager never disables a port in this list, even if a wrong GUID answers there. */
 static void list_the_place(struct config *c)
 {
     c->policy.managers[0] =
@@ -198,8 +197,9 @@ static void isolate_forgers(struct config *c)
     c->offenders.forged_control = CONFIG_OFFENCE_ISOLATE;
 }
 
-/* A return path can be forged. So the manager isolates a host for a forged control packet only if
- * an untrusted manager answers at the port of this host. */
+/* A return path can be forged, so a forged control packet alone proves nothing. The manager
+ * isolates the host at the end of the return path only if an untrusted manager also answers at the
+ * port of this host. */
 START_TEST(a_forger_is_isolated_only_where_a_manager_answered)
 {
     open_lab(isolate_forgers);
@@ -216,9 +216,9 @@ START_TEST(a_forger_is_isolated_only_where_a_manager_answered)
 }
 END_TEST
 
-/* A flood of traps with the source LID of another host, while all offences are set to isolate. The
- * packet counters of that host's switch port show as many packets as the flood has, so counters
- * prove nothing (doc/security.md). */
+/* A host sends a flood of traps with the source LID of another host, and the settings demand to
+ * isolate all offenders. The packet counters of the other host's switch port show as many packets
+ * as the flood has. This must prove nothing (doc/security.md). */
 START_TEST(a_flood_under_the_lid_of_another_host_isolates_nobody)
 {
     uint8_t data[FAB_SMP_DATA] = {0}, bytes[FAB_MAD_SIZE];

@@ -3,10 +3,10 @@
  * A rogue host uses up what all hosts share in subnet administration: multicast LIDs, groups,
  * memberships, services, subscriptions, alias GUIDs, and the time of the agent. Before quotas
  * existed, one host took all multicast LIDs in 4.4 s and created 17,000 IP groups. It could also
- * create IP groups of partitions to which it did not belong, and register services with the GIDs of
- * other hosts. When it gave itself a LID that the manager did not know, it could read every record.
+ * create IP groups of partitions of which it was no member, and register services with the GIDs of
+ * other hosts. With a source LID that the manager did not know, it could read every record.
  *
- * The rogue is host 1, at switch port leaf-001/2.
+ *  The rogue is host 1, at switch port leaf-001/2.
  */
 #include "tests/sim/sa_scene.h"
 
@@ -83,8 +83,8 @@ static void flood_groups(uint64_t mgid_high)
     assert_named("quota of 128 multicast groups");
     for (unsigned host = 2; host < 10; host++)
         ck_assert_uint_eq(join(host, mgid_high, 0x10000 + host), 0);
-    /* The rogue can still join groups of other hosts, and can create a group after it has given up
-     * another one. */
+    /* At its quota, the rogue can still join groups of other hosts. It can create one group for
+     * each of its groups that it gives up. */
     ck_assert_uint_eq(join(ROGUE, mgid_high, 0x10002), 0);
     ck_assert_uint_eq(leave(ROGUE, mgid_high, 0x1000), 0);
     ck_assert_uint_eq(join(ROGUE, mgid_high, 0x999), 0);
@@ -107,8 +107,8 @@ START_TEST(one_host_cannot_make_ip_groups_without_limit)
 }
 END_TEST
 
-/* A group counts for its creator until the group ends, so two hosts cannot evade the quota by
- * passing groups to each other. */
+/* A group counts against the quota of its creator until the group ends. So two hosts cannot exceed
+ * their quotas by creating groups for each other. */
 START_TEST(a_group_that_is_passed_on_is_still_charged)
 {
     open_scene(false);
@@ -120,13 +120,14 @@ START_TEST(a_group_that_is_passed_on_is_still_charged)
         ck_assert_uint_eq(leave(ROGUE, OTHER_GROUP, i + 1), 0);
     }
     ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 9), FAB_SA_NO_RESOURCES);
-    ck_assert_uint_eq(leave(2, OTHER_GROUP, 1), 0); /* this leave ends the group */
+    ck_assert_uint_eq(leave(2, OTHER_GROUP, 1), 0); /* the last member leaves, so the group ends */
     ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 9), 0);
     close_scene();
 }
 END_TEST
 
-/* A proxy join counts for the port that sent the request, not for the port that joins. */
+/* A proxy join counts against the quota of the port that sent the request, and not of the port that
+ * becomes a member. */
 START_TEST(memberships_are_charged_to_the_requester)
 {
     open_scene(false);
@@ -146,7 +147,7 @@ START_TEST(memberships_are_charged_to_the_requester)
 }
 END_TEST
 
-/* After a restart, a group with one member counts for the port of this member. */
+/* After a restart, a group with one member counts against the quota of this member. */
 START_TEST(charges_outlive_a_restart)
 {
     open_scene(true);
@@ -172,7 +173,7 @@ START_TEST(the_total_is_a_limit_as_well)
     lab_forget_events(&scene.lab);
     ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
     ck_assert_uint_eq(join(2, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
-    /* one event about each port */
+    /* one event about each of the two hosts */
     ck_assert_uint_eq(lab_count_events(&scene.lab, "quota-exceeded"), 2);
     ck_assert_ptr_nonnull(
         strstr(lab_event(&scene.lab, "quota-exceeded")->message, "all hosts together"));
@@ -260,7 +261,7 @@ START_TEST(one_host_cannot_subscribe_without_limit)
     assert_named("quota of 256 subscriptions");
     const struct fab_inform_info info = all_notices(64), known = all_notices(1000);
     ck_assert_uint_eq(inform(host_lid(VICTIM), 0, &info), 0);
-    ck_assert_uint_eq(inform(host_lid(ROGUE), 0, &known), 0); /* the same subscription again */
+    ck_assert_uint_eq(inform(host_lid(ROGUE), 0, &known), 0); /* it exists already */
     ck_assert_uint_eq(inform(host_lid(ROGUE), SM_KEY, &info), 0);
     close_scene();
 }
@@ -280,10 +281,10 @@ START_TEST(one_host_has_so_many_alias_guids)
     open_scene(false);
     quotas()->each[FAB_QUOTA_ALIAS_GUIDS] = 5;
     reload();
-    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x1e), 0); /* the request is for 4 alias GUIDs */
+    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x1e), 0); /* the bits select 4 alias GUIDs */
     ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x60), FAB_SA_NO_RESOURCES);
     assert_named("quota of 5 alias GUIDs");
-    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x3e), 0); /* only the fifth alias GUID is new */
+    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x3e), 0); /* four of these five exist already */
     ck_assert_uint_eq(ask_aliases(VICTIM, 0, 0, 0x1e), 0);
     ck_assert_uint_eq(ask_aliases(ROGUE, SM_KEY, 0, 0x40), 0);
     close_scene();
@@ -313,9 +314,8 @@ static bool has_lost_the_victim(struct lab *lab)
     return lost;
 }
 
-/* Paths and services of a host that is switched off would lead to the rogue if it could take the
- * GUID of that host. The manager knows GUIDs of absent hosts by their LID leases, also after a
- * restart. */
+/* With the GUID of a host that is switched off, the rogue would get the paths and services of that
+ * host. The manager knows the GUIDs of absent hosts by their LID leases, also after a restart. */
 START_TEST(the_guid_of_an_absent_host_is_not_free)
 {
     const uint64_t unused = 0x77;
@@ -328,8 +328,8 @@ START_TEST(the_guid_of_an_absent_host_is_not_free)
     start_again();
     ck_assert_uint_eq(take_guid(victim, 0), 0);
     ck_assert_uint_eq(take_guid(unused, 0), unused);
-    /* With the SM_Key, an operator may give the GUID of the absent host to another one, for example
-     * when an adapter was replaced. */
+    /* With the SM_Key, the GUID of an absent host can be given to another host, for example when an
+     * adapter was replaced. */
     ck_assert_uint_eq(take_guid(victim, SM_KEY), victim);
     close_scene();
 }
@@ -353,8 +353,8 @@ static void send_get(uint16_t lid, uint64_t key)
     to_agent(lid, mad);
 }
 
-/* A host sends 10,000 requests a second for 30 s. It gets answers to a first burst, and then to
- * 2,000 requests a second. Returns the number of answers. */
+/* A host sends 10,000 requests a second for 30 s. It gets answers to a burst at the beginning, and
+ * then to 2,000 requests a second. Returns the number of answers. */
 static unsigned flood(uint16_t (*lid)(unsigned step), uint64_t key)
 {
     scene.answers = 0;
@@ -423,15 +423,15 @@ static unsigned count_answers(unsigned requests, uint64_t key)
     return scene.answers;
 }
 
-/* A host may send a burst of requests while its token bucket is full, and gets all answers at once.
- * Then the bucket gains as many tokens a second as the quota `requests` says. */
+/* A host may send a burst while its token bucket is full, and gets all answers at once. An empty
+ * bucket fills by `requests` tokens a second. */
 START_TEST(the_rate_of_requests_is_exact)
 {
     static const struct {
         uint32_t requests, burst;
         uint64_t key;
         unsigned sent, answered;
-        unsigned pause_ms; /* after this pause, `sent` requests are sent again */
+        unsigned pause_ms; /* the host repeats its `sent` requests after this pause */
         unsigned again;
     } rows[] = {
         {0, 1, 0, 5000, 5000, 1, 5000}, /* requests 0: there is no limit */
@@ -477,8 +477,8 @@ static void send_get_table(uint16_t lid)
     to_agent(lid, mad);
 }
 
-/* A host has 8 responses in progress, because it acknowledges no segment. Meanwhile other hosts get
- * their responses. */
+/* A host may have 8 responses in progress; it never acknowledges a segment, so all of them stay in
+ * progress. Meanwhile other hosts get their responses. */
 START_TEST(one_host_cannot_hold_all_transfers)
 {
     struct sa_stats stats;
@@ -497,7 +497,7 @@ START_TEST(one_host_cannot_hold_all_transfers)
     sa_get_stats(scene.sa, &stats);
     ck_assert_uint_eq(stats.busy, 292);
     ck_assert_uint_eq(stats.tables, 8 + 14);
-    /* After this time, the transfers to the rogue have ended. */
+    /* By now, the transfers to the rogue have timed out. */
     lab_run_for(&scene.lab, 10);
     send_get_table(rogue_lid);
     lab_run_for(&scene.lab, 0.05);
@@ -507,8 +507,8 @@ START_TEST(one_host_cannot_hold_all_transfers)
 }
 END_TEST
 
-/* bytes of the responses that were passed to the kernel: [0] responses to the rogue, [1] responses
- * to other hosts */
+/* number of bytes that were passed to the kernel, in responses [0] to the rogue, [1] to other
+ * hosts */
 static uint64_t long_bytes[2];
 
 static int count_long(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
@@ -520,8 +520,8 @@ static int count_long(struct transport *t, const struct fab_mad_addr *to, const 
     return FAB_OK;
 }
 
-/* The kernel keeps each response for 2.2 s if the requester does not acknowledge it. Before there
- * was a limit, 10,000 requests took 310 MB of kernel memory in this small fabric. */
+/* The kernel keeps a response for 2.2 s if the requester does not acknowledge it. Without a limit,
+ * 10,000 requests filled 310 MB of kernel memory in this small fabric. */
 START_TEST(one_host_cannot_fill_the_memory_of_the_kernel)
 {
     static const struct transport_ops ops = {.send = wire_send, .send_long = count_long};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A host that knows the M_Key writes to devices. Before the scrub was written, the manager found
- * such a change of a table only after a restart: a Set(LFT) cut a host off, and five heavy sweeps
- * and `route verify` continued to report that everything was correct.
+ * such a change of a table only after a restart. A Set(LFT) could cut a host off, and five heavy
+ * sweeps and `route verify` found nothing wrong.
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. test_scrub_scale.c repeats the random
+ *  The fabric has 6 leaves with 4 hosts each and 3 spines. test_scrub_scale.c repeats the random
  * changes with 648 hosts.
  */
 #include "libfabmgr/sim/fault.h"
@@ -105,7 +105,7 @@ START_TEST(a_changed_key_violation_count_is_named)
             fab_sim_send(lab.sim, lab_node(&lab, ROGUE), 1, lid_of(&lab, t.node), bytes, reply), 1);
     transport_sim_kick(lab.sim_transport);
     data[3] ^= 1;
-    /* after three wrong M_Keys, the host knows the right one and changes the table */
+    /* the host knows the M_Key after three wrong tries, and changes the table */
     set(&lab, &t, data);
     lab_run(&lab, INTERVAL_S * 1.1, is_found, "the change");
     ck_assert_ptr_nonnull(
@@ -114,8 +114,8 @@ START_TEST(a_changed_key_violation_count_is_named)
 }
 END_TEST
 
-/* The host gives a port another M_Key, so that the manager cannot write to it. The difference
- * remains, and `route verify` reports it, until the key is right again. */
+/* The host gives a port another M_Key, so that the manager cannot write to the port. Until the port
+ * has the right key again, `route verify` reports that the settings differ. */
 START_TEST(a_difference_that_cannot_be_mended_stands)
 {
     struct lab lab;
@@ -129,7 +129,7 @@ START_TEST(a_difference_that_cannot_be_mended_stands)
                      FAB_OK);
     info.port_state = info.phys_state = 0;
     info.m_key = M_KEY + 1;
-    /* There is no lease, because the manager could restore the key when the lease ends. */
+    /* no lease period: after it, the manager could write to the port again */
     info.m_key_lease = 0;
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, FAB_SMP_DATA),
                      FAB_OK);
@@ -137,15 +137,15 @@ START_TEST(a_difference_that_cannot_be_mended_stands)
     lab_run(&lab, INTERVAL_S * 1.1, is_found, "the change");
     const struct lab_event *e = lab_event(&lab, "settings-changed");
     ck_assert_str_eq(e->subject, "host-0005/1");
-    ck_assert_ptr_null(strstr(e->message, "65262")); /* messages must not show a key */
+    ck_assert_ptr_null(strstr(e->message, "65262")); /* 0xfeee, the key, must not be shown */
     lab_run_for(&lab, 2 * INTERVAL_S);
     ck_assert_uint_eq(status(&lab).settings_not_restored, 1);
     lab_close(&lab);
 }
 END_TEST
 
-/* The host changes 66 blocks of P_Key tables at once. A turn of the scrub emits at most 64 events,
- * and a summary of the other differences. */
+/* The host changes 66 blocks of P_Key tables at once. In each turn, the scrub emits at most 64
+ * events about single changes, and one event that sums up the others. */
 START_TEST(many_changes_make_few_events)
 {
     struct lab lab;
@@ -172,19 +172,18 @@ START_TEST(many_changes_make_few_events)
     ck_assert_uint_eq(status(&lab).settings_changed, changes);
     unsigned named = lab_count_events(&lab, "settings-changed");
     ck_assert_uint_ge(named, 64);
-    /* The turn that is running when the changes are made finds some of them. The next turn finds
-     * the rest. Each of these two turns may emit up to 64 events. */
+    /* The changes are found in two turns: the one that is running when they are made, and the next
+     * one. Each of the two turns may emit up to 64 events. */
     ck_assert_uint_le(named, 65 + changes / 2);
     ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
     lab_close(&lab);
 }
 END_TEST
 
-/* A turn reads SwitchInfo, one LFT block, one MFT block and PortInfo of port 0 of each of the 9
- * switches. It reads PortInfo of the 60 switch ports and 24 host ports with a link. Of the P_Key
- * tables, it reads two blocks of each host, one of each of the 24 switch ports that enforce
- * partitions, and one of each port 0.
- */
+/* Reads of a short turn. From each of the 9 switches: SwitchInfo, one LFT block, one MFT block, and
+ * PortInfo of port 0. From the 60 switch ports and 24 host ports with a link: PortInfo. P_Key
+ * tables: two blocks of each host, one block of each of the 24 switch ports that enforce
+ * partitions, and one of each port 0. */
 START_TEST(a_turn_reads_each_thing_once)
 {
     struct lab lab;
@@ -198,9 +197,9 @@ START_TEST(a_turn_reads_each_thing_once)
     ck_assert_uint_eq(after.scrub_turns, 6);
     ck_assert_uint_eq(after.scrub_reads, 9 * 3 + 60 + 24 + 24 * 2 + 24 + 9 + 9);
     ck_assert_uint_eq(before.scrub_reads, after.scrub_reads);
-    /* VL tables are read in a turn that takes 6 intervals. This turn reads the SL-to-VL tables of 6
-     * * 8 * 7 + 3 * 7 * 6 pairs of switch ports and of 24 hosts. For each of 84 ports, it reads at
-     * most two blocks of VL arbitration. */
+    /* A long turn, of 6 intervals, reads the VL tables: one SL-to-VL table for each of 6 * 8 * 7 +
+     * 3 * 7 * 6 pairs of switch ports and for each of 24 hosts, and at most two blocks of VL
+     * arbitration for each of 84 ports. */
     uint64_t lanes = 6 * 8 * 7 + 3 * 7 * 6 + 2 * 84 + 24;
     ck_assert_uint_le(mads - light, 4 * after.scrub_reads + lanes);
     ck_assert_uint_ge(mads - light, 4 * after.scrub_reads + lanes / 3);
@@ -236,13 +235,13 @@ START_TEST(without_an_interval_nothing_is_read)
     uint64_t before = status(&lab).smps_sent;
     lab_run_for(&lab, 100);
     ck_assert_uint_eq(status(&lab).scrub_turns, 0);
-    ck_assert_uint_eq(status(&lab).smps_sent - before, 90); /* ten light sweeps of the 9 switches */
+    ck_assert_uint_eq(status(&lab).smps_sent - before, 90); /* ten light sweeps of 9 switches */
     lab.config.sweep.scrub_interval_s = INTERVAL_S;
     (void)sm_reload(lab.sm);
     lab_run_for(&lab, INTERVAL_S / 2.0);
-    lab_run_for(&lab, 5); /* at this time, no light sweep runs */
+    lab_run_for(&lab, 5); /* the time is now between two light sweeps */
     lab.config.sweep.scrub_interval_s = 0;
-    (void)sm_reload(lab.sm); /* the turn of the scrub ends, and no other turn begins */
+    (void)sm_reload(lab.sm); /* the reload ends the turn of the scrub, and no other turn begins */
     before = status(&lab).smps_sent;
     lab_run_for(&lab, 2);
     ck_assert_uint_eq(status(&lab).smps_sent, before);
@@ -253,8 +252,8 @@ START_TEST(without_an_interval_nothing_is_read)
 }
 END_TEST
 
-/* A host that does not answer does not delay a turn. A switch that ignores partition enforcement is
- * reported by partition-not-enforced, and not by the scrub. */
+/* A host does not answer; the turn ends in time nevertheless. A switch does not enforce partitions;
+ * the event partition-not-enforced reports this, and the scrub does not. */
 START_TEST(silent_and_odd_devices_are_no_difference)
 {
     struct lab lab;
@@ -277,8 +276,8 @@ START_TEST(silent_and_odd_devices_are_no_difference)
 }
 END_TEST
 
-/* A light sweep finds a changed LinearFDBTop before the scrub does. In earlier versions, the
- * manager restored the value without an event. */
+/* A light sweep finds a changed LinearFDBTop earlier than the scrub. In earlier versions, it
+ * restored the value without an event. */
 START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
 {
     struct lab lab;
@@ -289,7 +288,7 @@ START_TEST(a_changed_linear_fdb_top_is_named_and_restored)
     get(&lab, &t, before);
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, before, FAB_SMP_DATA, &info),
                      FAB_OK);
-    /* The change keeps LinearFDBTop high enough for the answers of the manager to reach the
+    /* LinearFDBTop becomes greater, not smaller, so that the manager's answers still reach the
      * host. */
     info.linear_fdb_top = (uint16_t)(info.linear_fdb_top + 7);
     info.port_state_change = 0;
@@ -373,15 +372,15 @@ START_TEST(default_ports_are_closed_at_the_first_sweep)
 }
 END_TEST
 
-/* The host writes to an MFT block that no tree uses, and that the manager never wrote. In earlier
- * versions, the scrub did not read such blocks. An entry there could copy the packets of a
- * multicast LID to the host for ever. */
+/* The host writes an entry into an MFT block that no tree uses and that the manager never wrote.
+ * Such an entry could copy the packets of a multicast LID to the host for ever. In earlier
+ * versions, the scrub did not read such blocks. */
 START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
 {
     struct lab lab;
     uint8_t data[FAB_SMP_DATA];
     bring_up(&lab, INTERVAL_S);
-    lab_run_for(&lab, 6.5 * INTERVAL_S); /* the first turn over these blocks */
+    lab_run_for(&lab, 6.5 * INTERVAL_S); /* a turn over unused MFT blocks ends */
     ck_assert_uint_eq(lab_count_events(&lab, "settings-changed"), 0);
     struct target t = {.node = lab_node(&lab, "spine-002"), .attr_id = FAB_ATTR_MFT};
     t.mod = fab_mft_modifier(fab_mft_number(0xc000 + 32 * 9, 1));
@@ -406,9 +405,9 @@ START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
 }
 END_TEST
 
-/* The host disables the enforcement of partitions at its switch port, and makes the manager sweep
- * before the scrub reads the port. In earlier versions, the manager assumed that the switch refuses
- * the setting, and left enforcement disabled. */
+/* The host turns the enforcement of partitions off at its switch port, and causes a sweep before
+ * the scrub reads the port. In earlier versions, the manager concluded that the switch refuses the
+ * setting, and left enforcement off. */
 START_TEST(enforcement_that_a_sweep_finds_switched_off_is_restored)
 {
     struct lab lab;
@@ -440,7 +439,7 @@ START_TEST(enforcement_that_a_sweep_finds_switched_off_is_restored)
 }
 END_TEST
 
-/* Number of reads of the LFT of leaf-002; a reroute begins during each of them. */
+/* Number of reads of the LFT of leaf-002. The test begins a reroute during each of them. */
 static unsigned disturbed;
 
 static void disturb(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
@@ -453,8 +452,8 @@ static void disturb(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
     (void)sm_reroute(lab->sm, NULL, NULL);
 }
 
-/* If a round of the manager runs during a read of the scrub, it may change what the scrub reads. So
- * the scrub repeats the read. After eight repetitions, it goes on with the next attribute. */
+/* A reroute may change what the scrub reads at the same time. So the scrub repeats a read during
+ * which a round of the manager ran. After eight repetitions, it goes on with the next attribute. */
 START_TEST(a_read_that_is_always_disturbed_is_given_up)
 {
     struct lab lab;
@@ -476,7 +475,7 @@ END_TEST
 
 static struct {
     struct lab *lab;
-    const struct transport_ops *ops; /* functions of the simulated fabric's transport */
+    const struct transport_ops *ops; /* functions of the transport that these wrappers call */
     transport_receive *receive;
     void *ctx;
     struct {
@@ -486,7 +485,7 @@ static struct {
     unsigned count, most; /* requests in flight: now, and at most so far */
 } wire;
 
-/* Returns the node to which a directed-route or LID-routed SMP goes. */
+/* Returns the node to which the SMP goes, by its directed route or its LID. */
 static uint32_t destination(const struct transport_mad *mad)
 {
     enum { AT_HOPS = 7, AT_PATH = 128 };
@@ -529,8 +528,8 @@ static void spy_receive(void *ctx, const struct transport_mad *mads, size_t n)
     wire.receive(wire.ctx, mads, n);
 }
 
-/* Devices answer slowly. The scrub sends requests to several devices at a time, but at most one
- * request to each device. */
+/* Devices answer slowly. The scrub has requests to several devices in flight at the same time, but
+ * at most one to each device. */
 START_TEST(a_device_is_asked_for_one_thing_at_a_time)
 {
     struct lab lab;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The random changes of test_scrub.c with 648 hosts, one after the other and several at once. The
- * scrub must find each change within one turn over its table, report it and restore the value. The
- * manager must write nothing else. The test counts the writes of each attribute, and compares all
- * attributes of all devices before and after. Without the scrub, no change of a table is found.
+ * The random changes of test_scrub.c with 648 hosts, one at a time and several at once. The scrub
+ * must find each change within one turn over the changed table, report it, and restore the value,
+ * and the manager must write nothing else. The test counts the writes of each attribute, and
+ * compares all attributes of all devices before the changes and after them.
  *
- * If several changes are made at once, they are at different devices. When the manager restores one
- * setting of a device, it may also restore others of this device, and the scrub would then never
- * report them.
+ *  Changes that are made at once are all at different devices. Otherwise, the manager could restore
+ * one change when it restores another one of the same device, and the scrub would not report it.
  */
 #include "tests/attack/tamper.h"
 #include "tests/sim/golden_devices.h"
@@ -15,8 +14,8 @@
 #define INTERVAL_S 60
 #define CHANGES 100
 #define BATCH_MOST 8
-/* A turn may take this many times its usual time, because it pauses for the sweeps that restore
- * settings. */
+/* A turn pauses for the sweeps that restore settings, so it may take longer than usual by this
+ * factor. */
 #define SLACK 1.05
 
 struct change {
@@ -40,8 +39,8 @@ static bool has_node(const struct batch *b, uint32_t node)
     return false;
 }
 
-/* Returns false if the device did not accept the change, or if the test has already changed this
- * device. */
+/* Makes a random change of kind `k`. Returns false if the device did not accept it, or if the batch
+ * already has a change of this device. */
 static bool add_change(struct lab *lab, struct batch *b, const struct kind *k)
 {
     struct change *c = &b->change[b->count];
@@ -99,9 +98,9 @@ static unsigned of_attribute(const struct batch *b, uint16_t attr_id)
     return n;
 }
 
-/* Checks the number of writes: one for each change, and at most two for a change of a P_Key. If an
- * SL-to-VL table changed, the tables of all pairs with this port are written. If an arbitration
- * table changed, all arbitration tables of the port are written. */
+/* Checks that the manager wrote no more than necessary. Each change costs one write, except these:
+ * a P_Key costs up to two; an SL-to-VL table costs the tables of all pairs of ports with the same
+ * port; an arbitration table costs all arbitration tables of its port. */
 static void assert_few_writes(const struct lab *lab, const struct batch *b)
 {
     unsigned sl2vl = of_attribute(b, FAB_ATTR_SL2VL), vlarb = of_attribute(b, FAB_ATTR_VLARB);
@@ -147,8 +146,8 @@ static void find_and_restore(struct lab *lab)
 
 /* ---- the test ---- */
 
-/* Draws random changes. With `lanes`, all are changes of VL tables, which the scrub finds in one
- * long turn. Without `lanes`, all are changes that it finds in one short turn. */
+/* Makes a batch of random changes. If `lanes` is true, all of them are in VL tables, which a long
+ * turn of the scrub reads; otherwise, all are in tables that a short turn reads. */
 static void make_batch(struct lab *lab, bool lanes, unsigned size)
 {
     batch = (struct batch){.count = 0};

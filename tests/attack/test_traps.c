@@ -3,12 +3,12 @@
  * A rogue host and traps (IBA 13.4.8, 14.2.5.1). The rogue forges notices of the manager and of
  * other devices, and floods the manager with traps.
  *
- * Earlier versions had neither trap_check.c nor trap_limit.c. They forwarded forged notices to
- * subscribers: notices 65 about other hosts, as if the manager had sent them, and notices of other
- * devices. Each of 100,000 traps caused a port probe or targeted sweep, and a stored event, so the
+ *  In versions before trap_check.c and trap_limit.c, the manager forwarded forged notices to
+ * subscribers: notices 65 about other hosts, with the manager as the issuer, and notices of other
+ * devices. Each of 100,000 traps caused a port probe or targeted sweep and a stored event, so the
  * journal lost its earlier events. Traps from unknown LIDs caused a heavy sweep every two seconds.
  *
- * The fabric has 4 leaves with 4 hosts each and 2 spines. The manager is host 0 (leaf-001/1), the
+ *  The fabric has 4 leaves with 4 hosts each and 2 spines. The manager is host 0 (leaf-001/1), the
  * rogue host 6 (leaf-002/3).
  */
 #include "tests/sim/sa_scene.h"
@@ -21,7 +21,7 @@ enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4, OF_CA = 1, OF_SWITCH = 2, OF
 
 static struct lab *const lab = &scene.lab;
 
-/* Sends a trap from `slid` with this content to the manager. */
+/* Sends a trap with this notice to the manager. slid: source LID of the packet. */
 static void send_trap(uint16_t slid, const struct fab_notice *notice)
 {
     static uint64_t tid;
@@ -94,7 +94,7 @@ START_TEST(notices_of_the_manager_come_from_nobody_else)
         }
     ck_assert_uint_eq(scene.reports, 0);
     ck_assert_uint_eq(status().traps.refused, 12);
-    ck_assert_uint_eq(lab_count_events(lab, "trap-refused"), 3); /* one event about each source */
+    ck_assert_uint_eq(lab_count_events(lab, "trap-refused"), 3); /* one for each source LID */
     const struct lab_event *e = lab_event(lab, "trap-refused");
     ck_assert_str_eq(e->subject, ROGUE_PLACE);
     ck_assert_uint_eq(e->guid, lab_node_guid(lab, "host-0007"));
@@ -138,8 +138,8 @@ START_TEST(a_host_is_no_switch)
 }
 END_TEST
 
-/* If a notice concerns only its sender, the manager reads an attribute of the sender before it
- * forwards the notice. */
+/* A notice about its own sender is forwarded only after the manager has read an attribute of the
+ * sender. */
 START_TEST(a_notice_is_forwarded_if_the_device_answers)
 {
     open_scene(false);
@@ -152,7 +152,7 @@ START_TEST(a_notice_is_forwarded_if_the_device_answers)
     lab_run_for(lab, 1);
     ck_assert_uint_eq(reports_of(host_lid(1), 144), 1);
     ck_assert_uint_eq(reports_of(host_lid(1), 129), 1);
-    /* The notice is about a switch that does not answer. */
+    /* From now on, the switch does not answer, so its notice is not confirmed. */
     lab_silence(lab, "leaf-003");
     errors.details[4] = 7;
     send_trap(leaf, &errors);
@@ -163,7 +163,8 @@ START_TEST(a_notice_is_forwarded_if_the_device_answers)
 }
 END_TEST
 
-/* The manager's directed route to the switch may use the link that failed. */
+/* Each of the two uplinks of the leaf fails in turn. One of them is on the manager's directed route
+ * to the leaf. */
 START_TEST(a_switch_is_read_on_another_path_if_the_first_one_failed)
 {
     open_scene(false);
@@ -217,8 +218,8 @@ static bool is_rerouted(struct lab *l)
     return lab_event(l, "reroute-done") != NULL;
 }
 
-/* Returns the time from the fault of a link until the manager has rerouted. *ret_mads: the number
- * of MADs that the manager sent in this time. */
+/* Takes a link down, and returns the time until the manager has rerouted. *ret_mads: number of MADs
+ * that the manager sent in this time. */
 static uint64_t reroute(uint64_t *ret_mads)
 {
     lab_forget_events(lab);
@@ -275,7 +276,7 @@ static void flood_and_fault(uint16_t trap, const char *from)
     loop_timer_free(f->timer);
     lab_run_for(lab, 3);
     struct sm_status after = status();
-    /* the two ends of the failed link also send one trap each */
+    /* 100,000 traps of the flood, and one from each end of the failed link */
     ck_assert_uint_eq(after.traps.received - before.traps.received, 100000 + 2);
     ck_assert_uint_ge(after.traps.repressed, 99000);
     ck_assert_uint_lt(after.sweeps - before.sweeps, 5);
@@ -307,7 +308,7 @@ static void repeat_no_traps(void)
     fab_sim_set_timing(lab->sim, &timing);
 }
 
-/* Sends 40 traps. The token bucket of their source lets 32 of them through. */
+/* Sends 40 traps. The rate limit lets only 32 of one source pass at once. */
 static void send_burst(const char *from, uint16_t trap)
 {
     uint64_t repressed = status().traps.repressed;
@@ -317,9 +318,10 @@ static void send_burst(const char *from, uint16_t trap)
     ck_assert_uint_eq(status().traps.repressed, repressed + 8);
 }
 
-/* The link of a host fails after a burst of traps from its leaf, which the manager only forwards.
- * Only the leaf sends a trap about the failure. Because of the burst, this trap exceeds the rate
- * limit: the manager represses it without reading the leaf, and the leaf does not repeat it. */
+/* A leaf sends a burst of traps that the manager only has to forward. Then the link of a host
+ * fails, and only the leaf sends a trap about it. This trap exceeds the rate limit: the manager
+ * answers it with TrapRepress without reading the leaf, and the leaf does not repeat it. The
+ * manager must find the failure nevertheless. */
 static void lose_host_after_burst(const char *leaf)
 {
     uint64_t repressed = status().traps.repressed;
@@ -330,12 +332,12 @@ static void lose_host_after_burst(const char *leaf)
     ck_assert_uint_eq(status().traps.repressed, repressed + 9);
     ck_assert_ptr_null(lab_event(lab, "node-removed"));
     lab_await(lab, 1, "node-removed");
-    /* the 40 traps are too few for a trap-flood */
+    /* 40 traps are not enough for the event trap-flood */
     ck_assert_ptr_null(lab_event(lab, "trap-flood"));
 }
 
-/* After a flood, a trap about a change exceeds the rate limit. The manager reads the device as soon
- * as the token bucket of the source has a token again. */
+/* A trap about a change exceeds the rate limit. The manager reads the device later, as soon as the
+ * rate limit permits another trap of this source. */
 START_TEST(a_repressed_trap_is_made_up_for)
 {
     open_scene(false);
@@ -345,8 +347,8 @@ START_TEST(a_repressed_trap_is_made_up_for)
 }
 END_TEST
 
-/* The rate limit delays the reads of several switches at the same time, and the manager forgets
- * none of them. */
+/* Traps of several switches exceed the rate limit at the same time. The manager later reads each of
+ * these switches. */
 START_TEST(repressed_traps_of_all_switches_are_made_up_for)
 {
     static const char *const leaves[] = {"leaf-002", "leaf-003", "leaf-004"};
@@ -375,7 +377,7 @@ START_TEST(unknown_lids_cause_few_sweeps)
     open_scene(false);
     lab_forget_events(lab);
     struct sm_status before = status();
-    for (uint32_t i = 0; i < 36000; i++) { /* traps for an hour */
+    for (uint32_t i = 0; i < 36000; i++) { /* ten traps a second, for an hour */
         uint16_t lid = (uint16_t)(0x1000 + lab_random(lab) % 0x8000);
         struct fab_notice n = notice_of(i % 2 ? 128 : 144, lid, OF_CA);
         send_trap(lid, &n);
@@ -383,7 +385,7 @@ START_TEST(unknown_lids_cause_few_sweeps)
             ck_assert_ptr_nonnull(
                 strstr(lab_event(lab, "trap-received")->message, "an unknown node"));
         if (i == 30)
-            /* the manager acts on the first trap */
+            /* the first trap has caused a sweep, and the other traps have not */
             ck_assert_uint_eq(status().sweeps, before.sweeps + 1);
         lab_run_for(lab, 0.1);
     }
@@ -391,8 +393,8 @@ START_TEST(unknown_lids_cause_few_sweeps)
     ck_assert_uint_ge(after.traps.sweeps, 6);
     ck_assert_uint_le(after.traps.sweeps, 11);
     sweeps_before = after.traps.sweeps;
-    /* When a heavy sweep has found a change, the next trap of an unknown LID causes a sweep soon.
-     */
+    /* Once a heavy sweep has found a change, the next trap from an unknown LID causes a sweep soon
+     * again. */
     lab_run(lab, 600, has_swept, "the sweep that the last trap caused");
     lab_exchange(lab, "leaf-002", 2, "leaf-003", 2);
     ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rogue host and wrong keys (IBA 14.2.5.1, traps 256 to 259). The rogue tries keys at devices,
- * and forges traps that accuse other hosts. Before trap_violation.c was written, no event reported
- * a wrong key: 65,535 tries at each device left nothing in the journal.
+ * and forges traps that accuse other hosts of trying keys. Before trap_violation.c was written, no
+ * event reported a wrong key: after 65,535 tries at each device, the journal said nothing.
  *
- * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
+ *  The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
  * the rogue host-0013 (leaf-004/1), and its neighbour host-0014 (leaf-004/2).
  */
 #include <string.h>
@@ -47,7 +47,7 @@ static struct sm_trap_counts counts(void)
     return s.traps;
 }
 
-/* The rogue sends a request with this key to the device at the end of the directed route. */
+/* The rogue sends a Set with a wrong M_Key along this directed route. */
 static void try_key(struct fab_path path)
 {
     struct fab_mad set = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
@@ -76,8 +76,8 @@ static struct fab_port_info *port_info(const char *node, uint8_t port)
     return (struct fab_port_info *)(uintptr_t)fab_sim_port(lab.sim, lab_node(&lab, node), port);
 }
 
-/* Sends a trap 256 in the name of `device`. The trap says that a packet from the LID of `accused`
- * had a wrong key. */
+/* Sends a forged trap 256 of `device`. The trap says that the device received a wrong key from the
+ * LID of `accused`. */
 static void accuse(const char *device, const char *accused)
 {
     struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_LID,
@@ -109,19 +109,20 @@ START_TEST(a_wrong_m_key_names_its_host_by_the_route)
     ck_assert_ptr_nonnull(strstr(e->message, VICTIM));
     ck_assert_ptr_nonnull(strstr(e->message, "Set(PortInfo) with modifier 0x1"));
     ck_assert_ptr_nonnull(strstr(e->message, "recorded the directed route"));
-    /* the message must not show the key, because it may be one of the operator's keys */
+    /* badc0de is the tried key, which may resemble a key of the operator, so no message may show
+     * it */
     ck_assert_ptr_null(strstr(e->message, "badc0de"));
     ck_assert_uint_eq(counts().violations[SM_KEY_M], 1);
     lab_close(&lab);
 }
 END_TEST
 
-/* The packets of the rogue pass a spine before they reach the device. */
+/* The directed route from the rogue to the attacked device leads over a spine. */
 START_TEST(a_longer_route_names_its_host_too)
 {
     open_lab();
     struct fab_path path = lab_path_from(&lab, ROGUE);
-    path.port[4] = 2; /* the host beside the manager */
+    path.port[4] = 2; /* the attacked host, which is at the same leaf as the manager */
     try_key(path);
     const struct lab_event *e = lab_await(&lab, 2, "m-key-violation");
     ck_assert_str_eq(e->subject, ROGUE_PLACE);
@@ -154,15 +155,15 @@ START_TEST(p_keys_and_q_keys_have_events)
     ck_assert_ptr_nonnull(strstr(lab_event(&lab, "p-key-violation")->message, "P_Key 0x7ffe"));
     const struct lab_event *e = lab_event(&lab, "q-key-violation");
     ck_assert_ptr_nonnull(e);
-    ck_assert_ptr_null(strstr(e->message, "80010000")); /* 80010000: the Q_Key */
+    ck_assert_ptr_null(strstr(e->message, "80010000")); /* the Q_Key must not be shown */
     ck_assert_uint_eq(counts().violations[SM_KEY_P], 2);
     ck_assert_uint_eq(counts().violations[SM_KEY_Q], 1);
     lab_close(&lab);
 }
 END_TEST
 
-/* The trap about a wrong key can be lost, or suppressed by a flood with the source LID of the
- * device. The next sweep then finds that the counter of violations increased. */
+/* No trap about a wrong key arrives: it was lost, or a flood with the source LID of the device
+ * suppressed it. The next sweep finds that the counter of violations has increased. */
 START_TEST(a_counter_without_a_trap_is_reported_by_the_next_sweep)
 {
     open_lab();
@@ -176,15 +177,15 @@ START_TEST(a_counter_without_a_trap_is_reported_by_the_next_sweep)
     lab_forget_events(&lab);
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
     lab_run_for(&lab, 5);
-    ck_assert_uint_eq(lab_count_events(&lab, "m-key-violation"), 0); /* one event is enough */
+    ck_assert_uint_eq(lab_count_events(&lab, "m-key-violation"), 0); /* no second event */
     lab_close(&lab);
 }
 END_TEST
 
 /* ---- forgery and floods ---- */
 
-/* This fabric has no M_Keys. With M_Keys, the manager's TrapRepress in answer to a forged trap
- * would have a wrong M_Key, and the device would count a violation that nobody forged. */
+/* No M_Keys in this fabric. Otherwise the manager's TrapRepress, sent in answer to the forged trap,
+ * would have a wrong M_Key, and the device would count a violation of its own. */
 START_TEST(a_forged_accusation_is_not_confirmed)
 {
     open_lab_with(0);

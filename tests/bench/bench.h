@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that all benchmarks use: CPU time of this process, and exit on errors. */
+/* Functions for all benchmarks: they measure the CPU time of this process, and exit on errors. */
 #ifndef TESTS_BENCH_BENCH_H
 #define TESTS_BENCH_BENCH_H
 
@@ -9,7 +9,7 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Returns the CPU time of this process in s; other processes on the machine do not count. */
+/* Returns the CPU time that this process has used, in s. */
 static inline double cpu_s(void)
 {
     struct timespec t;

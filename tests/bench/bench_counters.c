@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The history of counters of a large fabric: size, processor time of a round, and times of queries.
+ * Measures the history of counters for a large fabric: its size, the CPU time of a round, and the
+ * times of queries.
  *
- *     bench_counters [PORTS [DAYS [INTERVAL [LIMIT_MIB]]]]
+ *   bench_counters [PORTS [DAYS [INTERVAL [LIMIT_MIB]]]]
  *
- * Writes DAYS days (default 3) of samples of PORTS ports (default 69,984, as of 11,664 hosts in a
- * fat tree of radix 36), one sample each INTERVAL seconds (default 60) of virtual time, into a
- * directory in TMPDIR. LIMIT_MIB (default 4096) is the maximum size of the history. On nine of ten
- * ports, the rate changes by up to a tenth with each sample, and every 30th sample on average has
- * a new random rate, which may be 0. One of 200 ports has errors in a third of its samples.
+ * Writes DAYS days (default 3) of samples of PORTS ports into a directory in TMPDIR, with one
+ * sample each INTERVAL seconds (default 60) of virtual time. The default of 69,984 ports is that of
+ * a fat tree of radix 36, with 11,664 hosts. LIMIT_MIB (default 4096) is the maximum size of the
+ * history. On nine of ten ports, the rate changes by up to a tenth from sample to sample, and is
+ * replaced by a new random rate, which may be 0, on average every 30 samples. One of 200 ports has
+ * errors in a third of its samples.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints a fingerprint of what every engine computes, to compare two versions of the code:
+ * Prints hashes of what every engine computes, so that two versions of the code can be compared:
  *
  *   bench_digest [FABRIC...]
  *
- * Prints a line for each fabric, kind of damage and engine: the status, and hashes of the
- * forwarding tables, of the virtual lanes and of the quality figures. FABRIC: topology files, in
- * addition to the generated families.
+ * There is a line for each fabric, kind of damage and engine. It has the status, and hashes of the
+ * forwarding tables, of the virtual lanes and of the quality figures. The hashes do not cover the
+ * texts of the engines (reasons and warnings). FABRIC: topology files, in addition to the generated
+ * fabrics.
  *
- * Engine "auto" is what the manager does: it tries its chain of engines, chooses the best one, and
- * improves the tables by local search. The texts of the engines (reasons and warnings) are not part
- * of the hashes.
+ * With the engine "auto", the program computes tables as the manager does: it tries the engines of
+ * the chain, chooses the best one, and improves its tables by local search.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -153,13 +153,13 @@ static void print_run(const struct fab_fabric *f, const struct fab_policy *p, co
 
 /* ---- fabrics --------------------------------------------------------------------------------- */
 
-/* the kinds of damage: the changes of the fabric, and the LMC and maximum number of VLs of the
- * policy */
+/* The kinds of damage. Each changes the fabric, and may also set the LMC and the maximum number of
+ * VLs. */
 static const struct damage {
     const char *name;
     struct fab_variation variation;
     bool switch_lost; /* the last switch is removed, too */
-    /* true: this damage is tested on large fabrics, too */
+    /* true: large fabrics get this damage, too; false: only small ones */
     bool large;
     uint8_t lmc, max_op_vls;
 } damages[] = {
@@ -199,7 +199,7 @@ static void print_damaged(const struct fab_fabric *plain, const char *name, cons
     struct fab_builder *b;
     struct fab_policy p;
     char what[80];
-    /* fails if this fabric has too few links for this kind of damage */
+    /* it fails if the fabric has too few links for this damage */
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
         return;
     struct fab_fabric *f = seal(b);
@@ -219,7 +219,7 @@ static void print_damaged(const struct fab_fabric *plain, const char *name, cons
     fab_fabric_unref(f);
 }
 
-/* Takes over b. */
+/* Prints the lines of one fabric. Takes over b. */
 static void print_fabric(struct fab_builder *b, const char *name)
 {
     struct fab_fabric *f = seal(b);

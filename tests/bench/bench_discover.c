@@ -41,8 +41,8 @@ static int measure_whole(struct drive *r, struct fab_fabric **ret_found)
     return 0;
 }
 
-/* Measures the time of the simulator alone: repeats a Get of PortInfo to a node three hops away,
- * and then the Sets of its LFT blocks. */
+/* Measures the simulator alone, without discovery: repeats a Get of PortInfo to a node three hops
+ * away, and then Sets of all its LFT blocks. */
 static void measure_sim(struct drive *r, const struct fab_path *path)
 {
     enum { TIMES = 300000 };
@@ -57,8 +57,8 @@ static void measure_sim(struct drive *r, const struct fab_path *path)
     print_time("sim: LFT Set", cpu_s() - from, TIMES);
 }
 
-/* Measures a targeted discovery: pulls a cable between a leaf and the level above, so that both
- * switches send a trap. */
+/* Measures a targeted discovery after a fault: a cable between a leaf and the level above is pulled
+ * out, and both switches send a trap. */
 static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32_t node,
                           uint8_t port)
 {
@@ -82,7 +82,8 @@ static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32
     return status;
 }
 
-/* Brings all links to Active. Otherwise the discovery would treat each link as just trained. */
+/* Brings all links to Active. Discovery would treat a link in another state as a link that has just
+ * come up. */
 static int activate(struct drive *r, struct fab_fabric **fabric)
 {
     int status = drive_program(r, *fabric);

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how well local repairs keep the balance of the routes while links fail.
+ * Measures how well local repairs keep the routes balanced while more and more links fail.
  *
- * bench_erosion [-s SEEDS] [-n SAMPLES] [-b STEPS] [radix,levels]...
+ *   bench_erosion [-s SEEDS] [-n SAMPLES] [-b STEPS] [radix,levels]...
  *
  * The defaults are 20 seeds on fat trees of 648 and of 3,456 hosts. For each seed, random links
- * between switches fail one after the other, and each failure is repaired. If no repair is
- * possible, the link does not fail. After 1, 6, 20, 100 and 200 failures, the program compares the
- * repaired tables with two fresh sets of tables for the damaged fabric. One set is from the first
- * engine of the chain auto. The other set is the choice of auto after comparing engines and after
- * local search.
+ * between switches fail one after the other, and each failure is repaired; a link without which no
+ * repair is possible does not fail. After 1, 6, 20, 100 and 200 failures, the program compares the
+ * repaired tables with two sets of tables that are computed anew for the damaged fabric. One set is
+ * from the first engine of the chain auto. The other set is what auto chooses after it has compared
+ * engines and run local search.
  *
- * Each line has medians over the seeds: max/mean of the link loads of all-to-all traffic, the
- * greatest ratio of the repaired max/mean to the fresh one over all seeds, the effective bisection
- * bandwidth (mean over SAMPLES random bisections, by default 100), and the least ratio of the
- * bandwidths. Then come the median and the maximum of the CPU time of a repair and of the number of
- * its writes. With -b, up to STEPS steps of the incremental rebalance follow each repair, as long
- * as they change entries. At the end, all links come back, and the tables must equal the baseline.
- * None of these figures depends on the order of the hosts. The program is not part of `make check`.
+ * The columns of a line are, as medians over the seeds unless noted: max/mean of the link loads of
+ * all-to-all traffic; the greatest ratio, over all seeds, of the repaired max/mean to the new one;
+ * the effective bisection bandwidth (mean over SAMPLES random bisections, by default 100); the
+ * least ratio of the bandwidths over all seeds; median and maximum of the CPU time of a repair;
+ * median and maximum of the number of its writes. None of these figures depends on the order of the
+ * hosts.
+ *
+ * With -b, up to STEPS steps of the incremental rebalance follow each repair, as long as they
+ * change entries. At the end, all links come back, and the tables must equal the baseline. The
+ * program is not part of `make check`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +69,9 @@ static void make_fabric(struct world *w, const char *what)
     free(notes);
 }
 
-/* Fills *lft with the tables of the first engine of the chain auto that supports the present fabric
- * and whose tables pass the proof. searched: auto also compares engines and runs local search. */
+/* Computes *lft for the present fabric: the tables of the first engine of the chain auto that
+ * supports this fabric and whose tables pass the proof. searched: true: let auto compare further
+ * engines, and run local search. */
 static void run_engine(const struct world *w, bool searched, struct fab_lft *lft,
                        struct fab_vls *vls)
 {
@@ -144,7 +148,7 @@ static bool repair(struct world *w, struct cost *ret)
     return true;
 }
 
-/* Number of entries that one step of the incremental rebalance changes. */
+/* Maximum number of entries that one step of the incremental rebalance changes. */
 #define STEP_ENTRIES 64
 
 static void rebalance(struct world *w)
@@ -237,7 +241,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sorts the values of one figure over the seeds, and returns the quantile `at` (0 to 1). */
+/* Sorts the values of the figure k of all seeds, and returns the quantile `at` (0 to 1) of them. */
 static double quantile(double (*all)[FIGURES], unsigned seeds, enum figure k, double at)
 {
     double sorted[MOST_SEEDS];

@@ -47,8 +47,8 @@ static void must(int status)
         exit(EXIT_FAILURE);
 }
 
-/* Measures the times to make, seal, copy, search and compare the next snapshot after the loss of
- * one link, as in a targeted discovery. */
+/* Measures the copy of a snapshot without one link, as a targeted discovery makes it: the times to
+ * make, seal, copy, search and compare the new snapshot. */
 static void run_change(struct round *r, const struct fab_fabric *f)
 {
     struct fab_fabric *next = NULL, *clone = NULL, *island = NULL;
@@ -124,7 +124,7 @@ static void bench(uint32_t radix)
 
 int main(int argc, char **argv)
 {
-    /* with this variable, malloc keeps freed memory, as in a long-running daemon */
+    /* keep freed memory in the process, as a long-running daemon does */
     if (getenv("BENCH_KEEP_MEMORY") != NULL) {
         mallopt(M_MMAP_THRESHOLD, 1 << 30);
         mallopt(M_TRIM_THRESHOLD, INT32_MAX);

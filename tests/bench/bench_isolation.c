@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_isolation: compares the isolation of fabricd, with the settings of fabricd.yaml(5) and
- * on_errors: isolate, with the published thresholds of another manager's isolation plug-in, in
- * scenarios of noise, flaps and heat. Prints how many healthy links each of them calls bad, and
- * when it finds the ten bad links. BENCH_SEEDS in the environment sets the number of seeds.
+ * Compares two ways to isolate bad links: that of fabricd, with the settings of fabricd.yaml(5) and
+ * on_errors: isolate; and the published thresholds of the isolation plug-in of another manager. In
+ * each scenario (noise, flaps, heat), ten links become bad. The program prints how many healthy
+ * links each of the two calls bad, and when it finds the ten bad links. BENCH_SEEDS in the
+ * environment is the number of seeds.
  *
- * The published thresholds (README of the plug-in pdr_deterministic in the repository
- * Mellanox/ufm_sdk_3.0; values for NDR). Every 300 s, a port is bad if one of these holds:
+ * The published thresholds are those for NDR in the README of the plug-in pdr_deterministic
+ * (repository Mellanox/ufm_sdk_3.0). Every 300 s, the plug-in calls a port bad if one of these
+ * holds:
  *
- * - its symbol errors rose by more than 2.88 in 12 minutes, or by more than 3 in 125 minutes;
- * - LinkDownedCounter rose at both ends of the link;
- * - it receives errors at more than 1e-12 of its packets;
- * - the temperature of its module is above 70 degrees, or changed by more than 10 degrees.
+ *   - its symbol errors rose by more than 2.88 in 12 minutes, or by more than 3 in 125 minutes;
+ *   - LinkDownedCounter rose at both ends of the link;
+ *   - it receives errors at more than 1e-12 of its packets;
+ *   - the temperature of its module is above 70 degrees, or changed by more than 10 degrees.
  *
- * The plug-in isolates at most max(10, 0.5 % of the ports); the bench counts every link that the
- * thresholds call bad, without this limit. Each port gets a million packets a second. Temperatures
- * exist only in the bench: 55 degrees, and at the leaf that warms up, 0.15 degrees a minute more up
- * to 72 degrees.
+ * The plug-in isolates at most max(10, 0.5 % of the ports); this program counts all links that the
+ * thresholds call bad. Each port gets a million packets a second. Only this program simulates
+ * temperatures: they are 55 degrees, and rise at the leaf that warms up by 0.15 degrees a minute to
+ * 72 degrees.
  */
 #include <string.h>
 
 #include "tests/sim/isolation_world.h"
 
-#define HEALTHY_MIN 130 /* minutes without bad links, so that all windows are filled */
+#define HEALTHY_MIN 130 /* minutes before links become bad; they fill all windows */
 #define BAD_MIN 110     /* minutes with bad links */
 #define ROUND_S 300
 #define SHORT_S (12 * 60)
@@ -38,7 +40,7 @@
 static const struct scenario {
     const char *name;
     struct noise noise;
-    bool flaps, heat; /* a cable is touched each minute; a leaf warms up */
+    bool flaps, heat; /* flaps: a cable is touched each minute; heat: a leaf warms up */
 } scenarios[] = {
     {"quiet: 0.0025 symbol errors a minute (BER 1e-16 at NDR)", {0.0025, 0, 0}, false, false},
     {"at the limit: 0.025 symbol errors a minute (BER 1e-15)", {0.025, 0, 0}, false, false},
@@ -51,20 +53,20 @@ static const struct scenario {
 };
 #define SCENARIOS (sizeof scenarios / sizeof *scenarios)
 
-/* The links that fabricd (ours) or the published thresholds call bad in one run, and sums over
- * several runs. */
+/* What one of the two ways (fabricd: `ours`, or the published thresholds) calls bad: in the present
+ * run, and summed over all runs. */
 struct verdict {
-    /* Minutes from the time when the ten bad links became bad until this link was called bad.
-     * Negative: it was called bad before this time. NAN: it was never called bad. */
+    /* For each link, when it was first called bad, in minutes after the ten bad links became bad.
+     * Negative: it was called bad before. NAN: it was never called bad. */
     double found_min[LINKS];
-    /* sums: number of healthy links that were called bad, and number of bad links that were
-     * found */
+    /* over all runs: number of healthy links that were called bad, and number of bad links that
+     * were found */
     uint32_t healthy, bad;
     double sum_min, most_min;
 };
 static struct world w;
 static struct verdict ours, published;
-/* [round][link] the sums of errors at both ends */
+/* [round][link] counters of errors at each of the two ends */
 static struct sums {
     uint64_t symbols[2], downs[2], receive[2];
 } past[ROUNDS][LINKS];
@@ -135,8 +137,8 @@ static void reset(struct verdict *v)
         v->found_min[i] = __builtin_nan("");
 }
 
-/* Adds the links of a run to the sums. If a bad link was called bad before it was bad, it counts as
- * healthy. */
+/* Adds the results of a run to the sums. A bad link that was called bad too early, while it was
+ * healthy, counts as a healthy link. */
 static void sum_up(struct verdict *v)
 {
     for (uint32_t i = 0; i < LINKS; i++) {

@@ -81,11 +81,11 @@ static uint32_t find(uint32_t *parent, uint32_t x)
 
 struct cable {
     uint32_t a, b; /* ids of the two switches */
-    uint8_t num;   /* port number at switch a */
+    uint8_t num;   /* number of the port at switch a */
 };
 
-/* Removes per_mille of every 1000 links between switches, chosen at random, except links that keep
- * the fabric connected. Writes the result. */
+/* Removes links between switches, chosen at random: per_mille of 1000. Keeps a link if the fabric
+ * would fall apart without it. Prints the fabric that is left. */
 static void damage(const char *path, uint32_t per_mille, uint64_t seed)
 {
     struct fab_fabric *f = load(path), *rest;
@@ -226,7 +226,8 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
     free(notes);
 }
 
-/* Takes over *v, and sets the tables that the manager would choose. */
+/* Compares the tables in `t` with those of later engines of the chain, as the manager does, and
+ * puts the better ones into `t`. Takes over *v. */
 static int choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
                   uint32_t taken, struct fab_target *t, struct fab_verdict *v)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the cost of MAD encoding and of the session, in ns: for each unpack, for each pack, and
- * for each whole transaction. A transaction gets the request from the source, sends it, matches the
- * answer with it, and calls the callback `done`. The program makes the answers from the requests in
- * place, and measures the cost of this step separately.
+ * Measures how much time MAD encoding and the session take, in ns: for each unpack, for each pack,
+ * and for each transaction of the session. In a transaction, the session gets a request from its
+ * source, sends it, matches the answer with it, and calls the callback `done`. The benchmark makes
+ * the answers out of the requests, and measures this step separately.
  *
- * bench_mads [MILLIONS]        amount of work (default 2) bench_mads MILLIONS WHAT     only one of:
- * unpack pack mad session
+ *   bench_mads [MILLIONS]        amount of work (default 2)
+ *   bench_mads MILLIONS WHAT     only one of: unpack pack mad session
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -129,7 +129,8 @@ static bool next_request(void *ctx, struct fab_mads_request *ret)
     return true;
 }
 
-/* Measures a session: in each round, sends `window` requests and answers all of them. */
+/* Measures a session in rounds: each round sends `window` requests, and then answers all of
+ * them. */
 static void bench_session(uint64_t count, uint32_t window)
 {
     static uint8_t wire[4096][FAB_MAD_SIZE];

@@ -73,8 +73,8 @@ struct state {
     struct fab_blocks held;
 };
 
-/* Carries out a plan of MFT writes. Afterwards, the state of the switches is what was read or
- * written. */
+/* Carries out a plan of MFT writes on the stored state of the switches. Blocks that the plan reads
+ * are empty. */
 static void carry_out(struct state *s, const struct fab_plan_mft *p)
 {
     static const uint16_t zeros[FAB_BLOCK_ENTRIES];
@@ -181,7 +181,7 @@ static void join_all(struct state *s, const struct fab_fabric *f, unsigned group
     printf("  all joined in %.2f ms\n", cpu_ms() - from);
 }
 
-/* Proves all trees, without the channel dependencies. */
+/* Proves that all trees are correct, but not their channel dependencies. */
 static void prove(struct state *s, const struct fab_fabric *f, unsigned groups)
 {
     struct fab_multicast_verdict v;

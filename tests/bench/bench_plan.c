@@ -78,8 +78,8 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
     fab_plan_observed_fini(&at);
 }
 
-/* Measures the plan after a failure, and the plan after the links are back. `all`: all links of the
- * switch with this port fail; otherwise, only the link of the port fails. */
+/* Measures the plan after a fault of the link of this port, and the plan after the link is back.
+ * all: true: all links of the same switch fail, too. */
 static void time_fault(const char *what, const struct fab_fabric *f, const struct fab_policy *p,
                        struct fab_target *whole, uint32_t port, bool all, const char *engine)
 {
@@ -102,7 +102,7 @@ static void time_fault(const char *what, const struct fab_fabric *f, const struc
     fab_fabric_builder_free(b);
 }
 
-/* Returns a port of a switch of this rank whose link leads to a switch of a higher rank; FAB_NONE:
+/* Returns a port that leads up from a switch of this rank, to a switch of a higher rank; FAB_NONE:
  * there is none. */
 static uint32_t port_of_rank(const struct fab_fabric *f, const struct fab_ranks *r, unsigned rank)
 {

@@ -33,7 +33,7 @@ static void print(const char *engine, const struct fab_quality *q)
            q->random.median, q->bisection.mean);
 }
 
-/* Returns a word for the result of the verification. */
+/* Verifies the tables, and returns the result as one word. */
 static const char *judge(const struct fab_fabric *f, const struct fab_lids *lids,
                          const struct fab_lft *lft, const struct fab_vls *vls)
 {
@@ -76,7 +76,7 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
 
 struct given {
     uint32_t samples;
-    uint8_t vls; /* maximum number of VLs, encoded as OperationalVLs; 0: the default */
+    uint8_t vls; /* maximum number of VLs, as OperationalVLs encodes it; 0: the default */
     struct fab_tables *tables;
 };
 

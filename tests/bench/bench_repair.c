@@ -79,8 +79,8 @@ static struct fab_fabric *made(const char *what)
     return f;
 }
 
-/* Assigns LIDs. Unlike libfabmgr/address, does not stop at the last unicast LID of InfiniBand. The
- * rest of the library has no such limit. */
+/* Assigns LIDs to all ports, even beyond the last unicast LID of InfiniBand, where
+ * libfabmgr/address stops. The rest of the library has no such limit. */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
@@ -150,7 +150,8 @@ static int by_total(const void *a, const void *b)
     return x->total < y->total ? -1 : x->total > y->total;
 }
 
-/* Measures plan, proof, order, encoding and commit. */
+/* Repairs the tables for this set of dead links. Measures the parts: plan, proof, order of writes,
+ * encoding and commit. */
 static int step(struct world *w, const uint32_t *dead, size_t count, struct times *ret)
 {
     struct fab_repair_delta d;
@@ -204,8 +205,8 @@ static void print_times(const char *what, struct times *t, size_t count, size_t 
         printf("  %-12s refused %zu of %zu\n", what, refused, refused + count);
 }
 
-/* Writes the links that fail to ret[] and returns their number. With `all`, these are all links of
- * the switch that has the port `fault`; without `all`, only the link of this port. */
+/* Writes the ids of the links that fail to ret[], and returns their number. If `all` is true, these
+ * are all links of the switch with the port `fault`; otherwise, only the link of this port. */
 static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t ret[256])
 {
     uint32_t sw = fab_fabric_port(w->f, fault)->node;
@@ -218,8 +219,8 @@ static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t
     return count;
 }
 
-/* Lets the link of each port in fault[] fail, one after the other, and prints the times. all: the
- * other links of its switch fail with it. */
+/* For each port in fault[]: its link fails and comes back, and the repairs are measured. Prints the
+ * times. all: all other links of the switch of this port fail, too. */
 static void run_faults(struct world *w, const char *what, uint32_t *fault, size_t count, bool all)
 {
     struct times t[FAULTS], back;
@@ -242,8 +243,8 @@ static void run_faults(struct world *w, const char *what, uint32_t *fault, size_
 
 #define EACH 4000
 
-/* Measures the repair of each single link failure: how long the repairs take, and how many of them
- * leave no entry without a path. */
+/* Measures the repairs of single link failures: how long they take, and in how many cases every
+ * entry still has a path. */
 static void run_each(struct world *w, uint32_t *fault)
 {
     struct times *t = calloc(EACH, sizeof(*t)), back;
@@ -259,8 +260,9 @@ static void run_each(struct world *w, uint32_t *fault)
             fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
-    /* Always measures the first 300 links, and chooses the others at random. In a tree, some of the
-     * first links belong to the root of the up/down order, and their repairs take longer. */
+    /* Only a sample of the links is measured if there are many: always the first 300, and others at
+     * random. In a tree, some of the first links belong to the root of the up/down order, and their
+     * repairs take longer. */
     if (count > EACH) {
         fab_base_prng_shuffle(&prng, fault + 300, count - 300);
         count = EACH;
@@ -291,7 +293,7 @@ static uint8_t highest_rank(const struct world *w)
     return highest;
 }
 
-/* Lists the ports of a rank whose links lead to a higher rank. */
+/* Writes to ret[] the ports of switches of this rank that lead to a higher rank. */
 static size_t links_up(const struct world *w, uint8_t rank, uint32_t *ret)
 {
     const struct fab_fabric *f = w->f;
@@ -318,8 +320,8 @@ static size_t switches_of(const struct world *w, uint8_t rank, uint32_t *ret)
     return count;
 }
 
-/* Lists the neighbours of the root of the up/down order. All other switches reach the root through
- * them. */
+/* Writes to ret[] the neighbours of the root of the up/down order. All paths of other switches to
+ * the root lead through them. */
 static size_t switches_by_root(const struct world *w, uint32_t *ret)
 {
     const struct fab_fabric *f = w->f;
@@ -337,7 +339,7 @@ static size_t switches_by_root(const struct world *w, uint32_t *ret)
 
 /* ---- with a stored plan ---------------------------------------------------------------------- */
 
-/* Evicts the CPU caches, as other work of the daemon between two repairs would do. */
+/* Overwrites the CPU caches, as other work of the daemon between two repairs would do. */
 static void evict_caches(void)
 {
     static uint8_t other[48 << 20];
@@ -345,8 +347,8 @@ static void evict_caches(void)
         other[i]++;
 }
 
-/* Returns the time in us from the moment when the failed link is known until the writes of the
- * stored contingency plan are encoded and the plan is committed. */
+/* Carries out a stored contingency plan. Returns the time in us from the moment when the failed
+ * link is known until the writes of the plan are encoded and the plan is committed. */
 static double take_plan(struct world *w, const struct fab_repair_contingencies *all, uint32_t port)
 {
     struct fab_repair_delta d;
@@ -370,11 +372,12 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Number of plans that are measured, each one alone, because executing a plan invalidates all
- * others. */
+/* Number of stored plans that are measured. After each of them, the tables are restored, because a
+ * commit makes all other plans invalid. */
 #define PLANS 32
 
-/* Marks links of all levels as likely to fail, so that their contingencies are computed first. */
+/* Marks some links of each level as likely to fail, so that their contingencies are computed
+ * first. */
 static void put_links_first(const struct world *w, struct fab_repair_contingency_maker *m)
 {
     uint32_t *link = malloc(w->f->port_count * sizeof(*link)), likely[2 * PLANS];
@@ -413,8 +416,8 @@ static void run_plans(struct world *w)
         }
         made += now_us() - ready;
         must(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
-        /* All links are back, so the plan fits the present tables. It must also have the present
-         * number of commits. */
+        /* The tables are those for which the plan was made, because all links are back. The plan
+         * only lacks the present number of commits. */
         c.commits = one.commits;
         fab_repair_contingencies_add(&one, &c);
         bytes += c.plan_len;
@@ -443,8 +446,9 @@ enum what_to_run { FAULTS_AND_PLANS, PLANS_ALONE, EACH_CABLE };
 
 #define READERS 10
 
-/* Makes the next snapshot of the fabric and the next tables after the failure of a link. Returns
- * the time that this takes, in us, without the plan, its proof and the order of writes. */
+/* Makes the next snapshot of the fabric and the next version of the tables after a link has failed.
+ * Returns the time for this in us. The plan, its proof and the order of its writes are not
+ * included. */
 static double next_version(struct world *w, struct fab_fabric **f, const uint32_t *dead,
                            size_t count)
 {
@@ -466,9 +470,9 @@ static double next_version(struct world *w, struct fab_fabric **f, const uint32_
     return took;
 }
 
-/* Measures snapshots of the fabric and copies of the tables while ten links fail one after the
- * other. Before each failure, a reader takes a reference to both. It keeps them until `readers`
- * more links have failed. Prints the times, and the memory at the end. */
+/* Measures how long new versions take while older ones are in use. Ten links fail one after the
+ * other. Before each failure, a reader takes a reference to the snapshot and to the tables, and
+ * keeps it until `readers` more links have failed. Prints the times, and the memory at the end. */
 static void run_versions(struct world *w, const uint32_t *port, size_t ports, uint32_t readers)
 {
     struct fab_lft lft[READERS] = {{0}};

@@ -52,8 +52,8 @@ static void keep_least(double *least, double ms)
         *least = ms;
 }
 
-/* Assigns LIDs. Unlike libfabmgr/address, does not stop at the last unicast LID of InfiniBand. The
- * engines have no such limit. */
+/* Assigns LIDs to all ports, even beyond the last unicast LID of InfiniBand, where
+ * libfabmgr/address stops. The engines have no such limit. */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
@@ -157,7 +157,8 @@ static bool run_once(const struct fab_route_engine *engine, const struct fab_fab
     return true;
 }
 
-/* Removes the link of a port, and counts the entries and blocks that a reroute would write. */
+/* Removes the link of a port, computes all tables again, and counts the entries and blocks that
+ * differ. */
 static void pull(const struct fab_route_engine *engine, const struct fab_fabric *f,
                  const struct fab_policy *p, uint32_t port)
 {
@@ -192,8 +193,8 @@ out:
     fab_fabric_unref(now);
 }
 
-/* Returns a port of the switch `sw` whose link leads to a switch with a greater id (in generated
- * trees, up); FAB_NONE: there is none. which: 0 for the first such port, 1 for the second, etc.
+/* Returns a port of the switch `sw` that leads to a switch with a greater id (in generated trees:
+ * up); FAB_NONE: there is none. which: 0 for the first such port, 1 for the second, and so on.
  * *ret_hosts: whether the switch has hosts. */
 static uint32_t cable_up(const struct fab_fabric *f, uint32_t sw, uint32_t which, bool *ret_hosts)
 {
@@ -228,7 +229,7 @@ static void pull_some(const struct fab_route_engine *engine, const struct fab_fa
     }
 }
 
-/* Measures memset of as many bytes as the LFTs have, which shows the speed of the memory. */
+/* Fills as many bytes as the LFTs have with memset, as a measure of the speed of the memory. */
 static double time_memset(uint32_t switches, uint32_t lids)
 {
     struct fab_lft lft;

@@ -2,13 +2,16 @@
 /*
  * Measures how many path requests subnet administration answers in a second on one core.
  *
- * bench_sa [radix [levels]]
+ *   bench_sa [radix [levels]]
  *
  * The default is the fat tree of 11,664 hosts. Each measured step reads a whole MAD and writes a
- * whole MAD. The requests are GetTable requests, and Get(PathRecord) by two GIDs, as rdma_cm sends
- * them. The pairs of the latter are random, or all pairs by source (as in an MPI job). The program
- * repeats all measurements with one slower link, and then with so many slower links that the agent
- * must follow each path. The program is not part of `make check`, and checks nothing.
+ * whole MAD. The requests are GetTable requests, and Get(PathRecord) requests by two GIDs, as
+ * rdma_cm sends them. The latter are measured with random pairs of GIDs, and with all pairs in
+ * order of their source (as an MPI job starts).
+ *
+ * All this is measured three times: with equal links, with one slower link, and with so many slower
+ * links that the agent must follow each path. The program is not part of `make check`, and checks
+ * nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,8 +38,8 @@ static void slow_down(struct fab_fabric *f, uint32_t port)
     fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info.width_active = 1;
 }
 
-/* Reduces the width of one link between switches, or of every second one. If every second one is
- * slower, subnet administration must follow each path. */
+/* Makes links between switches slower: one of them, or every second one. With every second one,
+ * subnet administration must follow each path to find its rate. */
 static void spoil(struct fab_fabric *f, enum cables cables)
 {
     uint32_t seen = 0;
@@ -73,7 +76,7 @@ static struct fab_view *make_view(uint32_t radix, uint32_t levels, enum cables c
              &t->vls, why, sizeof(why)),
          "route");
     if (cables != ALIKE)
-        spoil(f, cables); /* slower links do not change the paths */
+        spoil(f, cables); /* after routing, so that the paths stay the same */
     must(fab_verify(&(struct fab_verify_input){.fabric = f,
                                                .lids = &t->lids,
                                                .lft = &t->lft,
@@ -87,7 +90,7 @@ static struct fab_view *make_view(uint32_t radix, uint32_t levels, enum cables c
 
 struct asking {
     struct fab_view *view;
-    uint32_t *hosts, host_count; /* port ids */
+    uint32_t *hosts, host_count; /* hosts: port ids of the endports */
     struct fab_prng prng;
     uint8_t request[FAB_MAD_SIZE], answer[FAB_MAD_SIZE];
 };

@@ -26,8 +26,8 @@ static double cpu_s(void)
 static struct lab lab;
 
 /* Runs the manager for this number of seconds, and counts the MADs that it sends in each second. If
- * `ends` is true, prints the mean and the maximum of these counts, over all calls of this function
- * so far. */
+ * `ends` is true, this is the last call: prints the mean and the maximum of the counts of all
+ * calls. */
 static void measure(int seconds, bool ends)
 {
     static uint64_t most, sent, passed;
@@ -46,8 +46,8 @@ static void measure(int seconds, bool ends)
 
 /* ---- requests of the manager ---- */
 
-/* The first request of a turn of the scrub over the VL tables. A turn reads each table once, so it
- * has ended when the same request is sent again. */
+/* The first request of a turn of the scrub over the VL tables. When the manager sends it again, the
+ * turn has ended, because a turn reads each table once. */
 struct item {
     uint32_t node, mod;
     uint16_t attr_id;
@@ -56,21 +56,21 @@ static struct {
     transport_receive *receive;
     void *receive_ctx;
     const struct transport_ops *ops;
-    uint8_t *in_flight; /* [node_count] */
-    /* greatest number of requests that were in flight to one device at the same time */
+    uint8_t *in_flight; /* [node_count] number of requests in flight to the node */
+    /* greatest value that in_flight[] of any node has had */
     uint8_t most;
     struct item first;
     uint64_t lanes, turns;
     /* begin and end of the last complete turn of the scrub over the VL tables, in s */
     double began, ended;
     uint64_t turn_reads;
-    uint64_t mfts; /* reads of MFT blocks */
+    uint64_t mfts; /* number of reads of MFT blocks */
 } seen;
 
 static uint32_t end_of(const struct fab_path *path)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab.sim);
-    uint32_t node = f->switch_count; /* the manager is at the first adapter */
+    uint32_t node = f->switch_count; /* the manager's port is at the first adapter */
     for (uint8_t hop = 1; hop <= path->hops; hop++)
         node = fab_fabric_port(
                    f, fab_fabric_port(f, fab_fabric_port_id(f, node, path->port[hop]))->peer)

@@ -42,7 +42,7 @@ static long now_mb(void)
         resident = 0;
     if (statm != NULL)
         fclose(statm);
-    return resident / 256; /* the file counts pages of 4 KB */
+    return resident / 256; /* `resident` is a number of pages of 4 KB */
 }
 
 struct kind {
@@ -52,8 +52,8 @@ struct kind {
     bool of_switches;
 };
 
-/* Number of different requests that are built before the measurement; they go to nodes all over
- * the fabric. */
+/* Number of requests that are made before the measurement. They go to different nodes all over the
+ * fabric. */
 #define DIFFERENT 4096u
 static void make(const struct fab_fabric *f, const struct fab_path *paths, const struct kind *k,
                  uint8_t (*mads)[FAB_MAD_SIZE], uint16_t *dlids)
@@ -106,7 +106,7 @@ static const struct kind kinds[] = {
 };
 
 /*
- * Measures the memory of the devices of a fat tree of three levels.
+ * Measures how much memory the simulated devices of a fat tree of three levels take.
  */
 static int weigh(uint32_t radix)
 {

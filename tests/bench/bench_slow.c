@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures what the routes make of a leaf with slow uplinks.
+ * Measures how well routes use a leaf with slow uplinks.
  *
- *     bench_slow [-e ENGINES] [-k LINKS] [-n TRIALS] [radix,levels[,taper[,parallel]]]...
+ *   bench_slow [-e ENGINES] [-k LINKS] [-n TRIALS] [radix,levels[,taper[,parallel]]]...
  *
- * For each fat tree and trial, LINKS uplinks of one leaf run at 1x instead of 4x; by default an
- * eighth of the uplinks, which is 3 of 24. The trial number (default: 4 trials) is the seed that
- * selects leaf and links. ENGINES is a chain of engines, by default "auto"; tables are computed and
- * chosen as the manager does it.
+ * In each trial, LINKS uplinks of one leaf of the fat tree run at 1x instead of 4x; the default is
+ * an eighth of the uplinks (3 of 24). The number of the trial is the seed that selects the leaf and
+ * the links; the default is 4 trials. ENGINES is a chain of engines, by default "auto"; the program
+ * computes and chooses tables as the manager does.
  *
- * Prints two ratios for each trial. Both are 1 for the best routes that are possible.
+ * Prints two ratios for each trial. The best possible routes have 1 in both.
  *
- *   - Worst shift: a bound, divided by the greatest load of a link in any shift. The load is the
- *     number of flows times the slowness of the link. The bound is the greater one of two loads:
- *     the greatest load in the tree without slow links, and the least load with which the uplinks
- *     of the leaf can carry one flow of each host. The hosts are in topological order. The values
- *     in parentheses are the greatest loads as means over five orders of the hosts
- *     (libfabmgr/study/quality.h), with slow links and without them.
- *   - Bandwidth: the data that the flows from and to the leaf deliver in the traffic model, in
- *     eight shifts of random distance and in four random permutations, divided by a bound. The
- *     bound is the data that the flows deliver without slow links, times the part of the capacity
- *     of the uplinks that is left (as if a flow could be divided among uplinks). If the hosts need
- *     no more than this part, the bound is all data without slow links.
+ *   - Worst shift: a bound, divided by the greatest load of a link in any shift. The load of a link
+ *     is its number of flows times its slowness. The bound is the greater one of two loads: the
+ *     greatest load in the tree without slow links, and the least load with which the uplinks of
+ *     the leaf can carry one flow of each host. The hosts are in topological order. The values in
+ *     parentheses are the greatest loads with slow links and without them, as means over five
+ *     orders of the hosts (libfabmgr/study/quality.h).
+ *   - Bandwidth: the data that the flows of the leaf deliver in the traffic model, divided by a
+ *     bound. The traffic is eight shifts of random distance and four random permutations. The bound
+ *     is the data that the flows deliver without slow links, times the part of the capacity of the
+ *     uplinks that is left (as if a flow could be divided among uplinks). If the hosts need no more
+ *     than this part, the bound is all data without slow links.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -50,7 +50,7 @@ struct routed {
     struct fab_vls vls;
     const char *engine;
     struct fab_quality q;
-    double delivered[2]; /* bytes delivered: [0] in the shifts, [1] in the permutations */
+    double delivered[2]; /* bytes that flows deliver: [0] in shifts, [1] in permutations */
 };
 struct leaf {
     uint32_t sw, hosts, up;
@@ -113,8 +113,8 @@ static bool at_leaf(const struct routed *r, const struct leaf *leaf, uint32_t po
     return fab_fabric_peer_node(r->f, port) == leaf->sw;
 }
 
-/* Returns the bytes that the flows from and to the leaf deliver if endport ends[i] sends to endport
- * to[i]. */
+/* Returns the bytes that the flows of the leaf, in both directions, deliver if endport ends[i]
+ * sends to endport to[i]. */
 static double deliver(const struct routed *r, const struct leaf *leaf, const uint32_t *ends,
                       const uint32_t *to, uint32_t count)
 {
@@ -243,7 +243,8 @@ static struct fab_fabric *slowed(const struct fab_fabric *f, const struct leaf *
     return slow;
 }
 
-/* Returns the least load of the uplinks with which each host of the leaf can send one flow. */
+/* Returns the greatest load of an uplink (flows times slowness) if each host of the leaf sends one
+ * flow and the flows are divided in the best way. links: number of slow uplinks. */
 static uint32_t least_load(const struct leaf *l, uint32_t links)
 {
     uint32_t load = 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures full routing and its proof, on one thread and on two threads, beside memset of the same
- * tables.
+ * Measures full routing and its proof, on one thread and on two threads, in comparison with memset
+ * of the same tables.
  *
- *     bench_speed [radix...]
+ *   bench_speed [radix...]
  *
  * The fabrics are fat trees of three levels (36: 11,664 hosts, 64: 65,536, 80: 128,000). Prints the
- * minimum of several rounds, in elapsed time and in CPU time of all threads (other programs may use
- * the machine). "cold": the process uses the pages of the tables for the first time. "fill": the
- * part that writes the tables (fill.h), without the preparations.
+ * minimum of several rounds, as elapsed time and as CPU time of all threads; other programs may use
+ * the machine. Columns: "cold" is memset of pages that the process uses for the first time. "fill"
+ * is the part of routing that writes the tables (fill.h), without the preparations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static void measure_memset(const struct fab_fabric *f, const struct fab_lids *li
 {
     struct fab_lft lft;
     struct watch since = start();
-    /* writes all bytes of the tables */
+    /* sets all bytes of new tables */
     must(fab_target_lft_init(&lft, f->switch_count, lids->top), "tables");
     stop(since, &fig->cold);
     since = start();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the time to make the steps of a transition between the tables of two engines, beside the
- * time of fab_verify for the new tables. The fabrics are fat trees of 648 and 11,664 hosts, and a
- * torus of 6 x 5 x 4 switches with several VLs. Prints the minimum of several rounds on one thread.
+ * Measures how long it takes to compute the steps of a transition between the tables of two
+ * engines, in comparison with fab_verify for the new tables. The fabrics are fat trees of 648 and
+ * 11,664 hosts, and a torus of 6 x 5 x 4 switches with several VLs. Prints the minimum of several
+ * rounds on one thread.
  */
 #include <stdio.h>
 #include <time.h>
@@ -101,8 +102,8 @@ static double measure_verify(const struct fab_fabric *f, const struct tables *t)
     return least;
 }
 
-/* Returns the fabric without some of its ISLs. faults: number of these ISLs; they are chosen at
- * equal distances in the list of ISLs. */
+/* Returns the fabric without some of its ISLs. faults: how many to remove; they are at equal
+ * distances in the list of ISLs. */
 static struct fab_fabric *damage(const struct fab_fabric *f, uint32_t faults)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -118,8 +119,8 @@ static struct fab_fabric *damage(const struct fab_fabric *f, uint32_t faults)
     return seal(b);
 }
 
-/* Measures one transition. faults: number of links that the old tables avoid and the new tables
- * use again. */
+/* Measures one transition. faults: number of links that are absent for the old tables and present
+ * for the new ones. */
 static void measure(const char *name, const struct fab_fabric *f, const char *from, const char *to,
                     uint32_t faults)
 {

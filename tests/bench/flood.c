@@ -84,7 +84,7 @@ static void fill(struct run *r, const struct settings *s)
     }
 }
 
-/* Runs one client, in its own process. Writes its counts to the pipe `out`. */
+/* Runs one client in a process of its own, and writes its counts to the pipe `out`. */
 static void flood(const struct settings *s, int out)
 {
     uint8_t packets[BATCH][PACKET];

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define PACKET 288
-#define PACKET_MAD 32 /* offset of the MAD */
+#define PACKET_MAD 32 /* offset of the MAD in a datagram */
 #define CONTROL 80
 
 struct raw_client {
@@ -61,8 +61,8 @@ static void connect_socket(int fd, const char *role, long number)
         die(role);
 }
 
-/* Sends a control request of ibsim's protocol, and returns the first word of the answer's data.
- * node: name of the node to which the client is attached, or NULL. */
+/* Sends a control request of ibsim's protocol. Returns the first word of the data in the answer.
+ * node: name of the node to which the client attaches; NULL: not a connect request. */
 static uint32_t control(int fd, uint32_t type, uint32_t id, uint32_t pid, const char *node)
 {
     uint32_t words[CONTROL / 4] = {0xdeadbeef, id, type, 44, pid};

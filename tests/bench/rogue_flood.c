@@ -53,7 +53,7 @@ static void make_trap_64(const struct host *h, uint64_t n, struct mad *ret)
 
 static void make_trap_128(const struct host *h, uint64_t n, struct mad *ret)
 {
-    /* trap 128 with the source LID of another host */
+    /* trap 128 with the source LID of another host, which changes */
     make_trap(h, 128, (uint16_t)(1 + n % 600), ret);
 }
 
@@ -162,7 +162,7 @@ static void make_sm_get(const struct host *h, uint64_t n, struct mad *ret)
 static void make_control(const struct host *h, uint64_t n, struct mad *ret)
 {
     (void)h;
-    make_sm_info(FAB_METHOD_SET, (uint32_t)(1 + n % 5), ret); /* HANDOVER to DISCOVER */
+    make_sm_info(FAB_METHOD_SET, (uint32_t)(1 + n % 5), ret); /* 1 (HANDOVER) to 5 (DISCOVER) */
 }
 
 static const struct kind {

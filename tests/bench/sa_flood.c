@@ -29,7 +29,7 @@ struct flood {
     uint64_t sent_us[WINDOW_MOST];
     uint32_t *times, answers, good, lost, pause_us, rate;
     uint64_t start_us, asked;
-    uint8_t request[PACKET]; /* complete except for TID and LIDs */
+    uint8_t request[PACKET]; /* all fields are set except the TID and the LIDs */
 };
 
 static uint64_t now_us(void)
@@ -52,7 +52,7 @@ static void make_request(struct flood *f)
     struct fab_sa_header sa = {.comp_mask = fab_wire_rec_component(&fab_wire_path_record, "SLID") |
                                             fab_wire_rec_component(&fab_wire_path_record, "DLID")};
     fab_base_put_be16(f->request, f->sm_lid);
-    fab_base_put_be32(f->request + 8, 1); /* both queue pairs are 1 */
+    fab_base_put_be32(f->request + 8, 1); /* queue pair 1, as destination and source */
     fab_base_put_be32(f->request + 12, 1);
     fab_base_put_be64(f->request + 24, FAB_MAD_SIZE);
     fab_wire_gmp_pack(&head, NULL, 0, mad);
@@ -76,7 +76,7 @@ static uint16_t find_sm(const struct raw_client *c)
     return info.sm_lid;
 }
 
-/* Waits until the next request may be sent. */
+/* Waits as long as PAUSE or RATE demands before the next request. */
 static void pace(struct flood *f)
 {
     uint64_t now = now_us(), due = f->rate ? f->start_us + f->asked * 1000000 / f->rate : 0;

@@ -26,7 +26,7 @@ static void fill(uint8_t *packet, uint32_t tid)
     memset(packet, 0, PACKET);
     memset(packet, 0xff, 2);
     memset(packet + 4, 0xff, 2);
-    packet[30] = 1; /* these two bytes: length 256 */
+    packet[30] = 1; /* length of the MAD, 256, in big-endian order */
     packet += PACKET_MAD;
     memcpy(packet, mad, sizeof mad);
     for (int i = 0; i < 4; i++)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * umadcount: a preload library that counts the MADs that a libibumad program sends, and the answers
- * to writes of forwarding table blocks. So all subnet managers can be measured in the same way. The
- * library writes its counts (struct counts, in host byte order) to the file UMADCOUNT_FILE. The
- * counters are atomic, because any thread may send. If another program writes kill_after to the
- * file, the process kills itself (kill -9) before it sends so many further MADs.
+ * to its writes of forwarding table blocks, so that all subnet managers are measured in the same
+ * way. The library keeps its counts (struct counts, in host byte order) in the file UMADCOUNT_FILE.
+ * They are atomic, because any thread may send.
+ *
+ * Another program can write kill_after to this file. The process then sends this number of further
+ * MADs, and kills itself (kill -9) before the next one.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,12 +22,12 @@
 struct counts {
     _Atomic uint64_t sent;       /* all MADs */
     _Atomic uint64_t gets, sets; /* SubnGet, SubnSet */
-    _Atomic uint64_t lft_sets;   /* forwarding table blocks */
+    _Atomic uint64_t lft_sets;   /* writes of forwarding table blocks */
     /* CLOCK_REALTIME in ns of the last write of a forwarding table block */
     _Atomic uint64_t last_lft_ns;
     /* CLOCK_REALTIME in ns of the last SubnSet of any attribute */
     _Atomic uint64_t last_set_ns;
-    _Atomic uint64_t lft_acks;    /* answers to forwarding table blocks */
+    _Atomic uint64_t lft_acks;    /* answers to writes of forwarding table blocks */
     _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME in ns of the last of these answers */
     _Atomic uint64_t kill_after;  /* 0: the process is not killed */
 };

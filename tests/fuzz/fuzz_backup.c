@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes backups. The input is used twice: as the whole file, and as the text in a container. Each
- * time, the restore succeeds, or fails with a message and leaves the state directory unchanged. */
+/* Fuzzes the restore of backups. Each input is used twice: as a whole backup file, and as the
+ * decrypted contents of a backup file. Each time, the restore must succeed, or must fail with a
+ * message and leave the state directory unchanged. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -73,7 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct container *c = NULL;
     if (folder[0] == '\0')
         make_folder();
-    /* the input is the file; its number of key iterations becomes 1, which is fast */
+    /* the input as a backup file; its number of key iterations becomes 1, so that the test is
+     * fast */
     FILE *f = fopen(file, "w");
     if (f == NULL || (size > 0 && fwrite(data, size, 1, f) != 1))
         abort();
@@ -81,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     fclose(f);
     restore();
-    /* the input is the text in a container */
+    /* the input as the decrypted contents of a backup file */
     f = fopen(file, "w");
     if (f == NULL || container_create(f, passphrase, 1, &c) != FAB_OK ||
         container_write(c, data, size) != FAB_OK || container_finish(c) != FAB_OK)

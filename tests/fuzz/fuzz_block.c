@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes blocks of the history of counters. Any input is refused, or decoded to a block. If this
- * block is encoded and decoded again, the result has the same numbers of ports and samples. */
+/* Fuzzes blocks of the history of counters. Any input is refused or decoded to a block. The block
+ * is encoded and decoded again, and must have the same numbers of ports and samples. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/status.h"

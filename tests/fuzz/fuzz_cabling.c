@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes the readers of cabling plans. Every input is refused with a line and column, or it gives a
- * plan. The plan is compared with a small fabric, and the resulting moves must make the cables as
+/* Fuzzes the readers of cabling plans. Any input is refused with a line and column, or gives a
+ * plan. The plan is compared with a small fabric. After the resulting moves, the cables must be as
  * planned. */
 #include <assert.h>
 #include <stdlib.h>
@@ -46,7 +46,8 @@ static void apply(uint32_t *cable, const struct fab_cabling_move *m)
     join(cable, m->b, x);
 }
 
-/* After the moves, all cables are as planned, except those of nodes that are not in the fabric. */
+/* Checks that the moves make all cables as planned, except cables of nodes that are not in the
+ * fabric. */
 static void check(const struct fab_cabling_check *c)
 {
     uint32_t *cable = malloc((c->port_count + 1u) * sizeof *cable);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes answers of congestion control (management class 0x21) from untrusted devices. Attributes
- * are read within bounds, and pack to the bytes from which they were read. Congestion logs stay
- * ordered over several readings, and count no event twice.
+ * Fuzzes answers of congestion control (management class 0x21) from untrusted devices. The readers
+ * of attributes must not read out of bounds, and what they read must pack to the same bytes. The
+ * entries of congestion logs stay in order over several readings, and no event counts twice.
  *
  * The first byte selects an attribute of the settings, or the log of a switch or an adapter.
- * Answers of 192 or 224 bytes follow; the end of the input may truncate the last one.
+ * Answers of 192 or 224 bytes follow; the last one may be shorter.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzzes the files of an applied policy. Any input is refused with a message, or gives sections
- * within the limits of the policy. The lines that describe these sections, compared with
- * themselves, show no difference. */
+ * within the limits of the policy. The sections are described by lines of text; a comparison of
+ * these lines with themselves must find no difference. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char why[600] = "";
     if (document_read(&file, 1, &doc, &d, why, sizeof(why)) != FAB_OK) {
         if (why[0] == '\0')
-            abort(); /* refused without a message */
+            abort(); /* the input was refused without a message */
         return 0;
     }
     check(&d, &doc);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the answers to a discovery. The first byte selects a full or targeted discovery and the
- * number of requests in flight. Records follow: the outcome of a request, the number of the
- * request, and 64 bytes of attribute. At the end of the input, all other requests time out.
+ * Fuzzes a discovery by its answers. The first byte selects a full or targeted discovery, and the
+ * number of requests in flight. Each further record is the result of one request: the outcome, the
+ * number of the request, and 64 bytes of attribute. When the input ends, the remaining requests
+ * time out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { RECORD = 2 + FAB_SMP_DATA, WINDOW = 16, NODES = 64, PORTS = 2000 };
-/* maximum number of requests that a discovery of this fabric can need; if it sends more, it will
- * never end */
+/* Maximum number of requests of a discovery of this fabric. A discovery that sends more would never
+ * end. */
 #define QUESTIONS (3 * NODES + 3 * PORTS)
 
 static struct fab_fabric *new_base(void)

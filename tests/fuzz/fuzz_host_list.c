@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes lists of hosts and of jobs. A list is refused, or expanded to a limited number of names.
- * If these names are folded to a list again, and this list is expanded, the result is the same
- * names in the same order. */
+/* Fuzzes lists of hosts and of jobs. Any list is refused or expanded to a limited number of names.
+ * The names are folded to a list, and this list is expanded; the result must be the same names in
+ * the same order. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct names {
     char *name[NAMES];
     size_t count;
-    bool plain; /* no name has a bracket or comma, so a list can be made of the names */
+    bool plain; /* no name has a bracket or comma, so that the names can be folded */
 };
 
 static int collect(void *ctx, const char *name)
@@ -39,7 +39,7 @@ static void forget(struct names *n)
     *n = (struct names){.plain = true};
 }
 
-/* Expands each item of the list. */
+/* Expands each item of the list, and adds the names to ret. */
 static void expand(const char *list, struct names *ret)
 {
     for (const char *c = list;; c++) {

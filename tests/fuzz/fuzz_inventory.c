@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes what untrusted devices say about themselves: the attributes and registers of
- * libfabmgr/wire/vendor.h, and the memory of modules. Attributes are read within bounds, and pack
- * to bytes that are read as the same values. Texts are printable and end within their arrays.
+ * Fuzzes what untrusted devices report about themselves: the attributes and registers of
+ * libfabmgr/wire/vendor.h, and the memory of modules. The readers must not read out of bounds, and
+ * what they read must pack to bytes that give the same values. Texts must be printable and end
+ * within their arrays.
  *
  * The first byte selects an attribute or the memory of a module. The other bytes are its contents.
  */
@@ -68,7 +69,8 @@ static void read_attribute(const struct fab_attr *attr, const uint8_t *data, siz
     use(attr, value);
 }
 
-/* The first byte is a bitset of the parts that were read. The other bytes are the parts. */
+/* Reads the memory of a module. The first byte of `data` is a bitset of the parts of the memory
+ * that could be read. The parts follow. */
 static void read_module(const uint8_t *data, size_t size)
 {
     struct fab_module_memory memory = {0};

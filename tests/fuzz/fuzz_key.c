@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes key files: any content gives a key, or an error with the name of the file. Also fuzzes the
- * files m_key and guid2mkey. */
+/* Fuzzes files with keys. Any key file gives a key, or an error that names the file. Also fuzzes
+ * the files m_key and guid2mkey. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,14 +33,14 @@ static void make_folder(void)
         abort();
 }
 
-/* Fuzzes the file m_key. If it is accepted, its ports must be in ascending order. */
+/* Fuzzes the file m_key. The ports of an accepted file must be in ascending order. */
 static void parse_m_keys(const uint8_t *data, size_t size)
 {
     struct store_m_key k = {0};
     char why[512] = "";
     int r = store_m_key_parse(STORE_KEY_OF_PORTS, (const char *)data, size, &k, why, sizeof why);
     if (r != FAB_OK && why[0] == '\0')
-        abort(); /* refused without a message */
+        abort(); /* the file was refused without a message */
     for (size_t i = 1; r == FAB_OK && i < k.count; i++)
         if (k.port[i - 1] >= k.port[i])
             abort();
@@ -48,14 +48,15 @@ static void parse_m_keys(const uint8_t *data, size_t size)
         store_m_key_fini(&k);
 }
 
-/* Fuzzes the file guid2mkey: each GUID is listed once, and the key of every GUID is found. */
+/* Fuzzes the file guid2mkey. An accepted file lists each GUID once, and the key of each GUID is
+ * found. */
 static void parse_list(const uint8_t *data, size_t size)
 {
     struct fab_m_key_list *l = NULL;
     struct fab_line_error e = {0};
     int r = fab_policy_m_key_list_read((const char *)data, size, &l, &e);
     if (r == FAB_E_FORMAT && (e.line == 0 || e.message[0] == '\0'))
-        abort(); /* refused without a message */
+        abort(); /* the file was refused without a message */
     for (size_t i = 0; r == FAB_OK && i < l->count; i++)
         if (l->entry[i].port_guid == 0 ||
             (i > 0 && l->entry[i - 1].port_guid >= l->entry[i].port_guid) ||
@@ -76,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     close(fd);
     if (store_key(folder, "key", &key, why, sizeof why) != FAB_OK && strstr(why, path) == NULL)
-        abort(); /* refused without a message */
+        abort(); /* the file was refused without a message */
     parse_m_keys(data, size);
     parse_list(data, size);
     return 0;

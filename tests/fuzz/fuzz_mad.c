@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes MADs: the header, every attribute (what was read must survive a round trip), printing, the
- * decoding of notices, and a session with requests in flight. The session gets the bytes unchanged,
- * and again with a transaction ID that matches.
+ * Fuzzes the readers of MADs: the header, each attribute (what was read must pack and unpack to the
+ * same values), printing, and notices. Also fuzzes a session with requests in flight: it gets each
+ * input as it is, and again with the transaction ID of a request.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static void try_session(const uint8_t *data, size_t size)
     fab_mads_input(m, 1, FAB_LID_PERMISSIVE, data, size, false);
     fab_mads_input(m, 1, FAB_LID_PERMISSIVE, data, size, true);
     memcpy(hostile, data, size < sizeof hostile ? size : sizeof hostile);
-    memcpy(hostile + 8, mad + 8, 8); /* transaction ID of the second request */
+    memcpy(hostile + 8, mad + 8, 8); /* the transaction ID of the second request */
     fab_mads_input(m, 2, FAB_LID_PERMISSIVE, hostile, sizeof hostile, false);
     fab_mads_input(m, 2, FAB_LID_PERMISSIVE, hostile, sizeof hostile, true);
     for (uint64_t now = 10; !fab_mads_idle(m); now += 10) {

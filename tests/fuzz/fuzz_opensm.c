@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes opensm.conf and the files that it names: the input is opensm.conf, and after a line "%%"
- * the text of all other files. The import must say for every option what became of it. In the
- * resulting settings, each line must be a comment or begin with a lower-case letter, as names of
- * settings do. This finds most lines of the input that the import copied as they are. */
+/* Fuzzes the import of opensm.conf. The input is the text of opensm.conf and, after a line "%%",
+ * the text of all files that opensm.conf names. The import must say what became of each option.
+ * Each line of the resulting settings must be a comment, or begin with a lower-case letter as names
+ * of settings do. Most lines that the import copied from the input by mistake are found in this
+ * way. */
 #include <assert.h>
 #include <string.h>
 

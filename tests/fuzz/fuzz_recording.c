@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes recordings. The player plays the recording to a client that sends the MADs in the
- * recording: most once, some twice, some not at all. The player must end, and must deliver each MAD
+ * Fuzzes recordings. The player plays the recording to a client. The client sends most MADs of the
+ * recording once, some twice, and some not at all. The player must end, and must deliver each MAD
  * at most once.
  */
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Receives the MADs that the player delivers now, and advances the time a little. */
+/* The client takes the MADs that the player delivers now, and advances the time a little. */
 static void receive(struct fab_recording_player *p, uint64_t *now)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes registrations of hosts: services that are added, expire and are deleted, subscriptions and
- * reports, and multicast members. A confirmed registration is found until it is deleted, and no
- * limit is exceeded.
+ * Fuzzes what hosts register: services that are added, expire and are deleted; subscriptions and
+ * their reports; members of multicast groups. A confirmed registration must be found until it is
+ * deleted, and no limit may be exceeded.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -102,8 +102,7 @@ static void remove_one(void *ctx, uint32_t slot)
     fab_registry_subscriptions_remove(((struct world *)ctx)->subscriptions, slot);
 }
 
-/* Makes one step with reports: an event occurs, and subscribers get reports and answer or do not
- * answer. */
+/* Makes one step with reports: an event occurs, subscribers get a report, and answer it or not. */
 static void try_report(struct world *w, const uint8_t *step)
 {
     struct fab_event_notice n = {.is = {.generic = 1, .trap = step[2]}};
@@ -121,7 +120,8 @@ static void try_report(struct world *w, const uint8_t *step)
     fab_registry_reports_expire(w->subscriptions, (uint64_t)w->now, remove_one, w);
 }
 
-/* Makes one step with multicast: a member joins by its own GUID or by one of two alias GUIDs. */
+/* Makes one step with multicast: a member joins a group by its own GUID or by one of two alias
+ * GUIDs. */
 static void try_member(struct world *w, const uint8_t *step)
 {
     const uint64_t port = w->host[step[1] % HOSTS],

@@ -19,8 +19,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* function of the test library Check: the simulated manager of the tests uses assertions of
- * Check, which otherwise work only in tests */
+/* A function of the test library Check. The simulated manager of the tests uses assertions of
+ * Check, which work outside of a test only after this function. */
 void setup_messaging(void);
 static struct lab lab;
 
@@ -36,7 +36,7 @@ static void bring_up(void)
     lab_run(&lab, 10, lab_is_ready, "bring-up");
 }
 
-/* Writes the header of a frequent kind of MAD, so that the fuzzer need not find it. Choice 0
+/* Writes the header of one of the usual MADs, which the fuzzer would hardly find itself. Choice 0
  * leaves the header unchanged. */
 static void set_header(uint8_t mad[FAB_MAD_SIZE], uint8_t choice)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the HTTP/2 and gRPC layers as a hostile client, without a socket. The first byte says how
- * the bytes are divided into pieces; the rest is what the client sends. Between the pieces, time
- * advances, and the client reads answers or does not. The service has one method of each kind.
+ * Fuzzes the HTTP/2 and gRPC layers as a hostile client would, without a socket. The first byte of
+ * the input says how the other bytes, which the client sends, are divided into pieces. Between two
+ * pieces, time advances, and the client may read answers. The service has one method of each kind.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void gone(struct call *c, void *data)
     ((struct waiting *)data)->call = NULL;
 }
 
-/* Sends messages without end to a client that reads them. */
+/* Sends one more message each time that the client can take one, without end. */
 static void drain(struct call *c, void *data)
 {
     (void)data;

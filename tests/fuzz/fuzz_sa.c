@@ -129,9 +129,9 @@ static void try_rmpp(const uint8_t *data, size_t size)
     rmpp_receiver_fini(&r);
 }
 
-/* A byte of the input selects what happens to a MAD of an RMPP transfer: it arrives, is lost,
- * arrives twice, or arrives with one byte of its RMPP header replaced by the next byte of the
- * input. */
+/* What happens to a MAD of an RMPP transfer: it arrives, it is lost, it arrives twice, or it
+ * arrives with one wrong byte in its RMPP header. A byte of the input selects this; the next byte
+ * of the input is the wrong byte. */
 enum meeting { ARRIVES, LOST, TWICE, SPOILT, MEETINGS };
 struct wire {
     const uint8_t *data;
@@ -146,7 +146,8 @@ static uint8_t next_byte(struct wire *w)
     return *w->data++;
 }
 
-/* Applies a fault from the input to the MAD. Returns how many copies of the MAD arrive. */
+/* Applies the fault to the MAD that the next byte of the input selects. Returns how many copies of
+ * the MAD arrive. */
 static unsigned meet(struct wire *w, uint8_t mad[FAB_MAD_SIZE])
 {
     uint8_t what = next_byte(w);
@@ -183,7 +184,7 @@ static void try_transfer(const uint8_t *data, size_t size)
         rmpp_receiver_expire(&r, now);
         must(r.len <= config.limit && s.acked <= s.segments);
     }
-    if (size == 2) /* no faults */
+    if (size == 2) /* no byte selects a fault */
         must(r.state == FAB_RMPP_DONE && s.state == FAB_RMPP_DONE && r.len == len &&
              (len == 0 || memcmp(r.data, payload, len) == 0));
     rmpp_receiver_fini(&r);

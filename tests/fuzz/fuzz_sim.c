@@ -28,7 +28,7 @@ static struct fab_sim *new_sim(void)
 }
 
 /*
- * Causes a fault that lasts, or ends one. what: the kind of fault. Then advances the time.
+ * Begins or ends a lasting fault of the kind `what`, and then advances the time.
  */
 static void fault_in_time(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
 {
@@ -78,7 +78,7 @@ static void fault(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
         fab_sim_detach(s, node, port);
 }
 
-/* Sends the MAD of a record into the fabric. r: a complete record. */
+/* Sends the MAD of the record r, which must be complete, into the fabric. */
 static void send(struct fab_sim *s, const uint8_t r[RECORD])
 {
     uint8_t mad[FAB_MAD_SIZE] = {0}, reply[FAB_MAD_SIZE];
@@ -88,7 +88,7 @@ static void send(struct fab_sim *s, const uint8_t r[RECORD])
     memcpy(mad + 128, at + HEADER, PATH);
     memcpy(mad + 192, at + HEADER + PATH, PATH);
     memcpy(mad + 64, at + HEADER + 2 * PATH, RECORD - 2 - HEADER - 2 * PATH);
-    if (!(r[0] & 0x40)) { /* flag 0x40: the MAD has any class */
+    if (!(r[0] & 0x40)) { /* flag 0x40 is not set: make it an SMP */
         mad[0] = mad[2] = 1;
         memset(mad + 32, 0xff, 4);
     }

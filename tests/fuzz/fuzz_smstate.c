@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the election: any sequence of SMInfo answers, polls without answer and control packets
- * leaves the state machine in a valid state. Each step has 12 bytes: kind of step, number of the
- * control packet, GUID (6 bytes), priority, state, two unused bytes.
+ * Fuzzes the election. The input is a sequence of SMInfo answers, polls without an answer, and
+ * control packets. The state machine must stay in a valid state. Each step has 12 bytes: kind of
+ * step, number of the control packet, GUID (6 bytes), priority, state, two unused bytes.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes topology files. Any input is refused or gives a valid fabric. If such a fabric is written
- * and read again, it has the same nodes and links.
+ * Fuzzes topology files. Any input is refused or gives a valid fabric. The fabric is written to a
+ * file and read again, and must have the same nodes and links.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@ enum { PACKET, CONTROL, LINE, KINDS };
 enum { MAGIC = 0x10, EXACT_LENGTH = 0x20, RIGHT_PID = 0x40 };
 
 /* The owner of the hub in this test. The hub (cli/sim/hub.h) connects clients with the simulated
- * fabric, and calls its owner. The owner in this test accepts a limited number of packets, and
+ * fabric, and calls functions of its owner. This owner accepts a limited number of packets, and
  * stores which clients are connected. */
 struct owner {
     unsigned room;
@@ -80,7 +80,7 @@ static void packet(struct hub *h, uint8_t flags, uint8_t from, const uint8_t *by
 {
     uint8_t whole[HUB_PACKET_SIZE] = {0};
     memcpy(whole, bytes, len);
-    /* MAGIC: the MAD gets a valid BaseVersion and ClassVersion */
+    /* flag MAGIC: the packet has the version numbers of a valid MAD */
     if (flags & MAGIC)
         whole[32] = whole[34] = 1;
     hub_packet(h, from, whole, flags & EXACT_LENGTH ? len : sizeof whole);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a fuzz target over stored inputs, without a fuzzer. `make check` runs it with the seeds, and
- * developers run it with an input that crashed.
+ * Runs a fuzz target with inputs from files, without a fuzzer. `make check` uses it for the seeds,
+ * and developers use it for an input that made the target crash.
  *
- *     fuzz_thing [FILE|FOLDER]...
+ *   fuzz_thing [FILE|FOLDER]...
  *
  * Without arguments, it reads $FUZZ_SEEDS/<program name>. It prints TAP, with one line for each
  * input. A crash ends the program, which TAP reports as a failure.

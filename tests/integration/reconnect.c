@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A preload library, to be listed before libumad2sim. With it, a simulator that was killed and
- * started again looks like an adapter that was removed and plugged in again. libumad2sim connects
- * to the simulator only once in the life of a process. When the program opens the umad device for
- * the second time or later, this library connects the sockets of libumad2sim to the simulator
- * again. If there is no simulator, the open fails with ENODEV.
+ * A preload library, to be listed before libumad2sim. It makes a simulator that was killed and
+ * started again look like an adapter that was removed and plugged in again. Without it, libumad2sim
+ * connects to the simulator only once in the life of a process. With it, each time that the program
+ * opens the umad device again, the sockets of libumad2sim are connected again. If there is no
+ * simulator, the open fails with ENODEV.
  *
- * The layouts are those of libumad2sim 0.10 (struct sim_client, struct sim_ctl).
+ * The structs are laid out as in libumad2sim 0.10 (struct sim_client, struct sim_ctl).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,9 +29,9 @@ struct sim_client {
 #define CONTROL_SIZE 80
 
 static struct sim_client *client;
-static int fresh; /* 1: libumad2sim has just connected to the simulator by itself */
+static int fresh; /* 1: libumad2sim has just connected to the simulator itself */
 
-/* Called by libumad2sim, once. */
+/* A function of libumad2sim, which it calls once. */
 int sim_client_init(struct sim_client *c);
 int sim_client_init(struct sim_client *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A fake of congestion control and of congested ports. It implements the interface of cc.h with
- * fixed states of devices and fixed logs. Simulated devices log no congestion within the second
- * that a test takes, so only this fake can show how the RPC server presents logs.
+ * fixed states of devices and fixed logs. In the one second that a test takes, simulated devices
+ * log no congestion, so only this fake can show how the RPC server presents logs.
  */
 #include "tests/rpc/fake_cc.h"
 
@@ -14,7 +14,7 @@
 
 #define LEAF UINT64_C(0x0002c90100000001) /* leaf-001 */
 #define HOST UINT64_C(0x0002c90200000000) /* host-0001 */
-/* GUID of a device that has left the fabric: no node has it */
+/* GUID of a device that has left the fabric */
 #define GONE UINT64_C(0x0002c9ffffffffff)
 
 struct cc {
@@ -47,7 +47,7 @@ int fake_cc_new(struct loop *loop, const struct config *config, struct cc **ret)
         return FAB_E_NOMEM;
     cc->config = config;
     cc->timer = loop_timer_new(loop, on_computed, cc);
-    /* ports 1, 9 and 254 of the switch marked packets, and the log has two flows */
+    /* the log of the switch has two entries, and says that ports 1, 9 and 254 marked packets */
     cc->of_leaf = (struct fab_congestion_log){
         .read_us = 5000000,
         .events = 12,
@@ -160,7 +160,8 @@ uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *
     return count;
 }
 
-/* Reports that one adapter was throttled on paths to LID 1, and three on paths to LID 3. */
+/* Adds to senders[LID] the number of adapters that were throttled when they sent to this LID: one
+ * for LID 1, three for LID 3. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids)
 {
     (void)cc;

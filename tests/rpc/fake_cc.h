@@ -5,8 +5,8 @@
 
 #include "fabricd/cc/cc.h"
 
-/* Creates the fake. It computes the settings of the devices for this configuration. Returns NOMEM.
- */
+/* Creates the fake, which computes the congestion control settings for this configuration. Returns
+ * NOMEM. */
 int fake_cc_new(struct loop *loop, const struct config *config, struct cc **ret);
 void fake_cc_free(struct cc *cc); /* cc may be NULL */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fake of the subnet manager. It implements the interface of sm.h on a generated fabric, with a
- * delay that the test chooses. With it, the RPC server can be tested alone, and in situations that
- * are rare with a real manager: floods of events, requests that never end, and no view yet.
+ * A fake of the subnet manager. It implements the interface of sm.h on a generated fabric, and
+ * answers after a delay that the test chooses. So the RPC server can be tested alone, and in
+ * situations that are rare with a real manager: floods of events, requests that never end, no view
+ * yet.
  */
 #include "tests/rpc/fake_sm.h"
 
@@ -26,7 +27,7 @@ struct waiting {
     struct sm *sm;
     struct loop_timer *timer;
     sm_done *done;
-    void *ctx; /* NULL: the slot is free */
+    void *ctx; /* NULL: this slot for a delayed request is free */
 };
 
 static int later(struct sm *s, sm_done *done, void *ctx);
@@ -75,7 +76,8 @@ static int make_fabric(const struct fake_sm *how, struct fab_fabric **ret)
     return rc < 0 ? rc : all_active(f, ret);
 }
 
-/* Records a choice with an engine that does not support the fabric, and one with better tables. */
+/* Records how the engine was chosen: one engine does not support the fabric, and another one has
+ * better tables. */
 static int record_choice(struct fab_target *t, const char *why)
 {
     t->choice = fab_target_choice_new();
@@ -138,7 +140,7 @@ static struct fab_view *make_view(const struct fake_sm *how)
     return fab_view_new(1, f, NULL, &p, &verdict);
 }
 
-/* Makes the contingencies of the fabric, with local repairs for the first half of them only. */
+/* Computes the contingencies of the fabric. Only the first half of them get repair plans. */
 static int look_ahead(struct sm *s)
 {
     const struct fab_target *t = s->view->target;
@@ -164,7 +166,7 @@ static int look_ahead(struct sm *s)
     return rc;
 }
 
-/* Makes one group of two hosts. */
+/* Makes one multicast group with two members. */
 static int make_groups(struct sm *s)
 {
     const struct fab_fabric *f = s->view->fabric;
@@ -183,9 +185,9 @@ static int make_groups(struct sm *s)
     return rc;
 }
 
-/* Pins the names of host-0001, of a host that left the fabric, and of two adapters that have the
- * same name. Then, for each reason of enum fab_pin_wait, makes a node that waits for an
- * approval; one of these nodes has a pinned name. */
+/* Pins the names of host-0001, of a host that left the fabric, and of two adapters with the same
+ * name. Also makes nodes that wait for an approval, one for each reason of enum fab_pin_wait. One
+ * of these nodes has a pinned name. */
 static int make_pins(struct sm *s)
 {
     const uint64_t host = 0x0002c90200000000;
@@ -244,14 +246,16 @@ void sm_free(struct sm *s)
     free(s);
 }
 
-/* Returns the number of unresponsive ports. */
+/* Returns the number of unresponsive ports that the test wants: the environment variable
+ * UNRESPONSIVE, by default 1. */
 static uint32_t unresponsive(void)
 {
     const char *text = getenv("UNRESPONSIVE");
     return text != NULL ? (uint32_t)atoi(text) : 1;
 }
 
-/* Returns the status with which this fake refuses all requests. */
+/* Returns the error with which the test wants requests to be refused: the environment variable
+ * REFUSE, by default none. */
 static int refusal(void)
 {
     const char *text = getenv("REFUSE");
@@ -330,8 +334,8 @@ struct fab_view *sm_view(const struct sm *s)
     return s->view != NULL ? fab_view_ref(s->view) : NULL;
 }
 
-/* Returns the reroutes of generations 300 down to 3, newest first. Except for the generation,
- * all records are equal. */
+/* Returns records of reroutes for the generations 300 down to 3, newest first. The records are
+ * equal except for the generation. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max)
 {
     uint32_t count = 0;
@@ -356,7 +360,8 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* Returns one flapping link. In this fake, ReleaseLink succeeds only at port 3. */
+/* Returns one flapping link, at port 3 of leaf-001. In this fake, ReleaseLink succeeds only at port
+ * 3. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
 {
     (void)s;
@@ -409,7 +414,8 @@ void sm_get_ha_status(const struct sm *s, struct sm_ha_status *ret)
                                  .why = "no other manager is master or has precedence"};
 }
 
-/* Returns a trusted manager in standby that is held, and one that is not trusted. */
+/* Returns two managers: one in standby that is trusted and to which no hand-over takes place for a
+ * minute, and one that is not trusted. */
 uint32_t sm_managers(const struct sm *s, struct sm_manager *ret, uint32_t max)
 {
     (void)s;
@@ -445,7 +451,7 @@ int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *re
     return later(s, done, ctx);
 }
 
-/* Says that the manager 0x20 would get the role. */
+/* The dry run of a hand-over: the manager 0x20 would get the role. */
 int sm_hand_over_check(const struct sm *s, uint64_t guid, uint64_t *ret_guid, uint8_t *ret_priority,
                        char *ret_why, size_t len)
 {
@@ -574,7 +580,7 @@ int sm_find_guid(const struct sm *s, uint64_t guid)
     return FAB_E_NOT_FOUND;
 }
 
-/* Says that leaf-001 has 24 uplinks, of which it must keep 18. */
+/* Returns the same capacity for all links: leaf-001 has 24 uplinks, and must keep 18 of them. */
 int sm_link_capacities(const struct sm *s, struct sm_capacity *list, uint32_t count)
 {
     (void)s;
@@ -765,7 +771,7 @@ int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_ra
     return FAB_OK;
 }
 
-/* Says that port 3 of leaf-001 sends 11 GB/s, and port 5 sends 1 GB/s. */
+/* Returns the rates of leaf-001: port 3 sends 11 GB/s, and port 5 sends 1 GB/s. */
 bool pm_port_rates(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_rates *ret)
 {
     (void)pm;
@@ -939,7 +945,7 @@ const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_coun
     return s->unapproved;
 }
 
-/* Makes `set` the baseline of devices, takes it over, and compares the fabric with it. */
+/* Makes `set` the baseline of devices, and compares the fabric with it. Takes over `set`. */
 static int set_baseline(struct sm *s, struct fab_baseline *set)
 {
     struct fab_unapproved *list = NULL;
@@ -975,7 +981,8 @@ static int approve(struct sm *s, const struct fab_place *place, uint32_t count, 
     return rc == FAB_OK ? set_baseline(s, now) : rc;
 }
 
-/* The fake makes each change at once. */
+/* Reports the end of a change at once, by the callback `done`. If rc is an error, only returns
+ * it. */
 static int say(int rc, sm_done *done, void *ctx, const char *fmt, uint32_t a, uint32_t b)
 {
     char text[160];
@@ -1012,7 +1019,8 @@ int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx)
                count - links, links);
 }
 
-/* Removes the approval of nodes. dry_run: only finds out whether this is possible. */
+/* Removes nodes from the baseline of devices. dry_run: true: only checks whether this is
+ * possible. */
 static int disapprove(struct sm *s, char *const *name, uint32_t count, bool dry_run, sm_done *done,
                       void *ctx)
 {

@@ -7,7 +7,7 @@
 
 struct fake_sm {
     uint32_t leaves, spines, hosts_per_leaf; /* leaves 0: no view is published */
-    /* time in us that the fake takes to carry out a request */
+    /* time in us that the fake takes for each request */
     uint64_t delay_us;
 };
 int fake_sm_new(const struct sm_input *in, const struct fake_sm *how, struct sm **ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A preload library, for tests of a power failure. It counts the calls of renameat, unlinkat and
- * fsync, from 0. The process kills itself before the call whose number is in the environment
- * variable KILL_AT.
+ * A preload library that simulates a power failure. It counts the calls of renameat, unlinkat and
+ * fsync, beginning with 0. The process kills itself before the call with the number in the
+ * environment variable KILL_AT.
  */
 #include <dlfcn.h>
 #include <signal.h>

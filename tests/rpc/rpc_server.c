@@ -30,7 +30,7 @@ struct server {
     struct counters *history;
     struct rpc *rpc;
     struct loop_timer *tick;
-    unsigned events, debug_events; /* numbers of events per tick */
+    unsigned events, debug_events; /* numbers of events that a tick emits */
 };
 
 static void on_end(void *ctx)

@@ -116,7 +116,7 @@ struct programming {
     int status; /* status of the first write that failed */
 };
 
-/* Returns the directed route from the manager to a port. For a port of a switch, the route ends
+/* Returns the directed route by which the manager writes to a port. For a port of a switch, it ends
  * at the switch. */
 static struct fab_path path_to(const struct programming *p, uint32_t port)
 {
@@ -174,8 +174,8 @@ static void set_ports(struct programming *p, uint8_t state)
     }
 }
 
-/* Finds the output ports of all switches towards a node, by a breadth-first search from this node.
- */
+/* Finds the LFT entries of all switches for the LID of one node. All paths are shortest paths, from
+ * a breadth-first search that begins at this node. */
 static void routes_to(const struct fab_fabric *f, uint32_t node, uint8_t *lfts, size_t stride)
 {
     uint32_t *queue = calloc(f->node_count, sizeof *queue), head = 0, tail = 0;

@@ -57,8 +57,8 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* Prints the difference between the file and the text by diff, as diagnostics of TAP (lines that
- * begin with #). The option -F of diff repeats the headings above the changed lines. */
+/* Prints the difference between the file and the text as TAP diagnostics, which are lines that
+ * begin with #. The option -F makes diff print the heading above each changed line. */
 static void print_diff(const char *path, const char *text)
 {
     char is[] = "/tmp/fabricd-golden-XXXXXX", command[1200];

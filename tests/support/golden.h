@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Golden files: texts that a test expects, in files in the source tree. A test fails if its text
- * differs from the file, and prints the difference as a unified diff. With UPDATE_GOLDEN=1 in the
- * environment, it rewrites the file instead.
+ * A golden file in the source tree has the text that a test must print. If the text of a test
+ * differs, the test fails and prints a unified diff. With UPDATE_GOLDEN=1 in the environment, the
+ * test writes its text to the file instead.
  */
 #ifndef TESTS_SUPPORT_GOLDEN_H
 #define TESTS_SUPPORT_GOLDEN_H
@@ -20,9 +20,9 @@ bool golden_same(const char *path, const char *text);
 /* Writes the path of a file in the source tree into ret[]. file: relative to the source tree. */
 void golden_path(const char *file, char *ret, size_t len);
 
-/* The hash FNV-1a, with which tests reduce long tables to one number. The hash of several tables is
- * computed table by table: `hash` is the result for the table before, or GOLDEN_HASH for the first
- * one. */
+/* Initial value for the functions below, which compute the hash FNV-1a. Tests use it to compare
+ * long tables by one number. To hash several tables, pass the result for one table as the initial
+ * value for the next one. */
 #define GOLDEN_HASH UINT64_C(0xcbf29ce484222325)
 uint64_t golden_hash(uint64_t hash, const void *bytes, size_t len);
 /* Like golden_hash, for numbers. The hash is the same on machines of any byte order. */

@@ -15,7 +15,7 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/wire/sa.h"
 
-#define QP1_QKEY ((int)-0x7fff0000) /* 0x80010000 */
+#define QP1_QKEY ((int)-0x7fff0000) /* 0x80010000 as an int */
 #define TIMEOUT_MS 500
 
 static uint64_t number(const char *text)

@@ -30,8 +30,8 @@
 #include "libfabmgr/wire/sa.h"
 
 #define QP1_QKEY 0x80010000
-/* timeout in ms of a request. It is long, because a repeated request that was carried out
- * already would be refused. */
+/* Timeout of a request in ms. It is long because a repeated request may be refused: the first one
+ * may have been carried out, and only its answer was late. */
 #define TRY_MS 1000
 #define TRIES 4
 #define NO_ANSWER 0xffff
@@ -95,8 +95,8 @@ static const uint8_t *receive(int ms)
     return umad_recv(port_id, room, &len, ms) < 0 ? NULL : umad_get_mad(room);
 }
 
-/* Sends a request to subnet administration and returns the status of the answer. `data` has the
- * attribute; afterwards it has that of the answer. */
+/* Sends a request to subnet administration, and returns the status of the answer. `data` has the
+ * attribute to send, and then the attribute in the answer. */
 static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t data[FAB_SA_DATA_LEN])
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -216,7 +216,7 @@ static unsigned alias(unsigned place, uint64_t guid)
                                           .block = (uint8_t)(place / 8)};
     uint64_t mask = fab_wire_rec_component(&fab_wire_guid_info_record, "LID") |
                     fab_wire_rec_component(&fab_wire_guid_info_record, "BlockNum") |
-                    /* the GUIDs of the block are components 4 to 11 of the record */
+                    /* the alias GUIDs of a block are the components 4 to 11 of the record */
                     UINT64_C(1) << (4 + place % 8);
     r.table.guid[place % 8] = guid;
     (void)fab_wire_rec_pack(&fab_wire_guid_info_record, &r, data, sizeof data);
@@ -228,7 +228,7 @@ static void answer_sminfo(const uint8_t *request)
     uint8_t mad[FAB_MAD_SIZE];
     memcpy(mad, request, sizeof mad);
     mad[3] = FAB_METHOD_GET_RESP;
-    mad[4] |= 0x80; /* sets the bit that marks an answer */
+    mad[4] |= 0x80; /* the D bit: the SMP returns to its sender */
     memset(mad + 64, 0, 64);
     memset(room, 0, sizeof room);
     memcpy(umad_get_mad(room), mad, sizeof mad);
@@ -270,8 +270,8 @@ static bool is_number(const char *text)
     return text != NULL && text[0] >= '0' && text[0] <= '9';
 }
 
-/* Runs the command at argv[0] with the arguments that follow. Returns the number of elements of
- * argv used. */
+/* Runs the command argv[0] with its arguments. Returns how many elements of argv the command and
+ * its arguments are. */
 static int run(char **argv)
 {
     const char *what = argv[0];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs scenarios of congestion with the settings of several managers.
+ * Simulates scenarios of congestion, each with the settings of several managers.
  *
- * congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed] [-t]
- * [-b KiB] [-a ns] congestion -l                     lists the scenarios
+ *   congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed]
+ *              [-t] [-b KiB] [-a ns]
+ *   congestion -l             lists the scenarios
  *
- * Prints a line of figures for each run, separated by tabs. With -t, prints the time series of each
- * run in steps of 50 us instead. -b sets the buffers, and -a the delay of adapters. congestion.py
- * makes tables and plots of the output.
+ * Prints a line of figures for each run, separated by tabs. With -t, prints instead how the rates
+ * of each run change, in steps of 50 us. -b: size of the buffers. -a: delay of adapters.
+ * congestion.py makes tables and plots of the output.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,19 +18,19 @@
 #include "tests/bench/congestion/scene.h"
 
 #define BIN (50 * US)
-#define SMOOTH 4 /* number of time steps over which a rate is averaged */
+#define SMOOTH 4 /* number of time steps in a moving average of a rate */
 #define SEEDS 20
 #define PAYLOAD_LINE (100 * 4096.0 / 4122)
 
 struct choice {
     const char *scenario, *fabric, *who;
     uint32_t seeds, first, size;
-    /* buffer: size of the buffers of a port in KiB. adapter_ns: delay of an adapter in ns. 0:
-     * the default of the traffic model. */
+    /* buffer: buffers of a port in KiB. adapter_ns: delay of an adapter in ns. 0: the default of
+     * the traffic model. */
     uint32_t buffer, adapter_ns;
     bool course, list;
 };
-/* the time series of a run, for each role: rate in Gb/s in each time step */
+/* how rates change during a run: for each role, the rate in Gb/s in each time step */
 struct course {
     double *of[ROLES];
     uint32_t bins;
@@ -39,7 +40,7 @@ struct run {
     const struct plan *plan;
     struct fab_traffic *traffic;
     struct course course;
-    /* [flows] bytes that each flow sent in the last third of the congestion */
+    /* [flows] bytes that the flow sent in the last third of the congestion */
     double *steady;
     double seconds;
 };
@@ -140,8 +141,8 @@ static double smooth(const struct course *c, enum role role, uint32_t bin)
     return mean(c, role, bin * BIN, (bin + SMOOTH) * BIN);
 }
 
-/* Returns the time in us from the begin of the congestion until the rate of the background flows
- * stays above nine tenths of its final value. */
+/* Returns the time in us after which the rate of the background flows stays above nine tenths of
+ * its final value, from the begin of the congestion. */
 static double converges(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -152,9 +153,8 @@ static double converges(const struct run *r)
     return (double)((bin - first) * BIN) / US;
 }
 
-/* Returns the time in us from the end of the congestion until the sender LAST reaches nine
- * tenths of `goal` Gb/s; -1: it does not reach them before the end of the run; 0: there is no
- * such sender. */
+/* Returns how long after the end of the congestion the sender LAST reaches nine tenths of `goal`
+ * Gb/s, in us. -1: it does not reach them before the run ends. 0: there is no such sender. */
 static double recovers(const struct run *r, double goal)
 {
     const struct plan *p = r->plan;
@@ -167,8 +167,8 @@ static double recovers(const struct run *r, double goal)
     return -1;
 }
 
-/* Returns the oscillation of the rate in the last third of the congestion: (max - min) / mean of
- * the smoothed rate. */
+/* Returns how much the rate of a role oscillates in the last third of the congestion: (maximum -
+ * minimum) / mean of its moving average. */
 static double wave(const struct run *r, enum role role)
 {
     const struct plan *p = r->plan;
@@ -198,8 +198,8 @@ static double jain(const struct run *r)
     return squares > 0 ? sum * sum / (count * squares) : 0;
 }
 
-/* Returns the rate at which the targets of the incasts receive, from time `from` to the end of the
- * incasts, as a fraction (0 to 1) of hot_gbps; 0: there is no incast. */
+/* Returns how well the incasts use their targets, from time `from` to the end of the incasts: the
+ * rate at which the targets receive, divided by hot_gbps. 0: there is no incast. */
 static double hot(const struct run *r, uint64_t from)
 {
     const struct plan *p = r->plan;
@@ -207,8 +207,8 @@ static double hot(const struct run *r, uint64_t from)
     return p->hot_gbps > 0 ? took / p->hot_gbps : 0;
 }
 
-/* For incasts of bursts, returns the shortest possible duration of a burst divided by the mean
- * duration; 0: there are no bursts. */
+/* Returns the shortest possible time of a burst, divided by the mean time of the bursts; 0: the
+ * incasts have no bursts. */
 static double swift(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -247,7 +247,7 @@ static void print_course(const struct run *r, const char *what)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Removes the incast from the plan. */
+/* Keeps only the background flows. */
 static void leave_alone(struct plan *p)
 {
     uint32_t kept = 0;
@@ -260,8 +260,8 @@ static void leave_alone(struct plan *p)
     p->count = kept;
 }
 
-/* Runs one scenario with one set of settings, and prints the figures. The run without congestion
- * control comes first and sets `goal`, the final rate of the sender LAST. */
+/* Runs one scenario with the settings of `who`, and prints the figures. The run without congestion
+ * control must come first: it sets `goal`, the final rate of the sender LAST. */
 static void run_one(const struct scenario *x, struct scene *s, enum who who, const struct choice *o,
                     uint64_t seed, double *goal)
 {
@@ -300,8 +300,8 @@ static bool is_chosen(const char *choice, const char *name)
     return choice == NULL || strcmp(choice, name) == 0;
 }
 
-/* Returns true if the scenario is run with these settings. With ZEROS, switches mark no packets, so
- * the smallest fabric is enough. */
+/* Returns whether the scenario is run with the settings of `who`. ZEROS runs on the smallest fabric
+ * only, because switches mark no packets. */
 static bool is_tried(const struct scenario *x, enum who who)
 {
     bool small = strcmp(x->fabric, "64") == 0;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scenarios. In addition to the incasts, endports send in a shift over leaves: each endport
- * sends to the endport at the same position of the leaf that is k leaves further. A fat tree
- * without faults carries this shift at full rate, so any loss of rate is due to congestion. A
- * scenario without such a shift is compared with the run "alone", which has the same traffic
- * without the incast.
+ * The scenarios: what traffic the endports send. Beside the incasts, endports send in a shift over
+ * leaves: each endport sends to the endport at the same position of the leaf that is k leaves
+ * further. A fat tree without faults carries this shift at full rate, so any loss of rate is due to
+ * congestion. A scenario without such a shift is compared with the run "alone", which has the same
+ * traffic without the incast.
  */
 #include <stdlib.h>
 
 #include "libfabmgr/base/size.h"
 #include "tests/bench/congestion/scene.h"
 
-#define LINE 100.0 /* Gb/s */
+#define LINE 100.0 /* rate of a link in Gb/s */
 #define PAYLOAD (4096.0 / 4122)
 #define FROM (200 * US)
-/* time in the model at which most scenarios with background traffic end */
+/* time in the traffic model at which most scenarios end */
 #define AFTER (10000 * US)
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -46,8 +46,8 @@ void plan_fini(struct plan *p)
 
 /* ---- roles of flows -------------------------------------------------------------------------- */
 
-/* Follows the path of a flow. With `mark`, marks its ports as used by an incast. Returns true if
- * an incast uses one of its ports. */
+/* Returns whether the path of a flow leads over a port that an incast uses. mark: true: the flow is
+ * part of an incast, so mark its ports as used. */
 static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool *of_incast,
                   bool mark)
 {
@@ -64,7 +64,7 @@ static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool 
     }
 }
 
-/* Returns an array [port_count]: true for ports that carry traffic of an incast. */
+/* Returns an array [port_count]: whether an incast uses the port. */
 static bool *incast_ports(const struct scene *s, const struct plan *p)
 {
     bool *of_incast = calloc(s->fabric->port_count, sizeof *of_incast);
@@ -76,7 +76,8 @@ static bool *incast_ports(const struct scene *s, const struct plan *p)
     return of_incast;
 }
 
-/* Gives each background flow its role: BESIDE if it shares a link with an incast, else FAR. */
+/* Sets the role of each background flow: BESIDE if it shares a link with an incast, otherwise
+ * FAR. */
 static void tell(const struct scene *s, struct plan *p)
 {
     bool *of_incast = incast_ports(s, p);
@@ -107,10 +108,11 @@ static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
     return order;
 }
 
-/* Adds background flows beside an incast. busy: [ends] endports that take part in the incast. hot:
- * [ends] targets of the incast. All other endports send by a shift over leaves, but not to targets.
- * Such a flow can share links with the incast, but with no other background flow. If there is an
- * incast, only the flows that share a link with it are added. */
+/* Adds background flows to the incasts that the plan has already. The endports that are in neither
+ * busy[] nor hot[] send in a shift over leaves. So a background flow can share links with an
+ * incast, but not with another background flow. A flow that shares no link with an incast is left
+ * out, unless the plan has no incast. busy: [ends] endports that take part in an incast. hot:
+ * [ends] targets of incasts. */
 static void beside(const struct scene *s, struct plan *p, const bool *busy, const bool *hot,
                    struct fab_prng *prng)
 {
@@ -143,8 +145,8 @@ static bool *flags(const struct scene *s)
 
 /* ---- incasts --------------------------------------------------------------------------------- */
 
-/* Adds an incast of `size` senders to one endport. One of the senders continues when the others
- * stop. */
+/* Adds an incast of `size` senders to one endport. When the incast ends, one of the senders goes on
+ * sending. */
 static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng);
@@ -162,8 +164,8 @@ static void incast(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     free(hot);
 }
 
-/* Adds two incasts to endports of one leaf. Half of the senders send only to the first endport, a
- * quarter only to the second, and a quarter to both. The second incast starts later. */
+/* Adds two incasts with the same leaf. Half of the senders send to one endport of the leaf, a
+ * quarter to another endport, and a quarter to both. The second incast starts later. */
 static void two_roots(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng), a = order[0],
@@ -214,7 +216,8 @@ static void moving(const struct scene *s, uint32_t size, struct fab_prng *prng, 
     free(hot);
 }
 
-/* Adds a few senders at other leaves for each slow endport of the first leaf. */
+/* Adds incasts to slow endports: for each endport of the first leaf, which are slow, a few senders
+ * at other leaves. */
 static void mixed_rates(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     uint32_t *order = shuffled(s, prng);
@@ -251,10 +254,10 @@ static void all_to_all(const struct scene *s, uint32_t size, struct fab_prng *pr
     free(order);
 }
 
-/* Adds traffic of applications that write checkpoints. The endports of the first eighth of the
- * leaves are storage. Each other endport sends continuously to an endport of the next leaf, and
- * every millisecond also `size` KiB to a storage endport. Each storage endport receives from
- * about seven others. */
+/* Adds the traffic of applications that write checkpoints. The endports of the first eighth of the
+ * leaves are storage. Each other endport sends to an endport of the next leaf all the time, and
+ * sends `size` KiB to a storage endport every millisecond. Each storage endport receives from about
+ * seven others. */
 static void checkpoint(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     enum { BURSTS = 4 };
@@ -289,8 +292,7 @@ static void full_shift(const struct scene *s, uint32_t size, struct fab_prng *pr
     free(none);
 }
 
-/* Adds light traffic: `size` flows from each endport, and as many to each endport, with 10 Gb/s
- * each. */
+/* Adds light traffic: each endport sends `size` flows of 10 Gb/s, and receives as many. */
 static void light_load(const struct scene *s, uint32_t size, struct fab_prng *prng, struct plan *p)
 {
     times(p, s->ends > 1000 ? 300 : 1500);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes the fabrics of the scenarios: fat trees without taper, with 4x EDR links, LIDs assigned
- * leaf by leaf, and routed by the engine that "auto" selects. */
+/* Makes the fabrics of the scenarios: fat trees without taper and with 4x EDR links. LIDs are
+ * assigned leaf by leaf, and the engine that "auto" selects computes the tables. */
 #include <string.h>
 
 #include "libfabmgr/fabric/generate.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of a scenario for congestion control: a fabric with tables, the traffic, and the
- * settings. */
+/* A scenario for congestion control consists of a fabric with tables, the traffic, and the
+ * congestion control settings of a manager. */
 #ifndef TESTS_BENCH_CONGESTION_SCENE_H
 #define TESTS_BENCH_CONGESTION_SCENE_H
 
@@ -24,21 +24,21 @@ struct scene {
     uint32_t *end, ends;
     uint32_t leaf; /* number of endports of a leaf */
 };
-/* Makes the fabric `name`: "64", "324", "648" or "2000", the number of endports. slow: the endports
- * of the first leaf have 14 Gb/s, about a seventh of the rate of the other endports. */
+/* Makes the fabric with this number of endports: "64", "324", "648" or "2000". slow: the endports
+ * of the first leaf have 14 Gb/s, about a seventh of the rate of the others. */
 void scene_init(struct scene *s, const char *name, bool slow);
 void scene_fini(struct scene *s);
 
 /* ---- plans.c: traffic ------------------------------------------------------------------------ */
 
 enum role {
-    /* a flow that is not part of an incast, but shares a link with one, so it may lose rate (in
-     * scenarios without an incast: every flow) */
+    /* A flow beside an incast: it is not part of the incast but shares a link with it, so it may
+     * lose rate. If there is no incast: every flow. */
     BESIDE,
-    /* a flow that is not part of an incast and uses none of its links */
+    /* A flow that is not part of an incast, and shares no link with one. */
     FAR,
     SENDER, /* a sender of the incast */
-    /* the sender of an incast that goes on sending when the other senders have stopped */
+    /* The one sender of an incast that goes on sending when the others have stopped. */
     LAST,
     ROLES,
 };
@@ -46,11 +46,12 @@ struct plan {
     struct fab_traffic_flow *flow;
     uint8_t *role; /* enum role */
     uint32_t count, room;
-    /* time in the model: the incast lasts from `from` to `until`, and the run ends at `end` */
+    /* Times in the traffic model: begin and end of the incast, and end of the run. */
     uint64_t from, until, end;
-    /* rate in Gb/s that all targets of the incasts can receive together; 0: there is no incast */
+    /* Rate in Gb/s at which all targets of the incasts together can receive. 0: there is no
+     * incast. */
     double hot_gbps;
-    /* for incasts of bursts: the shortest possible time of one burst, in us; 0: no bursts */
+    /* Shortest possible time of a burst, in us. 0: the incasts have no bursts. */
     double burst_us;
 };
 struct scenario {
@@ -60,29 +61,28 @@ struct scenario {
     bool one_end;  /* all senders send to the same endport */
     bool slow;
 };
-extern const struct scenario scenarios[]; /* the last entry has no name */
+extern const struct scenario scenarios[]; /* ends with an entry without a name */
 void plan_fini(struct plan *p);
 
 /* ---- settings.c: settings of managers -------------------------------------------------------- */
 
 enum who {
-    ALONE, /* without the incast and without congestion control */
+    ALONE, /* no incast and no congestion control; for comparison */
     OFF,
     ZEROS,
     PLUGIN,
     OPA,
-    /* fabricd's settings with profile "balanced", without a configured fan-in */
+    /* fabricd, with the profile "balanced" and no configured fan-in */
     OURS,
-    INCAST, /* profile "incast"; COLLECTIVE: profile "collective" */
+    INCAST, /* fabricd, with the profile "incast" or "collective" */
     COLLECTIVE,
-    /* fabricd's settings with profile "balanced", with the number of senders as the configured
-     * fan-in */
+    /* fabricd, with the profile "balanced" and the true number of senders as configured fan-in */
     TOLD,
     WHOS
 };
 extern const char *const who_names[WHOS];
-/* Makes the congestion control settings of a manager (OFF and ALONE: none). senders: number of
- * senders to one endport. */
+/* Makes the congestion control settings that the manager `who` would make (OFF and ALONE: none).
+ * senders: number of senders to one endport. */
 void settings(struct scene *s, enum who who, uint32_t senders, struct fab_congestion *ret);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the settings of other managers, as far as they are known, and those of fabricd.
+ * Makes the congestion control settings of fabricd, and of other managers as far as they are known.
  *
- * OpenSM 3.3.24 writes the values that the operator configured; its defaults are zeros. The manual
- * of the plug-in of MLNX_OFED 2 has these values: threshold 15, marking rate 10, minimum packet
- * size 512 bytes, CCTI_Increase 1, trigger 2. The manual says only that the table and the timer
- * depend on the number of hosts. Here the delays of the plug-in rise in equal steps, up to a rate
- * of 1/hosts, with the timer of 154 us that its authors published (Gran et al., IPDPS 2010). The
- * values of opa-fm are from its opafm.xml and stl_cca.c: threshold 8, marking rate 0, no minimum
+ * OpenSM 3.3.24 writes what the operator configured; its defaults are zeros. For the plug-in of
+ * MLNX_OFED 2, the manual has these values: threshold 15, marking rate 10, minimum packet size 512
+ * bytes, CCTI_Increase 1, trigger 2. About the table and the timer, it says only that they depend
+ * on the number of hosts. Here the delays of the plug-in rise in equal steps, up to a rate of
+ * 1/hosts, with the timer of 154 us that its authors published (Gran et al., IPDPS 2010). For
+ * opa-fm, the values are from its opafm.xml and stl_cca.c: threshold 8, marking rate 0, no minimum
  * packet size, Victim_Mask set, CCTI_Increase 5, timer 10, CCTI limit 127, and delays in equal
  * steps up to 8.3 us.
  */
@@ -50,7 +50,7 @@ static void fill(const struct scene *s, enum who who, struct fab_congestion_port
     }
 }
 
-/* Sets the same values at all ports. */
+/* Gives all ports the same values, which depend on the manager `who`. */
 static void uniform(const struct scene *s, enum who who, struct fab_congestion *c)
 {
     *c = (struct fab_congestion){
