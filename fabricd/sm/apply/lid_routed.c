@@ -20,8 +20,9 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
            fab_target_lft_at(&o->lft, sw, lid) == fab_target_lft_at(&s->model.target->lft, sw, lid);
 }
 
-/* Returns the number of the port by which `node` sends packets to a LID. FAB_NONE: this entry in
- * the LFT of the node is not known. If `node` is not a switch, it is the node of the manager. */
+/* Returns the id of the port by which `node` sends packets to a LID. FAB_NONE: the LFT entry is not
+ * known, or changes in the new tables, or its link is not Active. If `node` is not a switch, it is
+ * the node of the manager. */
 static uint32_t port_towards(const struct sm *s, uint32_t node, uint32_t lid)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -67,7 +67,8 @@ struct sm_programming {
     bool tables_wait;
     /* number of LFT writes in flight for whose answers other writes wait */
     uint32_t awaited;
-    /* Manager's clock when such an LFT write was last answered; 0: none yet. */
+    /* manager's clock when an LFT write for which other writes wait was last answered; 0: none
+     * yet */
     uint64_t awaited_us;
     /* Manager's clock in us. lossy_us: when the first write was sent after which pairs have no
      * path. lost_us: not a clock, but the time in us that passed until all pairs had a path again.
