@@ -5,8 +5,8 @@
  * was busy (`held`). It allocates no memory while it runs.
  *
  * The agent passes all MADs of an incoming batch to the session before it takes further requests
- * from the session. To save system calls, the agent moves its timer only to an earlier time. If the
- * timer then fires before the next deadline of the session, the agent sets it again.
+ * from the session. While the timer is set, the agent changes it only if it would fire too late. If
+ * the timer fires before the next deadline of the session, the agent sets it again.
  */
 #include "fabricd/agent/agent.h"
 
