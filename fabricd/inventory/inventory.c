@@ -4,7 +4,8 @@
  *
  * A timer ticks TICKS times a second. The setting inventory.requests limits the requests per
  * second: each tick sets how many requests (tokens) all visits together may send until the next
- * tick. A visit of a new device is due at once, and its next visits one interval apart.
+ * tick. The first visit of a device is due at once. Each later visit is due one interval after the
+ * visit before it.
  */
 #include "fabricd/inventory/inventory.h"
 
