@@ -83,8 +83,8 @@ static int list_devices(const struct cc *cc, struct store_m_key *ret)
     return FAB_OK;
 }
 
-/* The current key has changed. Lets the manager read the key of this device again, and until then
- * assumes that the device has the key from before the change. */
+/* The current key has changed. Lets the manager read the key of this device again. If the device
+ * had the key that was current, it now has the previous key. */
 static void look_again(struct cc_device *d)
 {
     d->key = d->key == CC_KEY_CURRENT ? CC_KEY_FORMER : CC_KEY_UNREAD;
