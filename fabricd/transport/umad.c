@@ -45,8 +45,8 @@
 /* maximum number of requests in flight on a simulated port, if Unix sockets of this system queue
  * enough datagrams; the socket buffer of each direction has room for 166 MADs */
 #define WINDOW_SIM 160
-/* On a simulated port with WINDOW_SIM requests in flight: if no MAD arrives for this time in us,
- * the transport assumes that all these requests are lost. */
+/* On a simulated port with the maximum number of requests in flight: if no MAD arrives for this
+ * time in us, the transport assumes that all these requests are lost. */
 #define SWALLOWED_US 10000000u
 /* maximum number of incoming MADs that are passed to the receivers together */
 #define BATCH 64
