@@ -26,7 +26,8 @@
 
 /* maximum number of lost links for which a local repair is tried */
 #define LOST_MOST 1024u
-/* Few writes means less than 1/NEAR of all blocks. Other engines are then not compared. */
+/* If less than 1/NEAR of all blocks must be written, this counts as few writes, and other engines
+ * are not compared. */
 #define NEAR 4
 
 bool sm_standing_awaited(const struct sm *s)

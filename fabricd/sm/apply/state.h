@@ -87,9 +87,9 @@ struct sm_programming {
     /* Number of LFT writes that failed or were not sent. */
     uint32_t failed_tables;
     uint32_t failed, reported, blocks, switches, writes;
-    /* Writes that were left out because the manager is frozen. withheld: number of all.
-     * withheld_blocks: number of LFT blocks among them. withheld_switches: number of switches of
-     * these blocks. */
+    /* Writes that were left out because the manager is frozen. withheld: number of these writes.
+     * withheld_blocks: number of LFT blocks among them. withheld_switches: number of switches that
+     * have these blocks. */
     uint32_t withheld, withheld_blocks, withheld_switches;
     /* no write of the plan is sent, because the frozen manager must not bring up links
      * (program.c) */
@@ -277,8 +277,8 @@ int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool f
 /* Moves to *ret the copy of the tables that the switches hold, and copies the list of lost links to
  * it. */
 void sm_standing_take(struct sm *s, struct sm_standing *ret);
-/* Call this function when the tables are chosen. If those of the switches were adopted, reports it,
- * and lets a rebalance follow. No tables are adopted after this call. */
+/* Call this function when the tables are chosen. If the tables of the switches were adopted,
+ * reports it, and lets a rebalance follow. No tables are adopted after this call. */
 void sm_standing_report(struct sm *s, const struct sm_standing *x);
 void sm_standing_fini(struct sm_standing *x);
 
