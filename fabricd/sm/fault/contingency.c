@@ -296,8 +296,8 @@ static void on_time(void *ctx)
     struct sm_contingency_state *a = &s->fault->contingency;
     loop_at(s->in.loop, "computing contingencies");
     if (sm_reproof_runs(s) && !sm_run_busy(s)) {
-        /* contingency.cpu limits both together, so the computation of plans waits for the
-         * background proof */
+        /* contingency.cpu limits the CPU time of the background proof and of the plans together, so
+         * the plans wait until the proof has ended */
         loop_timer_set(a->timer, PROOF_PAUSE_US);
         return;
     }
