@@ -46,8 +46,8 @@ struct sm_election { /* state of election.c */
 };
 /* The polls of the master by a standby manager (poll.c). */
 struct sm_poll {
-    /* The end of a round cancels all requests with the context struct sm. The polls must go on, so
-     * their context is this struct. */
+    /* The manager. The context of the polls is this struct and not struct sm, because the end of a
+     * round cancels all requests whose context is struct sm. */
     struct sm *s;
     struct loop_timer *timer;
     bool unanswered; /* the last poll was sent, and not answered yet */
@@ -58,14 +58,14 @@ struct sm_poll {
 };
 /* The reads of the SMInfo of other managers between elections (watch.c). */
 struct sm_watch {
-    /* The end of a round cancels all requests with the context struct sm. These reads must go on,
-     * so their context is this struct. */
+    /* The manager. The context of these reads is this struct and not struct sm, because the end of
+     * a round cancels all requests whose context is struct sm. */
     struct sm *s;
     struct loop_timer *timer;
     struct fab_path paths[SM_MAX_OTHERS]; /* directed routes of the requests in flight */
-    /* A manager that has asked this one for SMInfo, and that no election has found yet. This
-     * manager asks it for its SMInfo in turn. Only its place in the fabric is known. path.hops 0:
-     * there is no such manager. */
+    /* A manager that no election has found yet, but that has asked this manager for SMInfo. This
+     * manager therefore asks that manager for its SMInfo, too. Only its place in the fabric is
+     * known. path.hops 0: there is no such manager. */
     struct sm_other stranger;
     bool stranger_asked; /* the request to `stranger` was sent */
     /* Trusted managers whose port has IsSM, but which did not answer in the last election: their
@@ -81,8 +81,8 @@ struct sm_watch {
 };
 /* The hand-over that this manager, as master, has begun (handover.c). */
 struct sm_handover {
-    /* The end of a round cancels all requests with the context struct sm. HANDOVER must not be
-     * cancelled, so its context is this struct. */
+    /* The manager. The context of the request is this struct and not struct sm, because the end of
+     * a round cancels all requests whose context is struct sm. */
     struct sm *s;
     struct loop_timer *timer; /* fires when the manager must check whether HANDOVER can be sent */
     bool pending;
@@ -103,8 +103,8 @@ struct sm_handover {
 /* A control packet that another manager has sent. It may be forged, so fabricd first asks the
  * sender for its SMInfo (control.c). */
 struct sm_control {
-    /* The end of a round cancels all requests with the context struct sm. This request must not be
-     * cancelled, so its context is this struct. */
+    /* The manager. The context of the request is this struct and not struct sm, because the end of
+     * a round cancels all requests whose context is struct sm. */
     struct sm *s;
     bool pending;
     struct transport_mad mad;
@@ -199,8 +199,8 @@ void sm_watch_note_missing(struct sm *s);
 /* If this manager is master, emits an event for each other manager that the election has found as
  * master. */
 void sm_watch_report_masters(struct sm *s);
-/* The manager at `port` has asked this one for SMInfo. If no election has found it yet, asks it for
- * its SMInfo in turn. */
+/* The manager at `port` has asked this manager for SMInfo. If no election has found that manager
+ * yet, asks it for its own SMInfo. */
 void sm_watch_heard(struct sm *s, uint32_t port);
 
 /* ---- handover.c ------------------------------------------------------------------------------ */

@@ -9,10 +9,11 @@
  * may hang. If this process continues later, it may still act as master. A master therefore asks
  * such managers at every MISSING_TICKS-th read.
  *
- * A manager that no election has found may ask this one for SMInfo over a directed route. This
- * manager then asks it in turn. This helps in three cases. The master finds a new manager even if
- * the trap 144 about IsSM was lost. A manager whose link was down learns that another manager is
- * master, too. A standby manager, which does not sweep, learns of managers that came later.
+ * A manager that no election has found may ask this manager for SMInfo over a directed route. This
+ * manager then asks that manager for its SMInfo, too. This helps in three cases. The master finds a
+ * new manager even if the trap 144 about IsSM was lost. A manager whose link was down learns that
+ * another manager is master, too. A standby manager, which does not sweep, learns of managers that
+ * came later.
  */
 #include <string.h>
 
