@@ -48,8 +48,8 @@ struct sm_mfts_scan {
 /* Begins a search for MFT blocks that the manager has neither written nor read. Returns an upper
  * bound of their number. */
 uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan);
-/* Examines up to `steps` blocks. Returns true when it has found one that the manager has neither
- * written nor read. Also returns false while MFTs are being written. Sets scan->over after the last
+/* Examines up to `steps` blocks, until it finds one that the manager has neither written nor read.
+ * Returns false if it finds none, or while MFTs are being written. Sets scan->over after the last
  * block. */
 bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t steps,
                        uint64_t *ret_guid, uint32_t *ret_number);

@@ -356,8 +356,8 @@ static int follow(struct sm *s)
         r = note_tops(m, f);
     if (r == FAB_OK)
         r = take_links(m);
-    /* The update may have failed half way: m->held has the new switch ids, the trees the old ones.
-     * So the contents of all MFTs count as unknown, and are read again. */
+    /* If the update failed in the middle, m->held has the new switch ids, but the trees have the
+     * old ones. So the contents of all MFTs count as unknown, and are read again. */
     if (r != FAB_OK) {
         free(m->top);
         m->top = NULL;

@@ -62,8 +62,8 @@ struct sm_multicast {
     struct sm_stored_groups stored;
     /* The worker task that copies the links of the published fabric; NULL: none runs. */
     struct loop_task *reading;
-    /* read_of: the fabric whose links and ports the last worker task has copied; with the copy, it
-     * is used for the next update of the trees. NULL: there is no copy, or it was used already. */
+    /* The last worker task has copied the links and ports of the fabric read_of, for the next
+     * update of the trees. NULL: there is no copy, or the trees use it already. */
     struct fab_fabric *read_of;
     struct fab_mcast_net *read;
     /* the groups that a worker task has made from `stored`; they become `groups` at the next
