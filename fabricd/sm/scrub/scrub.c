@@ -48,7 +48,7 @@
 /* time in us from the first difference that was found to the targeted sweep that restores the
  * settings */
 #define RESTORE_DELAY_US 200000u
-/* a read is repeated if a round has run meanwhile, but at most so many times */
+/* A read is repeated if a round has run meanwhile. This is the maximum number of reads. */
 #define TRIES_MOST 8
 
 static bool is_quiet(const struct sm *s)
