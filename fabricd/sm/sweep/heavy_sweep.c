@@ -9,9 +9,9 @@
 #include "fabricd/sm/sweep/state.h"
 #include "libfabmgr/base/status.h"
 
-/* A heavy sweep begins as a round, so targeted sweeps are not needed any more. But if the round
- * takes over the result of a background heavy sweep, their requests stay: this sweep may have read
- * a node before the change because of which it was requested. */
+/* A heavy sweep begins as a round. Requested targeted sweeps are then not needed any more. But if
+ * the round takes over the result of a background heavy sweep, they stay requested: the background
+ * heavy sweep may have read a node before the node changed. */
 void sm_heavy_begun(struct sm *s)
 {
     const struct sm_guids *targets = sm_requested_targets(s);
