@@ -227,8 +227,8 @@ typedef bool sm_notice_wanted(void *ctx);
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
 
 /* Writes the last SMInfo (IBA 14.2.5.13) of each other trusted manager to ret[], at most `max`.
- * Managers in the state not-active, and a master that stopped answering, are left out. Returns the
- * number of all. */
+ * Returns the number of these managers, even if it is higher than `max`. Managers in the state
+ * not-active, and a master that stopped answering, do not count. */
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
 /* Returns true if a new key may be used, because all other managers would get it
  * (fabricd/replica): those that this manager sees, and those in subnet.managers. shared: this
@@ -319,7 +319,8 @@ struct sm_flapping {
     int64_t flap_us[FAB_DAMPING_FLAPS];
     uint32_t flap_time_count;
 };
-/* Writes the links that went down recently to ret[], at most `max`. Returns the number of all. */
+/* Writes the links that went down recently to ret[], at most `max`. Returns the number of these
+ * links, even if it is higher than `max`. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
 /* Ends the hold-down or the isolation of a link, and sets its flap count to 0. One port of the link
  * is given. by: who requested it, for the event, such as "alice (uid 1000)". Returns NOT_FOUND if
@@ -358,7 +359,8 @@ struct sm_isolation {
     int64_t since_us; /* Unix time of the isolation in microseconds */
     char cause[160];
 };
-/* Writes the isolated links to ret[], at most `max`. Returns the number of all. */
+/* Writes the isolated links to ret[], at most `max`. Returns the number of isolated links, even if
+ * it is higher than `max`. */
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max);
 /* Whether a link is an uplink of a leaf or pod, and how many uplinks that leaf or pod has and needs
  * (libfabmgr/health/floor.h). */
@@ -453,7 +455,8 @@ int sm_drain_start(struct sm *s, const struct sm_drain_request *q, uint32_t *ret
                    size_t why_len);
 /* Ends a drain: routes use its links again. Returns NOT_FOUND or DENIED. */
 int sm_drain_end(struct sm *s, uint32_t id, const char *by);
-/* Writes the drains to ret[], at most `max`. Returns the number of all. */
+/* Writes the drains to ret[], at most `max`. Returns the number of drains, even if it is higher
+ * than `max`. */
 uint32_t sm_drain_list(const struct sm *s, struct sm_drain_info *ret, uint32_t max);
 /* Returns whether routes avoid the link of this port because of a drain. */
 bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port);
@@ -463,7 +466,8 @@ struct sm_drain_port {
     uint8_t port;
 };
 /* Writes the ports of this drain whose counters must be idle to ret[], at most `max`. Returns the
- * number of all; 0 if the drain is not in the state DRAINING or DRAINED. */
+ * number of these ports, even if it is higher than `max`. Returns 0 if the drain is not in the
+ * state DRAINING or DRAINED. */
 uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *ret, uint32_t max);
 /* Call this function when the ports of a drain were read twice. busy: the port with the most
  * traffic between the two readings, and bytes_per_s its traffic; "": all ports are idle. If they
@@ -687,8 +691,9 @@ struct sm_freeze_status {
      * itself; 0: only by sm_resume. */
     int64_t since_us, until_us;
     char by[128], reason[256]; /* who set the mode, and why */
-    /* Writes that the last sweep left out because of the mode. writes: number of all. blocks:
-     * number of LFT blocks among them. switches: number of switches that have these blocks. */
+    /* Writes that the last sweep left out because of the mode. writes: number of these writes.
+     * blocks: number of LFT blocks among them. switches: number of switches that have these
+     * blocks. */
     uint32_t writes, blocks, switches;
     /* numbers of new nodes and links that the last sweep found, and that are not used because of
      * the mode */
