@@ -37,8 +37,9 @@ void daemon_note_keys(struct daemon *d)
     }
 }
 
-/* Replaces the key in the key file by the one that the managers share, if a majority of the etcd
- * servers has confirmed the latter and the settings permit a key from a file. */
+/* If the managers share another key than the key file has, replaces the key in the file. A majority
+ * of the etcd servers must have confirmed the shared key, and the settings must leave the key to
+ * fabricd. */
 static int adopt(struct daemon *d, enum store_key_of of, bool derived, char *why)
 {
     const struct store_sharing w = {.wrapping_key = d->config.replication.wrapping_key,
