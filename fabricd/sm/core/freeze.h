@@ -37,8 +37,8 @@ bool sm_freeze_keeps_settings(struct sm *s);
 void sm_freeze_note_plan(struct sm *s, uint32_t writes, uint32_t blocks, uint32_t switches);
 /* Notes how many new nodes and links the last sweep found, which the manager does not use yet. */
 void sm_freeze_note_gains(struct sm *s, uint32_t nodes, uint32_t links);
-/* The last sweep lost so many nodes or links that a further sweep must confirm it. Stores this loss
- * as a phrase for the status; "": no loss waits for a confirmation. */
+/* A sweep has found a sudden loss (sweep/confirm.c), which a further sweep must confirm. Stores the
+ * loss as a phrase for the status; "": no loss waits for a confirmation. */
 void sm_freeze_note_confirming(struct sm *s, const char *what);
 /* Raises an alarm, which the end of the freeze clears. what: the reason. The function appends the
  * remedy. */
