@@ -143,8 +143,8 @@ int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
 bool sm_silent_check(struct sm *s, uint64_t guid);
 bool sm_is_silent(const struct sm *s, uint64_t guid);
 /* Returns the switches that have probably failed: in a check within the last seconds, they answered
- * nothing, and no neighbour had an active link to them. The set is valid until the next call of a
- * function in this header. */
+ * nothing, and no neighbour reported a link to them as up. The set is valid until the next call of
+ * a function in this header. */
 const struct sm_guids *sm_silent_failed(struct sm *s);
 /* Adds a switch to the set of sm_silent_failed. Returns false if the set has it already. */
 bool sm_silent_note_failed(struct sm *s, uint64_t guid);

@@ -125,7 +125,7 @@ struct sm_links {
     uint32_t count, room;
     /* Fires when the next hold-down ends. */
     struct loop_timer *timer;
-    uint32_t reported; /* number of events about single flapping links since the time reported_us */
+    uint32_t reported; /* number of links that were found flapping since the time reported_us */
     uint64_t reported_us;
 
     /* queue of ports that must be enabled, disabled or reset */
