@@ -49,7 +49,7 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
 }
 
 /* A node did not answer at this unresponsive port. Returns true if the new snapshot nevertheless
- * has it, as it was before. */
+ * has the node that was connected there. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)
 {
@@ -117,8 +117,8 @@ bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid)
 }
 
 /* A switch has answered over a new route, and not over the old one. So some switch on the old route
- * has failed, but it is not known which one. The new routes therefore avoid all switches of the old
- * route. */
+ * has probably failed, but it is not known which one. The new routes therefore avoid all switches
+ * of the old route. */
 void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
 {
     uint64_t via[FAB_MAX_HOPS];
