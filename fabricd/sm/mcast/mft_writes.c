@@ -439,7 +439,7 @@ void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t 
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-/* After RETRY_US: switches that did not answer may be asked again. */
+/* Called when it is time for a retry: switches that did not answer before may be asked again. */
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;
