@@ -25,8 +25,8 @@
 #include "libfabmgr/target/target.h"
 
 #define SETS_MOST 4
-/* maximum number of SubnGets that ask a port for its key; they carry the new and the old key in
- * turn */
+/* maximum number of SubnGets that ask a port for its key; they carry the new and the old key
+ * alternately */
 #define ASKS_MOST 12
 #define RETRY_US 30000000u
 
