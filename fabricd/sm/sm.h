@@ -74,8 +74,8 @@ struct sm_input {
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* sets IsSM at the manager's port, and begins the first sweep */
 /* Call this function when the device of the transport is gone. The manager ends its round, refuses
- * requests, and sends nothing until sm_device_back is called. It keeps the published view for
- * readers. reason: a phrase for operators. */
+ * requests, and neither sweeps nor answers MADs until sm_device_back is called. It keeps the
+ * published view for readers. reason: a phrase for operators. */
 void sm_device_lost(struct sm *s, const char *reason);
 /* Call this function when the device is open again. Switches may have been restarted meanwhile, so
  * the manager elects, sweeps and reads all tables as after a start. */
