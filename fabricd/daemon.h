@@ -57,26 +57,27 @@ struct daemon {
 /* Gives the store the settings that limit the journal and the audit log. */
 void daemon_keep(struct daemon *d);
 /* Records an action of the manager itself in the audit log, for example a reload of its settings:
- * the result, the method, its object, the value afterwards, and a message. */
+ * the result, the method, the object on which it acted, the object's value afterwards, and a
+ * message. */
 void daemon_note(struct daemon *d, enum fab_grpc_code result, const char *method,
                  const char *object, const char *after, const char *message);
 
 /* Functions of reload.c. */
-/* Creates d->policy, which replaces sections of the settings by those of the applied policy in
- * force. Returns the errors of policy_new, with why[]. */
+/* Creates d->policy. From now on, the sections of the applied policy, as the store has it, replace
+ * those of the settings. Returns the errors of policy_new, with why[]. */
 int daemon_start_policy(struct daemon *d, char *why);
-/* Handles the keys that the settings leave to fabricd. Reads each of them from its key file, or
- * makes it: the M_Key ("generated" or "derived"), the CC_Key ("generated"), and the sa_key if it is
- * not set. Logs a warning for keys that are publicly known. Returns OK, or an error and why[]. */
+/* Some keys are not in the settings but in a key file: the M_Key ("generated" or "derived"), the
+ * CC_Key ("generated"), and the sa_key if it is not set. Reads each of them from its key file, or
+ * makes it. Logs a warning if a key is publicly known. Returns OK, or an error and why[]. */
 int daemon_take_keys(struct daemon *d, struct config *c, char *why);
-/* shared_keys.c. Notes which key files there are, before daemon_take_keys makes them. */
+/* Functions of shared_keys.c. daemon_note_keys notes which key files exist. Call it before
+ * daemon_take_keys, which makes missing ones. */
 void daemon_note_keys(struct daemon *d);
 /* At the start, takes over the keys that the managers share. Returns the errors of
  * daemon_take_keys, or UNSUPPORTED if this manager does not understand the shared state. */
 int daemon_adopt_keys(struct daemon *d, char *why);
-/* Reads the settings again (SIGHUP). A worker thread does this, because `rpc.roles` has names of
- * users, and the directory server that knows these names may take long to answer. ctx: the
- * daemon. */
+/* Reads the settings again (SIGHUP). A worker thread does this, because the names of users in
+ * `rpc.roles` must be looked up, and the name service may take long to answer. ctx: the daemon. */
 void daemon_reload(void *ctx);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A transport may find that its device is gone while the manager sends a MAD in the middle of a
- * phase. A timer therefore closes the device later, and tells the manager.
+ * The transport reports the loss of its device while the manager sends a MAD, perhaps in the middle
+ * of a phase. The manager must not be told at that moment. A timer therefore closes the device and
+ * tells the manager in a later iteration of the loop.
  */
 #include "fabricd/device_watch.h"
 

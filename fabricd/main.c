@@ -61,7 +61,7 @@
 
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
-/* mean rate at which simulated hosts send, as a share of the rate of their links */
+/* The simulated hosts send all the time, at this share of the rate of their links. */
 #define SIM_LOAD 0.3
 #if defined(__has_feature)
 #define SANITIZED __has_feature(address_sanitizer)
@@ -70,8 +70,8 @@
 #else
 #define SANITIZED 0
 #endif
-/* maximum time in seconds for closing the port and for ending the threads, because a driver or the
- * name service may hang */
+/* time limit in seconds at the end of fabricd: a driver may hang when the port is closed, and a
+ * thread may wait for the name service */
 #define LETS_GO_S 5
 
 static int fail(char *why, const char *what)
@@ -172,7 +172,7 @@ static void store_event(void *ctx, const struct event *e)
         store_put_event(ctx, e);
 }
 
-/* Shows the event in the output of `systemctl status`, if its type is in the list below. */
+/* Shows the event as the status in `systemctl status`, if this function lists the event's type. */
 static void notify_event(void *ctx, const struct event *e)
 {
     static const enum event_id shown[] = {
@@ -330,8 +330,8 @@ static int start_replica(struct daemon *d, char *why)
                                                 : replica_start(&in, &d->replica, why, WHY_LEN);
 }
 
-/* Makes pm, sa and the policy load their state from the store again, because rows of another
- * manager were stored. */
+/* Called when rows of another manager were stored. Lets pm, sa and the policy load their data from
+ * the store again. */
 static void on_loaded(void *ctx)
 {
     struct daemon *d = ctx;
@@ -595,9 +595,10 @@ static void give_up(int signo)
     _exit(EXIT_FAILURE);
 }
 
-/* Stops all parts. Flushes the store first: closing the port may hang, and the first alarm
- * (give_up) then ends the process. The second alarm limits the time of a reload that waits for the
- * name service, and the time of exit handlers of libraries. */
+/* Stops all parts. Writes the pending changes of the store first, because the process may be ended
+ * early: closing the port may hang, and after LETS_GO_S give_up() then ends the process. A second
+ * alarm does the same if the end of the loop must wait for the name service, or if exit handlers of
+ * libraries hang. */
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");
@@ -682,8 +683,8 @@ int main(int argc, char **argv)
     int status = options_read(&d.options, argc, argv);
     if (status >= 0)
         return status;
-    /* Only the user of fabricd may read files in the state directory. The RPC sets the group of its
-     * sockets itself. */
+    /* Other users must not read files in the state directory. (The RPC server sets the group of its
+     * sockets itself.) */
     umask(077);
     forbid_dumps();
     if ((d.options.replay && read_recording(&d, why) != FAB_OK) ||

@@ -145,8 +145,8 @@ static int read_limit(struct options *o, const char *text)
     return -1;
 }
 
-/* Returns the argument of --umad in the form "--umad CA:PORT". For an optional argument,
- * getopt_long itself accepts only the form "--umad=CA:PORT". */
+/* Returns the argument of --umad. It is optional, and getopt_long finds optional arguments only in
+ * the form "--umad=CA:PORT"; this function also accepts "--umad CA:PORT". */
 static const char *umad_argument(int argc, char **argv)
 {
     if (optarg)
@@ -222,7 +222,8 @@ static int read_option(struct options *o, int c, int argc, char **argv)
     }
 }
 
-/* Checks the options of backups. Returns -1, or the exit status after an error. */
+/* Checks that the options of backups fit together. Returns -1 if they do, or the exit status after
+ * an error. */
 static int check_backup(const struct options *o)
 {
     bool any = o->backup != NULL || o->restore != NULL;

@@ -12,7 +12,7 @@
 
 struct options {
     const char *config_file; /* settings file; NULL: defaults only */
-    /* file of the simulated fabric; NULL: a real adapter port is used */
+    /* --sim: description of a fabric to simulate; NULL: a real adapter port is used */
     const char *sim_file;
     /* adapter of the simulated fabric to use; NULL: the first adapter */
     const char *sim_at;
@@ -23,8 +23,8 @@ struct options {
     /* maximum size of the recording in bytes; 0: no limit */
     uint64_t record_limit;
     const char *replay; /* file of --replay; NULL: no replay */
-    /* With --replay: the text of the settings file with which the recording was made. fabricd
-     * uses this text if config_file is NULL. NULL: the recording has no such text. */
+    /* With --replay: the text of the settings file that the recording has; NULL: it has none. It is
+     * used if config_file is NULL. */
     const char *settings;
     size_t settings_len;
     const char *state_dir;
@@ -32,7 +32,8 @@ struct options {
     unsigned listen_count;
     bool check_config;
     const char *rehearse; /* --rehearse: "text" or "json"; NULL: not given */
-    /* file of --backup or --restore, and of --passphrase-file; NULL: not given */
+    /* --backup, --restore: the file of the backup. --passphrase-file: the file of its passphrase.
+     * NULL: not given. */
     const char *backup, *restore, *passphrase_file;
     bool replace, verify; /* --replace and --verify */
     bool has_log_level;

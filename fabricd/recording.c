@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Records and restores the state on which a run depends besides incoming MADs: LID leases, ports
- * that an operator disabled, pinned names, and the settings. fabricd records this state at the
- * start. A replay writes the recorded state to a store in a temporary directory, so that the replay
- * needs only the recording.
+ * that an operator disabled, pinned names, and the settings. fabricd records this state when it
+ * starts. A replay first restores this state in a temporary directory, so that it needs nothing but
+ * the recording.
  *
  * Commands over the RPC and reloads of the settings are not recorded. If such a command or reload
  * caused MADs, a replay reports these MADs as differences.
@@ -68,7 +68,7 @@ int recording_tell_state(struct transport *recorder, struct store *store, const 
 
 /* ---- reading ---- */
 
-/* A reader of the entries that come before the first MAD in the recording. */
+/* reads the entries at the beginning of a recording, before the first MAD: they have the state */
 struct state {
     struct fab_base_reader at;
     uint8_t mad[FAB_MAD_SIZE];
@@ -195,8 +195,8 @@ int recording_restore(const struct recording *r, struct store *store)
         if (e->kind == FAB_RECORDING_PIN)
             restore_pin(e, store);
     }
-    /* If the recording has leases, hosts had already been asked to register when the recorded run
-     * began. */
+    /* Leases show that the recorded manager had been master before. So it had already asked all
+     * hosts to register again, and did not ask them in the recorded run. */
     if (count) {
         store_put_leases(store, leases, count);
         store_put_asked(store);

@@ -6,9 +6,9 @@
 #include "fabricd/store/store.h"
 #include "fabricd/transport/replay.h"
 
-/* Records the leases, disabled ports and pinned names of the store, and the settings file unless
- * settings_file is NULL. Call this function after the recorder was opened. Returns the errors of
- * store_load_leases. */
+/* Records the LID leases, the disabled ports and the pinned names in the store, and the text of the
+ * settings file (settings_file NULL: no text). Call this function when the recorder is open.
+ * Returns the errors of store_load_leases. */
 int recording_tell_state(struct transport *recorder, struct store *store,
                          const char *settings_file);
 
@@ -27,8 +27,8 @@ int recording_open(struct recording *r, const char *path, char *why, size_t why_
 void recording_close(struct recording *r); /* does nothing if r is all zeros */
 /* Writes the recorded leases, disabled ports and pinned names to the store. Returns NOMEM. */
 int recording_restore(const struct recording *r, struct store *store);
-/* Prints a summary of the replay on stdout. Returns whether the replay sent the same MADs as the
- * recorded run. */
+/* Prints on stdout how the MADs of the replay differ from the recorded ones. Returns true if there
+ * is no difference. */
 bool recording_report(struct transport *replay);
 
 #endif

@@ -70,8 +70,8 @@ struct counts {
     uint32_t *by_node; /* [node_count * ATTRIBUTES] number of writes by node and attribute */
     uint32_t *entries; /* [switch_count] number of LFT entries that change in each switch */
     uint64_t entries_all;
-    uint32_t kept, new,
-        changed; /* numbers of ports that keep their LID, get a first LID, or get another LID */
+    /* numbers of ports that keep their LID, that get their first LID, and that get another LID */
+    uint32_t kept, new, changed;
 };
 
 static unsigned attribute_of(uint16_t id)
@@ -89,8 +89,8 @@ static bool lid_changes(const struct sm_rehearsal *r, uint32_t port, bool *ret_n
     return then != 0 && now != then;
 }
 
-/* Counts the new LFT entries of a switch that differ from the entries that the switch holds. If a
- * block could not be read, all its new entries that have a route count. */
+/* Returns the number of LFT entries of a switch that would change. If a block could not be read,
+ * all entries of the new block that have a route count. */
 static uint32_t entries_of(const struct sm_rehearsal *r, uint32_t sw)
 {
     const struct fab_observed *o = r->observed;

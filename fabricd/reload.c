@@ -87,8 +87,8 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart((old->counters.max_mb == 0) != (now->counters.max_mb == 0), "counters.max_size");
 }
 
-/* Adopts the settings that can change while fabricd runs. Afterwards, `now` has the old policy, the
- * old roles and the old names of the TLS files, which the caller frees. */
+/* Puts into use the settings that can change while fabricd runs. Moves the old policy, the old
+ * roles and the old names of the TLS files to `now`, which the caller frees. */
 static void apply(struct daemon *d, struct config *now)
 {
     struct fab_policy policy = d->config.policy;
@@ -164,9 +164,9 @@ int daemon_take_keys(struct daemon *d, struct config *c, char *why)
                : store_key(d->config.state_dir, "sa_key", &c->policy.sa_key, why, WHY_LEN);
 }
 
-/* Returns the setting that would change a key while a rotation of this key is not complete; NULL:
- * none. By such a change, the manager would lose access to the ports or devices that still have the
- * previous key. */
+/* While a key is being rotated, some ports or devices still have the previous key, and the key file
+ * has room for two keys only. Returns the setting that would bring a third key now, so that the
+ * manager would lose access to them; NULL: none. */
 static const char *third_key(const struct daemon *d, const struct config *now)
 {
     const struct config *old = &d->config;
@@ -184,7 +184,8 @@ static const char *third_key(const struct daemon *d, const struct config *now)
     return NULL;
 }
 
-/* Returns EXISTS, and why[], if the settings would need a third key. */
+/* Returns EXISTS, with why[], if the settings have a new key while the last rotation of this key is
+ * not complete. */
 static int check_rotation(const struct daemon *d, const struct config *now, char *why)
 {
     const char *setting = third_key(d, now);
@@ -205,9 +206,10 @@ struct reload {
     char why[WHY_LEN];
 };
 
-/* Reads the keys that the settings leave to fabricd, checks the settings against rotations of keys
- * and the applied policy, and makes the RPC server use the TLS files. On an error, the settings in
- * use stay, and why[] has the reason. */
+/* The second half of a reload, on the loop thread: reads or makes the keys that the settings do not
+ * have, checks that the new settings agree with rotations of keys and with the applied policy, and
+ * gives the TLS files to the RPC server. After an error, the old settings stay in use, and why[]
+ * has the reason. */
 static int accept_settings(struct daemon *d, struct config *now, char *why)
 {
     int r = daemon_take_keys(d, now, why);

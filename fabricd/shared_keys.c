@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * At the start, before the manager sends its first MAD: takes over the M_Key and the CC_Key that
- * the managers share. If the manager used a key from before the last rotation, devices would report
- * key violations, and the other managers would not trust it. If a manager does not understand the
- * shared state, it does not start.
+ * The M_Key and the CC_Key may have been rotated while this manager was down. Before it sends its
+ * first MAD, it therefore takes over the keys that the managers share. With an old key, it would
+ * cause key violations at devices, and the other managers would not trust it. A manager that cannot
+ * understand the shared state does not start.
  */
 #include <stdio.h>
 
@@ -37,8 +37,9 @@ void daemon_note_keys(struct daemon *d)
     }
 }
 
-/* Replaces the key file if the managers share another key, if a majority of the etcd servers has
- * confirmed this key, and if the settings permit it. */
+/* If the managers share another key than the key file has, replaces the key in the file. A majority
+ * of the etcd servers must have confirmed the shared key, and the settings must leave the key to
+ * fabricd. */
 static int adopt(struct daemon *d, enum store_key_of of, bool derived, char *why)
 {
     const struct store_sharing w = {.wrapping_key = d->config.replication.wrapping_key,
@@ -53,7 +54,8 @@ static int adopt(struct daemon *d, enum store_key_of of, bool derived, char *why
         return FAB_OK;
     }
     r = read_file(d->config.state_dir, of, &file, why);
-    if (r == FAB_OK && !d->had_keys[of]) /* fabricd has just made this key, so no port has it */
+    /* daemon_take_keys has just made this key, so no port has it yet */
+    if (r == FAB_OK && !d->had_keys[of])
         file.generated = false;
     if (r == FAB_OK && confirmed && row.generated && row.secret.set == derived &&
         !store_m_key_same(&row, &file))

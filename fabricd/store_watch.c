@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Watches the database. The writer thread of the store counts its failures, but only the loop
- * thread may emit events. A timer therefore compares the number of failures with that at its last
- * call.
+ * thread may emit events. A timer on the loop thread therefore looks whether the number of failures
+ * has grown.
  */
 #include "fabricd/store_watch.h"
 

@@ -12,7 +12,8 @@
 #include "libfabmgr/base/status.h"
 
 #define DAY_S 86400
-/* The first run comes after the first sweep, which finds the nodes that are still in the fabric. */
+/* time in us until the first run, which must come after the first sweep: that sweep finds which
+ * nodes are still in the fabric */
 #define FIRST_US (60 * INT64_C(1000000))
 #define EVERY_US (3600 * INT64_C(1000000))
 

@@ -14,8 +14,8 @@
 #include "fabricd/store/store.h"
 
 struct upkeep;
-/* Starts this work: first a minute after the start, and then each hour. `config` must stay valid,
- * and its values may change. Returns NOMEM. */
+/* Starts the upkeep: it runs a minute after the start, and then each hour. `config` must stay
+ * valid; its values may change meanwhile. Returns NOMEM. */
 int upkeep_start(struct loop *loop, struct store *store, const struct sm *sm,
                  const struct config *config, struct upkeep **ret);
 void upkeep_stop(struct upkeep *u); /* the argument may be NULL */

@@ -5,8 +5,8 @@
  * was busy (`held`). It allocates no memory while it runs.
  *
  * The agent passes all MADs of an incoming batch to the session before it takes further requests
- * from the session. The agent sets the timer anew only if the timer would fire too late. When the
- * timer has fired too early, the agent sets it to the next deadline of the session.
+ * from the session. While the timer is set, the agent changes it only if it would fire too late. If
+ * the timer fires before the next deadline of the session, the agent sets it again.
  */
 #include "fabricd/agent/agent.h"
 
@@ -34,7 +34,7 @@ struct agent {
     /* the agent's management class of general services; 0: the agent is for SMPs */
     uint8_t mgmt_class;
     struct transport_mad out; /* the next MAD to be sent */
-    bool held;                /* `out` waits because the transport was busy */
+    bool held;                /* `out` has not been sent yet, because the transport was busy */
     bool pumping;
     /* true: the transport failed to send the last MAD, and this was logged */
     bool io_failed;
@@ -49,8 +49,8 @@ static void arm_at(struct agent *a, uint64_t now, uint64_t at)
 }
 
 /* Passes the MAD in a->out to the transport. Returns false if the transport is busy or has failed,
- * so that no further MAD can be sent now. If the manager is not allowed to send the MAD, its
- * request ends. */
+ * so that no further MAD can be sent now. If the transport does not admit the MAD, the request of
+ * the MAD ends. */
 static bool send_out(struct agent *a)
 {
     int r = transport_send(a->transport, &a->out);
@@ -100,9 +100,9 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
     agent_pump(a);
 }
 
-/* Returns a new session with a random key, so that no host can guess the session's transaction IDs.
- * NULL: there is no memory, or there are no random numbers. Recordings do not hold the key: a
- * replay compares MADs without their transaction IDs. */
+/* Returns a new session with a random key. From this key the session makes its transaction IDs, so
+ * that no host can guess them. A replay has another key; it therefore compares MADs without their
+ * transaction IDs. NULL: no memory, or no random numbers. */
 static struct fab_mads *new_session(const struct loop *l, const struct fab_mads_config *config)
 {
     struct fab_mads_config own = *config;

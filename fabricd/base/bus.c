@@ -22,7 +22,8 @@ struct subscriber {
     void *ctx;
 };
 
-/* An event in the queue. One allocation has the event and everything to which the event points. */
+/* An event that waits to be passed on, as one block of memory together with its fields and
+ * texts. */
 struct waiting {
     STAILQ_ENTRY(waiting) next;
     struct event event;
@@ -77,8 +78,8 @@ static void ignore(void *ctx, const struct event *e)
     (void)ctx, (void)e;
 }
 
-/* Removes a subscriber: marks its entry as unused. The entry stays in the list, because hand_out
- * may be using the list now. */
+/* Marks the subscriber's entry as unused. The entry stays in the list, because hand_out may be
+ * walking through the list now. */
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
 {
     for (size_t i = 0; i < b->count; i++)
@@ -86,8 +87,8 @@ void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
             b->subscribers[i] = (struct subscriber){ignore, NULL};
 }
 
-/* Queues an event that a subscriber publishes while another event is being passed on. Returns false
- * if memory ran out; the caller then passes the event on at once. */
+/* Queues an event that a subscriber has published while the bus was passing on another event.
+ * Returns false if memory ran out; the caller then passes the event on at once. */
 static bool put_aside(struct bus *b, const struct event *e)
 {
     struct waiting *w = malloc(sizeof(*w) + event_room(e));
@@ -100,7 +101,8 @@ static bool put_aside(struct bus *b, const struct event *e)
 
 static void hand_out(struct bus *b, const struct event *e)
 {
-    /* If a handler adds a subscriber, the new subscriber gets only later events. */
+    /* A handler may add a subscriber. The new subscriber does not get this event, only later
+     * ones. */
     size_t count = b->count;
     for (size_t i = 0; i < count; i++)
         b->subscribers[i].handler(b->subscribers[i].ctx, e);

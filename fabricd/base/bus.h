@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bus carries events from the lower parts of fabricd to the higher parts. Events are published
- * and received on the loop thread. Each event goes to the clients of WatchEvents (rpc), to the
- * targets of alerts and to the log, and, unless its severity is debug, to the journal (store). To
- * emit an event, use the functions in events.h.
+ * and received on the loop thread. The subscribers are the RPC server (for clients of WatchEvents),
+ * the alerts, the log, and the store, which keeps all events except those of severity debug in the
+ * event journal. To emit an event, use the functions in events.h.
  */
 #ifndef FABRICD_BASE_BUS_H
 #define FABRICD_BASE_BUS_H
@@ -13,7 +13,7 @@
 
 enum event_severity { EVENT_DEBUG, EVENT_INFO, EVENT_WARNING, EVENT_ERROR };
 
-/* kinds of values of a field */
+/* kinds of values that a field can have */
 enum event_field_kind {
     EVENT_TEXT,
     EVENT_GUID,
@@ -28,7 +28,7 @@ struct event_field {
     const char *name;
     enum event_field_kind kind;
     const char *text; /* value of a field of kind EVENT_TEXT */
-    /* value of any other field */
+    /* value of a field of any kind other than EVENT_TEXT */
     uint64_t number;
 };
 
@@ -38,8 +38,8 @@ struct event {
     uint64_t seq;
     int64_t time_us; /* Unix time in microseconds, assigned by bus_publish */
     enum event_severity severity;
-    /* name of the event type, as in events.def; an event from the store may have a type of another
-     * version of fabricd */
+    /* name of the event type, as in events.def; the name is not in events.def if another version of
+     * fabricd stored the event */
     const char *type;
     /* what the event is about, for example "leaf-3/12" */
     const char *subject;
@@ -50,14 +50,15 @@ struct event {
     const struct event_field *fields;
 };
 
-/* event_copy copies an event to *to. It copies the fields and texts of the event to `room`, which
- * must be aligned like a pointer. event_room returns the number of bytes that `room` must have. */
+/* event_room returns the size in bytes of the fields and texts of an event. The caller provides
+ * `room` with this size, aligned like a pointer. event_copy copies the fields and texts to `room`,
+ * and the event itself to *to. */
 size_t event_room(const struct event *e);
 void event_copy(struct event *to, const struct event *e, void *room);
 
 struct bus;
-/* Creates a bus. last_seq is the number of the newest stored event; the next event gets the
- * number after it. Returns NULL if memory ran out. */
+/* Creates a bus. last_seq: number of the newest event in the store; the next event gets the number
+ * last_seq + 1. Returns NULL if memory ran out. */
 struct bus *bus_new(uint64_t last_seq);
 void bus_free(struct bus *b);
 /* Returns the number of the newest event. Before the first event, returns the last_seq that was

@@ -8,15 +8,16 @@
 
 #define CALL_COUNTS_ROLES 5
 #define CALL_COUNTS_CODES 17
-/* The limits of studies, which are calls with a long computation (fabricd/rpc/study.h). */
+/* A study is an RPC call with a long computation (fabricd/rpc/study.h). These are the limits that
+ * can refuse or end a study. */
 enum study_limit {
-    STUDY_CLIENT, /* studies of one client that are running or queued */
-    STUDY_ALL,    /* studies of all clients */
+    STUDY_CLIENT, /* number of studies of one client that are running or queued */
+    STUDY_ALL,    /* number of studies of all clients that are running or queued */
     STUDY_CPU,    /* CPU time of one study */
     STUDY_LIMITS
 };
 
-/* The limits that protect the manager from a client, and clients from each other. */
+/* The limits of the RPC server that can close a connection or refuse a call. */
 enum call_limit {
     CALL_LIMIT_HANDSHAKE_TIME, /* TLS or HTTP/2 handshake not complete in time */
     CALL_LIMIT_REQUEST_TIME,   /* request headers not complete in time */
@@ -34,10 +35,10 @@ struct call_counts {
      * config_role; 0 stands for an unknown role. */
     uint64_t ended[CALL_COUNTS_ROLES][CALL_COUNTS_CODES];
     unsigned studies_running, studies_queued;
-    /* number of studies that each limit refused or ended */
+    /* [enum study_limit] number of studies that this limit refused or ended */
     uint64_t studies_refused[STUDY_LIMITS];
-    /* [enum call_limit] number of connections that were closed or refused, and of calls that were
-     * refused */
+    /* [enum call_limit] number of connections that this limit closed or refused, and of calls that
+     * it refused */
     uint64_t limited[CALL_LIMITS];
 };
 

@@ -17,7 +17,7 @@ static _Thread_local uint64_t virtual_now;
 static int64_t microseconds(clockid_t clock)
 {
     struct timespec now = {0};
-    clock_gettime(clock, &now); /* cannot fail for the clocks used here */
+    clock_gettime(clock, &now); /* clock_gettime cannot fail for the clocks that fabricd uses */
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 

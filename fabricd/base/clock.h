@@ -14,9 +14,9 @@ uint64_t clock_cpu_ns(void);
 
 bool clock_is_virtual(void); /* returns true if this thread has virtual time */
 
-/* Sets the virtual time of this thread, in us. Until the next call, clock_now_us returns now_us,
- * and clock_unix_us returns the Unix time at the beginning of 2026 plus now_us. now_us 0: both
- * functions return real time again. Only the loop calls this function. */
+/* Sets the virtual time of this thread, in us. Virtual time stands still until the next call:
+ * clock_now_us returns now_us, and clock_unix_us returns now_us after the beginning of 2026. If
+ * now_us is 0, the thread has real time again. Only the loop calls this function. */
 void clock_set_virtual(uint64_t now_us);
 
 #endif

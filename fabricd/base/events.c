@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of events, and the functions that emit events. Each function stores the values of its
- * struct in a list of named fields, and formats the message from this list. The journal, the RPC
- * and the metrics get the same list.
+ * Emits events. Each function stores the values of its struct as a list of named fields, and
+ * formats the message from this list. All subscribers of the bus get the same list.
  */
 #include "fabricd/base/events.h"
 
@@ -99,8 +98,9 @@ static bool is_set(const struct event_field *f)
     return f->kind == EVENT_TEXT ? f->text && f->text[0] : f->number != 0;
 }
 
-/* Writes the value of a placeholder {name}, {name:one|many} or {name?text} to ret[]. `at` points to
- * the byte after the opening brace. `len` is the number of bytes before the closing brace. */
+/* The format of a message has placeholders of the forms {name}, {name:one|many} and {name?text}.
+ * Writes the text that replaces a placeholder to ret[]. `at` points to the byte after the opening
+ * brace. `len` is the number of bytes before the closing brace. */
 static void expand(const struct event *e, const char *at, size_t len, char ret[VALUE_LEN])
 {
     struct event_field f;

@@ -24,8 +24,8 @@ enum event_id {
 #undef EVENT
 #undef FORM
 
-/* For each event, these macros define a struct with the values of its fields. subject == NULL means
- * "". guid and port are 0 if the event is not about a port. */
+/* The macros make a struct for each event, with one member for each field. In a text field such as
+ * subject, NULL means "". The members guid and port are 0 if the event is not about a port. */
 #define TEXT(name) const char *name;
 #define GUID(name) uint64_t name;
 #define COUNT(name) uint64_t name;
@@ -58,9 +58,9 @@ enum event_id {
  * fields, as .name = value, ... */
 #define event_emit(bus, id, ...) event_##id(bus, &(struct event_##id){__VA_ARGS__})
 
-/* Initializers for the fields that all events about links have. `x` points to a struct that
- * describes the two ends of a link by its members place[2] (the names of the ports), guid[2] and
- * port[2]. The event has end `i` as its subject, and the other end as its peer. */
+/* Initializes the fields that all events about links have. `x` points to a struct with the names of
+ * the two ports of a link in place[2], their GUIDs in guid[2] and their numbers in port[2]. Port
+ * `i` becomes the subject of the event, and the other port its peer. */
 #define EVENT_LINK_FROM(x, i)                                                                      \
     .subject = (x)->place[i], .guid = (x)->guid[i], .port = (x)->port[i],                          \
     .peer = (x)->place[!(i)], .peer_guid = (x)->guid[!(i)], .peer_port = (x)->port[!(i)]
@@ -71,7 +71,7 @@ enum event_id {
  * are NULL. */
 struct event_row {
     const char *type;
-    /* in a FORM row: the EVENT row of the same event; in an EVENT row: the row itself */
+    /* in an EVENT row: this row itself; in a FORM row: the EVENT row of the same event */
     enum event_id of;
     enum event_severity severity;
     const char *about;
@@ -82,8 +82,8 @@ struct event_row {
 };
 extern const struct event_row event_rows[EVENT_IDS];
 
-/* bus_count notes that the event was emitted once more. bus_counted returns how often it was
- * emitted. */
+/* bus_count adds 1 to the number of times that the event was emitted. bus_counted returns this
+ * number. */
 void bus_count(struct bus *b, enum event_id id);
 uint64_t bus_counted(const struct bus *b, enum event_id id);
 

@@ -37,9 +37,9 @@ static struct {
     bool command; /* true: log_init_command was called */
 } state = {LOG_LEVEL_INFO, false, false};
 
-/* Returns true if stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the stream
- * that journald reads. The variable is set even if a shell has redirected stderr to a file, so the
- * function compares this device and inode with those of stderr. */
+/* Returns true if stderr is the journal of systemd. JOURNAL_STREAM has the device and the inode of
+ * the stream to journald. A shell may have redirected stderr to a file without a change of
+ * JOURNAL_STREAM, so the function compares the device and the inode with those of stderr. */
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -79,7 +79,7 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
         return 0;
     uint32_t code = s[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++) {
-        /* This byte does not continue the sequence. It may be the NUL at the end of the text. */
+        /* A byte that does not continue the sequence, possibly the NUL at the end of the text. */
         if ((s[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);
@@ -90,8 +90,8 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
     return len;
 }
 
-/* Returns true if a terminal may interpret this character instead of printing it: C1 controls,
- * zero-width and direction marks, line and paragraph separators, byte order mark. */
+/* Returns true if this character may change how a terminal shows text: C1 controls, zero-width and
+ * direction marks, line and paragraph separators, byte order mark. */
 static bool acts_on_terminals(uint32_t code)
 {
     return code < 0xa0 || (code >= 0x200b && code <= 0x200f) ||
@@ -100,7 +100,8 @@ static bool acts_on_terminals(uint32_t code)
 }
 
 /*
- * Returns the length in bytes of the printable character at `s`; 0: the first byte must be escaped.
+ * Returns the length in bytes of the character at `s` if it can be written unchanged; 0: its first
+ * byte must be written as \xNN.
  */
 static size_t printable(const unsigned char *s)
 {

@@ -17,9 +17,8 @@ enum log_level {
 /* Sets the log level of the process, at start and on reload. If stderr is the journal
  * (JOURNAL_STREAM), lines begin with a priority "<N>", otherwise with a time stamp. */
 void log_init(enum log_level max);
-/* Like log_init, for a program that does one job for a person at a terminal. The program then logs
- * only warnings and errors, and log_record writes only to the journal of systemd, if there is
- * one. */
+/* Like log_init, but for a command that a person starts at a terminal. It logs only warnings and
+ * errors. log_record writes only to the journal of systemd, if there is one. */
 void log_init_command(void);
 enum log_level log_level(void);
 /* Writes one line. Any thread may call this function. `subject` names the object of the message,
@@ -37,10 +36,10 @@ struct log_field {
  * After log_init_command, only the journal gets the line. */
 void log_record(const char *subject, const struct log_field *fields, size_t count,
                 const char *message);
-/* Copies a text to ret[]. Writes \xNN instead of each byte that could control a terminal or end a
- * line. log_line calls this function for each line. Other code that shows names from the fabric
- * must call it, too. Returns the number of bytes in ret, which is NUL-terminated. If the text is
- * too long, the copy ends after a whole character. */
+/* Copies a text to ret[], with \xNN in place of each byte that could control a terminal or end a
+ * line. log_line does this itself. Other code that shows names from the fabric must call this
+ * function. A text that is too long is cut after a whole character. Returns the number of bytes in
+ * ret[], which is NUL-terminated. */
 size_t log_clean(const char *text, char *ret, size_t len);
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)

@@ -79,7 +79,7 @@ static void memory(struct fab_text *to)
     fclose(f);
 }
 
-/* Calls fn for each entry of a directory in /proc/self, and returns their number. */
+/* Calls fn for each entry of a directory in /proc/self. Returns the number of entries. */
 static unsigned each(const char *path, void (*fn)(const char *name, struct fab_text *to),
                      struct fab_text *to)
 {
@@ -106,7 +106,8 @@ static void thread(const char *id, struct fab_text *to)
     if (f == NULL)
         return;
     char *name = fgets(line, sizeof(line), f) != NULL ? strchr(line, '(') : NULL;
-    /* The name is between the first '(' and the last ')'. It may itself contain parentheses. */
+    /* The line has the name of the thread between its first '(' and its last ')'. The name may
+     * contain parentheses. */
     char *end = name != NULL ? strrchr(name, ')') : NULL;
     if (end != NULL && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
                               &user, &system) == 2)
@@ -119,8 +120,8 @@ static int library(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     char path[PATH_MAX];
     (void)size;
-    /* realpath resolves symbolic links, because the name of the real file shows the complete
-     * version of the library. The first entry is the program itself and has no name. */
+    /* The report names the real file of a library, because symbolic links do not show its complete
+     * version. The first entry is the program itself, and has no name. */
     if (info->dlpi_name != NULL && info->dlpi_name[0] == '/' &&
         realpath(info->dlpi_name, path) != NULL)
         fab_base_text_addf(ctx, "  %s\n", path);
@@ -155,7 +156,7 @@ void process_get_use(struct process_use *ret)
         ret->cpu_us = microseconds(&u.ru_utime) + microseconds(&u.ru_stime);
     if (f == NULL)
         return;
-    /* the first number is the size of the address space, the second the resident set */
+    /* The line begins with the pages of the address space, then the pages of resident memory. */
     if (fscanf(f, "%*u %llu", &pages) == 1)
         ret->resident_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
     fclose(f);

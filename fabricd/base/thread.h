@@ -29,13 +29,13 @@ static inline void thread_set_name(const char *name)
     pthread_setname_np(pthread_self(), name);
 }
 
-/* Makes this thread a background thread. On a processor that other threads want, too, it gets about
- * a tenth of the time. From Linux 6.12 on, other threads interrupt it within 0.1 ms instead of
- * after a time slice of milliseconds. If the system refuses this, the thread keeps its normal
- * share, which does no harm except delays. */
+/* Makes this thread a background thread: if other threads need the processor, the background thread
+ * gets about a tenth of the time. From Linux 6.12 on, other threads also interrupt it within 0.1 ms
+ * instead of some milliseconds. If the kernel refuses the change, the thread keeps its normal
+ * share. */
 static inline void thread_set_background(void)
 {
-    /* the first version of struct sched_attr, which <sched.h> does not have everywhere */
+    /* struct sched_attr in its first version; not every <sched.h> has it */
     struct {
         uint32_t size, policy;
         uint64_t flags;

@@ -9,11 +9,11 @@
 enum tls_file { TLS_FILE_CERT, TLS_FILE_CA, TLS_FILE_CRL, TLS_FILES };
 
 struct tls_expiry {
-    /* For each file, the times of the certificate or revocation list in this file that expires
-     * first. */
+    /* For each TLS file: when its contents (certificates or revocation lists) expire. If there are
+     * several, the earliest time counts. */
     struct {
         int64_t at_s;   /* Unix time in seconds of the expiry; 0: nothing in the file expires */
-        int64_t warn_s; /* Unix time in seconds from which on operators are warned */
+        int64_t warn_s; /* Unix time in seconds at which the manager begins to warn operators */
     } file[TLS_FILES];
 };
 

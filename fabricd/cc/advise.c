@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes advice for operators once in each counter interval (counters.interval). The manager
- * compares the reports of counters, congestion logs and devices with the assumptions of the
- * settings. For each kind of advice, it emits at most one event in an hour.
+ * Computes advice for operators once in each counter interval (counters.interval). The settings of
+ * congestion control assume, for example, a number of senders; the advice compares these
+ * assumptions with what counters, congestion logs and devices report. For each kind of advice, it
+ * emits at most one event in an hour.
  */
 #include <stdlib.h>
 
@@ -52,8 +53,7 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
 
 void cc_report_advice(struct cc *cc, uint64_t now)
 {
-    /* text[0] is the sentence for the lowest bit that is set in `kinds`, text[1] the sentence for
-     * the next higher one, and so on */
+    /* the sentences for the bits that are set in `kinds`, one for each, the lowest bit first */
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
     uint64_t interval = cc->in.config->counters.interval_s * UINT64_C(1000000);
     uint32_t kinds, n = 0;

@@ -5,15 +5,15 @@
  * The manager reads an attribute from the device and changes only the fields that it manages. All
  * other fields keep their values: the settings for credit starvation, the settings of ports without
  * a link, and the entries after the end of the computed control table. Fields such as Control_Map
- * only select the fields that a Set changes, so they are not compared.
+ * only say which fields a Set changes, so a comparison with the device leaves them out.
  */
 #include <string.h>
 
 #include "fabricd/cc/private.h"
 
 #define PORTS_A_BLOCK 32
-/* bits of Control_Map that select victim mask (0x01), threshold with packet size (0x04), and
- * marking rate (0x10) */
+/* value of Control_Map: a Set changes the victim mask (0x01), the threshold with the packet size
+ * (0x04), and the marking rate (0x10) */
 #define MAP_SWITCH 0x15u
 #define MAP_ALL_SLS 0xffffu
 
@@ -30,8 +30,8 @@ static const struct fab_congestion_adapter *adapter_of(const struct cc *cc,
     return &cc->settings.adapter[cc->settings.of_port[d->port]];
 }
 
-/* Returns the settings that a switch uses for all ports without their own settings. These are the
- * settings of a port that leads to a host or, if there is no such port, of any port. */
+/* A switch has one setting for all ports that have no setting of their own. Returns this setting:
+ * the one computed for a port that leads to a host or, without such a port, for any port. */
 static const struct fab_congestion_port *switch_wide(const struct cc *cc, const struct cc_device *d)
 {
     const struct fab_congestion_port *any = NULL;
@@ -82,7 +82,7 @@ static bool merge_ports(const struct cc *cc, const struct cc_device *d, uint8_t 
         if (s == NULL)
             continue;
         now.port[i].valid = 1;
-        /* Control_Type 0 means that the values are for congestion (1: for credit starvation) */
+        /* 0: the threshold is for congestion; 1 would be for credit starvation */
         now.port[i].control_type = 0;
         now.port[i].threshold = s->threshold;
         now.port[i].packet_size = s->packet_size;
@@ -112,16 +112,15 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
 }
 
 /* Sets the computed values in the CACongestionSetting of an adapter. Returns true if the values
- * were different before. An SL without congestion control gets a CCTI_Increase of 0. Its index in
- * the congestion control table (CCTI) then stays 0, so that packets of this SL are never slowed
- * down. */
+ * were different before. An SL without congestion control gets a CCTI_Increase of 0. With an
+ * increase of 0, packets of this SL are never slowed down. */
 static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *data)
 {
     const struct fab_congestion_adapter *a = adapter_of(cc, d);
     struct fab_cc_ca_setting was, now;
     (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, FAB_GS_DATA, &was);
     now = was;
-    /* Port_Control 0 means that the adapter slows down single queue pairs, not whole SLs */
+    /* 0: a BECN slows down its queue pair only, and not the whole SL */
     now.port_control = 0;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         bool on = a->sls >> sl & 1;

@@ -3,8 +3,8 @@
  * The public functions of congestion control, and its timer. compute.c computes the settings,
  * devices.c finds out which devices need new settings, and program.c writes them to the devices.
  *
- * Between two ticks of the timer, congestion control keeps no reference to a view. With such a
- * reference, a local repair would have to copy the tables instead of changing them in place. A
+ * Between two ticks of the timer, congestion control keeps no reference to a view. A local repair
+ * changes the tables in place if nobody else refers to them; otherwise it must copy them. A
  * computation for a new view begins at the earliest SETTLE_US after the view was published, and
  * only while the subnet manager is idle.
  */
@@ -19,7 +19,8 @@
 
 #define TICK_BUSY_US 10000u
 #define TICK_IDLE_US 250000u
-/* Minimum time in us between two computations of the settings for one view. */
+/* Minimum time in us before the settings are computed again for the same view, after they became
+ * stale. */
 #define COMPUTE_LEAST_US 1000000u
 #define RECENT_US UINT64_C(3600000000)
 /* Minimum age in us of a view before settings are computed for it. Links may still go up and
@@ -128,10 +129,10 @@ void cc_tell_outcome(struct cc *cc)
     cc->troubled = troubled;
 }
 
-/* Returns true if the manager must compute congestion settings for view `v` now. The first
- * computation is due at once. If the settings for `v` are stale, the next computation is due
- * COMPUTE_LEAST_US after the last computation. If `v` is a new view, the computation is due
- * SETTLE_US after this function was first called with `v`. */
+/* Returns true if the settings must be computed for view `v` now. The first computation is due at
+ * once. If `v` is a new view, its computation is due SETTLE_US after this function first saw `v`.
+ * If the settings for `v` are stale, the computation is due COMPUTE_LEAST_US after the computation
+ * before it. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {
@@ -159,7 +160,7 @@ void cc_tick(void *ctx)
             cc_keys_tick(cc, now);
         }
     }
-    /* this call does not wait for an idle subnet manager, because it sends no requests */
+    /* needs no idle subnet manager, because it sends no requests */
     if (cc_applies(cc) && cc->generation != 0)
         cc_tell_outcome(cc);
     bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0 || cc->keys.proposed);

@@ -31,8 +31,8 @@ struct cc_input {
     const struct config *config; /* must outlive the cc */
     /* Folder of the key file cc_key (fabricd/store/m_key.h); NULL: keys are only kept in memory. */
     const char *keys_dir;
-    /* Fills in what the port counters show about congestion; the advice needs it. NULL: the
-     * counters are not known. */
+    /* Called for the advice: fills in what the port counters show about congestion. NULL: the
+     * advice is computed without counters. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
     /* The store and the replication by which managers share the CC_Key; NULL: managers do not share
@@ -44,12 +44,12 @@ struct cc_input {
  * FORMAT if the key file cannot be read or written. */
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
-/* Call this function after the configuration changed. Uses a changed CC_Key, has all settings
- * computed again, and tries unresponsive devices again. */
+/* Call this function after the configuration changed. It adopts a changed CC_Key, lets all settings
+ * be computed again, and lets devices that did not answer be tried again. */
 void cc_reload(struct cc *cc);
 
 enum cc_state {
-    CC_PENDING,    /* the device must be read, and programmed if its settings differ */
+    CC_PENDING, /* congestion control must still read the device, and write settings that differ */
     CC_PROGRAMMED, /* the device has the computed settings */
     /* the device does not support congestion control, or has never answered */
     CC_UNSUPPORTED,
@@ -80,21 +80,22 @@ struct cc_status {
     /* log_reads: number of congestion logs that were read since the start. log_events: number of
      * congestion events in them. */
     uint64_t log_reads, log_events;
-    /* Number of devices that support congestion control, but have no congestion log. */
+    /* number of devices that support congestion control, but not the attribute CongestionLog */
     uint32_t without_log;
     /*
-     * Number of times since the start that a device had other settings than the manager had
-     * written.
+     * How often since the start a device was read whose settings were not the ones that the manager
+     * had written to it before.
      */
     uint64_t changed;
-    /* Number of devices that the manager found within the last hour with other settings than it
-     * had written. */
+    /* Number of devices whose settings, as read in the last hour, were not the ones that the
+     * manager had written to them before. */
     uint32_t changed_recently;
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
 /* A device without the computed settings: its state is UNSUPPORTED, FOREIGN_KEY or FAILED.
- * cc_not_programmed writes at most `max` such devices to ret[], and returns how many there are. */
+ * cc_not_programmed writes the first `max` of these devices to ret[], and returns the number of all
+ * of them. */
 struct cc_device_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
@@ -103,10 +104,10 @@ struct cc_device_status {
     /* true: the device did not answer the last request; false: it refused the request */
     bool unresponsive;
     uint8_t tries;
-    /* true: the manager does not try to program the device any more, until the device comes back to
-     * the fabric. In all states except UNSUPPORTED, it also tries again when the computed settings
-     * of the device change. If `unresponsive` is true, it also tries again after a reload of the
-     * settings file. */
+    /* true: the manager has given up the device, and tries again only after the device has left the
+     * fabric and come back. Except in state UNSUPPORTED, it also tries again when other settings
+     * are computed for the device. If `unresponsive` is true, it also tries again after a reload of
+     * the settings file. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
@@ -115,8 +116,8 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
                   struct cc_device_status *ret);
 
 /* Fills in what operators may see about the CC_Key: the generation, the origin and the rotation,
- * but not the key. In this result, the members of sm_key_status that count ports count devices that
- * support congestion control: switches, and ports of adapters. */
+ * but not the key. The struct is also used for the M_Key, where it counts ports; here these members
+ * count switches and adapter ports that support congestion control. */
 void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
 /* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to
  * the key file, and begins to change the key of all devices. If give_up is true, devices that may
@@ -130,13 +131,14 @@ void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
  * is not complete. Returns EXISTS if give_up is false and some devices may still have the previous
  * key; the manager would lose access to them. Also returns IO or NOMEM. */
 int cc_key_rotate(struct cc *cc, bool give_up, bool local, char *why, size_t why_len);
-/* Returns what cc_key_rotate would return before it makes the new key, with its sentence. */
+/* Returns the error, and the sentence, with which cc_key_rotate would refuse a rotation now. Makes
+ * no key. */
 int cc_key_rotate_check(const struct cc *cc, bool give_up, char *why, size_t why_len);
 
 /* The congestion log of a device. cc_logs lists the logs of all devices of one node. With node_guid
- * 0, it lists all devices that logged anything or have no log. It writes at most `max` logs to
- * ret[], and returns how many there are. The manager reads logs only if congestion.apply is set and
- * counters.interval is not 0. */
+ * 0, it lists all devices that logged anything or have no log. It writes the first `max` logs to
+ * ret[], and returns the number of all logs. The manager reads logs only if congestion.apply is set
+ * and counters.interval is not 0. */
 struct cc_log_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
@@ -148,22 +150,22 @@ struct cc_log_status {
     const struct fab_congestion_log *log;
 };
 uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max);
-/* For each LID below `lids`, adds to senders[] the number of adapters that were throttled on paths
- * to this LID. The numbers come from recent entries of congestion logs. Recent means the last
- * minute, or the last two counter intervals if these are longer. */
+/* senders[] has an element for each LID below `lids`. Adds to it the number of adapters that were
+ * recently throttled on paths to this LID. The numbers come from recent entries of congestion logs.
+ * Recent means the last minute, or the last two counter intervals if these are longer. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
 
 /* Writes the present advice as sentences into ret[]. Returns the number of sentences, at most
  * FAB_CONGESTION_ADVICES. */
 unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN]);
 
-/* Sets *ret to the settings for a view, which are valid until the caller returns to the event loop.
- * Returns BUSY if the present settings belong to another view or configuration; the caller can then
- * use cc_await. */
+/* Sets *ret to the settings that were computed for view `v`; they are valid until the caller
+ * returns to the event loop. Returns BUSY if the settings for `v` and the present configuration are
+ * not computed yet; the caller can wait for them with cc_await. */
 int cc_settings(struct cc *cc, const struct fab_view *v, const struct fab_congestion **ret);
-/* Starts a computation of the settings for this view unless a computation is running. fn is called
- * once when the computation ends. Even then, cc_settings may return BUSY, because the computation
- * was for another view or failed. Returns NOMEM; fn is then not called. */
+/* Starts a computation of the settings for view `v`, or waits for a computation that is running.
+ * When it ends, fn is called once and must call cc_settings again. That call may still return BUSY,
+ * if the computation failed or was for another view. Returns NOMEM; fn is then not called. */
 int cc_await(struct cc *cc, const struct fab_view *v, loop_fn *fn, void *ctx);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the largest incast that each traffic class permits: the number of endports that may send
- * in the class. All endports may send in the default class, which has the paths that no rule
- * matches. All endports may also send in a class without rules, and in a class with a rule that
- * does not restrict the sender.
+ * in the class. All endports may send in three kinds of classes: the default class (paths that no
+ * rule matches), a class without rules, and a class with a rule that does not restrict the sender.
  */
 #include "fabricd/cc/compute.h"
 #include "libfabmgr/base/status.h"
@@ -48,7 +47,7 @@ void cc_note_classes(const struct fab_vls *vls, struct cc_work *w)
 int cc_class_fan_in(const struct cc_work *w, uint32_t ret[FAB_CONGESTION_SLS])
 {
     const struct fab_classes *c = w->policy.classes;
-    /* bitset of the SLs whose classes let all endports send */
+    /* bitset of SLs; a bit is set if all endports may send in a class with this SL */
     uint16_t open = 0;
     struct fab_qos_matcher m;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)

@@ -70,8 +70,8 @@ static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* Returns an array with one element for each node id: the size of the node's congestion control
- * table, in blocks of 64 entries; 0: unknown. The caller frees the array. NULL: out of memory. */
+/* For each node id, finds the number of blocks (64 entries each) of the node's congestion control
+ * table; 0: unknown. Returns an array that the caller frees. NULL: out of memory. */
 static uint8_t *table_blocks(const struct cc_work *w)
 {
     const struct fab_fabric *f = w->fabric;

@@ -10,7 +10,7 @@
 #include "libfabmgr/view/view.h"
 
 struct cc;
-/* what a device reported about its congestion control table (ControlTableCap) */
+/* the size of a device's congestion control table, as the device reported it (ControlTableCap) */
 struct cc_told {
     uint64_t node_guid;
     uint8_t table_blocks;
@@ -26,10 +26,10 @@ struct cc_wanted { /* a device and its computed settings */
     uint8_t ports; /* number of ports of the node */
 };
 struct cc_work {
-    /* the congestion control that gets the result; NULL: the computation was cancelled */
+    /* where the result is stored; NULL: the computation was cancelled */
     struct cc *cc;
     /* The following members are the input of the task. */
-    /* the task holds this reference to the fabric until the computation ends */
+    /* the fabric of the view; the task holds a reference to it */
     struct fab_fabric *fabric;
     struct fab_policy policy;
     /* [port_count] base LID of each port; 0: none */
@@ -38,8 +38,8 @@ struct cc_work {
     /* [told_count] table sizes that the devices reported */
     struct cc_told *told;
     uint32_t told_count;
-    uint16_t sls[FAB_CLASSES_MAX]; /* by traffic class: bitset of its SLs */
-    /* Number of traffic classes that have their own SLs; 0: only one class. */
+    uint16_t sls[FAB_CLASSES_MAX]; /* [traffic class] bitset of the SLs of the class */
+    /* number of traffic classes that have their own SLs; 0: all classes share the same SLs */
     uint8_t levels;
     uint32_t hops; /* number of hops of the longest path */
     /* generation of the view whose settings are computed */
@@ -47,11 +47,13 @@ struct cc_work {
     /* The result of the task. */
     int status;
     struct fab_congestion settings;
-    /* digests of the port settings and of the adapter settings in `settings`, in the same order */
+    /* [number of settings] digests of the port settings, and of the adapter settings, in the order
+     * of `settings` */
     uint64_t *port_digest, *adapter_digest;
     struct cc_wanted *wanted;
     uint32_t wanted_count;
-    /* number of devices in `wanted` whose results the loop thread has copied */
+    /* number of elements of `wanted` that the loop thread has already copied to the list of
+     * devices */
     uint32_t taken;
     uint64_t us; /* duration of the computation in microseconds */
 };

@@ -44,9 +44,10 @@ static struct cc_device *device_of(struct cc *cc, uint64_t port_guid)
     return d;
 }
 
-/* Stores the digest of the computed settings of a device. If the settings changed, the manager
- * reads the device again, even if an earlier attempt to program the device failed. A device that
- * does not support congestion control is not read again. */
+/* Stores the digest of the settings that were computed for a device. If they differ from the
+ * settings that the device has, the device becomes pending: the manager reads and programs it
+ * again, even after earlier failures. A device that does not support congestion control stays
+ * unsupported. */
 static void want(struct cc_device *d, uint64_t digest)
 {
     if (d->want == digest)
@@ -90,12 +91,12 @@ static void forget_devices(struct cc *cc)
         *d = cc->devices[--cc->device_count];
         if (i < cc->device_count)
             (void)fab_base_map_put(&cc->index, d->port_guid,
-                                   i); /* cannot fail, because the map has an entry for this GUID */
+                                   i); /* the key is in the map already, so no memory is needed */
     }
 }
 
-/* Makes the manager try again the devices that it had given up because they did not answer. Call
- * this function after the settings file was read again. */
+/* After a reload of the settings file: lets the manager ask the devices again that it had given up
+ * because they did not answer. */
 static void try_again(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count; i++) {
@@ -117,9 +118,8 @@ static void count_waiting(struct cc *cc)
 
 /* ---- results of a computation ---------------------------------------------------------------- */
 
-/* Prepares to copy the result of a computation to the list of devices. Until the whole result is
- * copied, the settings of the devices belong to no view. Returns the error of the computation, or
- * NOMEM. */
+/* Begins to copy the results of a computation to the list of devices. Until the last device is
+ * copied, cc_settings returns BUSY. Returns the error of the computation, or NOMEM. */
 static int take_begin(struct cc *cc, const struct cc_work *w)
 {
     if (w->status != FAB_OK)
@@ -161,8 +161,7 @@ static void take_end(struct cc *cc, struct cc_work *w)
     cc->compute_us = w->us;
 }
 
-/* Calls the functions of all callers that wait for settings (cc_await). Such a function may call
- * cc_await again. */
+/* Calls all functions that cc_await has registered. Such a function may call cc_await again. */
 static void tell_waiters(struct cc *cc)
 {
     struct cc_waiter *waiters = cc->waiters;
@@ -193,8 +192,8 @@ static void finish(struct cc *cc, struct cc_work *w, int status)
     } else {
         log_error("congestion", "the congestion settings could not be computed: %s",
                   fab_base_status_text(status));
-        /* from now on, the settings of the devices belong to no single view: some are for the new
-         * view, and some still for the old one */
+        /* Copying has failed in the middle: some devices have the settings for the new view, the
+         * others those for the view before. So the settings belong to no view. */
         cc->generation = 0;
         cc->stale = true;
     }

@@ -27,7 +27,7 @@
 
 #define WHY_LEN 512
 #define NAME_LEN 96
-/* Minimum time in us between two counts of the devices that do not have the current key yet. */
+/* The devices without the current key are counted at most once in this time, in us. */
 #define COUNT_US 250000u
 /* maximum number of events about key violations in a minute */
 #define KEY_EVENTS 16
@@ -68,8 +68,8 @@ static bool is_behind(const struct cc_device *d)
            !refuses_class(d);
 }
 
-/* Lists in *ret the GUIDs of all devices that may have the CC_Key that is current when the rotation
- * begins. Returns NOMEM. */
+/* Lists in *ret the GUIDs of all devices that may have the key from before the rotation. Called
+ * when a rotation begins. Returns NOMEM. */
 static int list_devices(const struct cc *cc, struct store_m_key *ret)
 {
     size_t count = 0;
@@ -83,8 +83,8 @@ static int list_devices(const struct cc *cc, struct store_m_key *ret)
     return FAB_OK;
 }
 
-/* Marks a device after a change of the current key, so that the manager reads its key again. A
- * device that had the current key now has the previous key. */
+/* The current key has changed. Lets the manager read the key of this device again. If the device
+ * had the key that was current, it now has the previous key. */
 static void look_again(struct cc_device *d)
 {
     d->key = d->key == CC_KEY_CURRENT ? CC_KEY_FORMER : CC_KEY_UNREAD;
@@ -120,7 +120,7 @@ int cc_keys_use(struct cc *cc, struct store_m_key *file, char *why, size_t why_l
     store_m_key_fini(&k->file);
     k->file = *file;
     *file = (struct store_m_key){.of = STORE_KEY_OF_CONGESTION};
-    /* a request in flight would carry the old key, so cancel it */
+    /* requests in flight carry the old key in their header, so they are cancelled */
     if (cc->mads)
         cc_program_stop(cc);
     for (uint32_t i = 0; i < cc->device_count; i++)
@@ -133,8 +133,8 @@ int cc_keys_use(struct cc *cc, struct store_m_key *file, char *why, size_t why_l
     return FAB_OK;
 }
 
-/* Computes the contents that the key file of the CC_Key must have after a change to `key`; does not
- * write the file. Returns NOMEM, with a sentence in why[]. */
+/* Computes the contents of the key file after a change of the CC_Key to `key`. The caller writes
+ * the file. Returns NOMEM, with a sentence in why[]. */
 static int next_file(const struct cc *cc, uint64_t key, struct store_m_key *ret, char *why,
                      size_t why_len)
 {
@@ -220,8 +220,7 @@ static void complete(struct cc *cc)
                .absent = file->count);
 }
 
-/* d: a device in the list of the key file. Returns true if the device no longer has the previous
- * key. */
+/* Returns true if device `d`, which is listed in the key file, no longer has the previous key. */
 static bool has_left_previous(const struct cc_device *d)
 {
     return d->key == CC_KEY_CURRENT || d->key == CC_KEY_FOREIGN || refuses_class(d);
@@ -330,7 +329,8 @@ bool cc_is_master(const struct cc *cc)
     return s.role == FAB_SM_MASTER;
 }
 
-/* Changes to a new key: at once, or when a majority has confirmed it. */
+/* Begins to use a new key: if managers share the key, when a majority has confirmed it; otherwise,
+ * or if `local` is true, at once. */
 static int rotate_to(struct cc *cc, uint64_t key, bool local, char *why, size_t why_len)
 {
     struct store_m_key file;

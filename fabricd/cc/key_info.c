@@ -79,8 +79,8 @@ static void give(struct cc_job *j, uint64_t key)
 static void wait_for_lease(struct cc_job *j)
 {
     struct cc_device *d = cc_job_device(j);
-    /* the violation counter also counts the Sets of this manager, so the next comparison needs a
-     * new reading */
+    /* The Sets of this manager with a wrong key also raise the device's violation counter. The next
+     * reading of the counter therefore must not be compared with the last one. */
     d->counted = false;
     cc_job_finish(j, CC_FOREIGN_KEY, false);
     if (d->tries < CC_TRIES && ++d->tries < CC_TRIES)
@@ -93,8 +93,8 @@ static void found_foreign(struct cc_job *j, const struct fab_cc_key_info *info)
     if (current(j) == 0 || info->lease == 0) {
         cc_job_finish(j, CC_FOREIGN_KEY, false);
     } else if (!info->protect) {
-        /* the lease has ended, or the protect bit is clear and the device shows its key to every
-         * request */
+        /* The device shows its key to every request, because the lease has ended or the protect bit
+         * is clear. With this key, the Set of the new key is accepted. */
         give(j, info->key);
     } else if (!j->lease_begun) {
         j->lease_begun = j->starts_lease = true;
@@ -116,8 +116,8 @@ static void found_current(struct cc_job *j, const struct fab_cc_key_info *info)
         give(j, current(j));
 }
 
-/* Asks the device with the other key in the key file. Returns false if the job has already asked
- * with both keys. */
+/* Asks the device with the key in the key file that was not tried yet. Returns false if both were
+ * tried. */
 static bool ask_other(struct cc_job *j)
 {
     uint64_t other = j->key == current(j) ? former(j) : current(j);
@@ -174,7 +174,8 @@ void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a)
     } else if (j->set) {
         ask_back(j);
     } else if (!ask_other(j)) {
-        /* a device may ignore a Get with a wrong key; here the job has tried both keys */
+        /* No answer to a Get with either key of the key file. Some devices ignore a Get with a
+         * wrong key. */
         cc_job_finish(j, d->key == CC_KEY_UNREAD ? CC_UNSUPPORTED : CC_FAILED, true);
     }
 }

@@ -25,14 +25,15 @@
 /* number of devices whose logs are read in a timer tick, unless the pass over all devices is late
  */
 #define TICK_DEVICES 4
-/* maximum number of requests in a timer tick while the pass over all devices is late */
+/* maximum number of requests that are sent in a timer tick, also if the pass over all devices is
+ * late */
 #define TICK_MOST 8
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
 #define REQUESTS_A_LEASE 3
-/* Log entries are recent if their age is at most this time in us, or at most two counter intervals
- * if these are longer. */
+/* A log entry counts as recent for this time in us, or for two counter intervals if these are
+ * longer. */
 #define RECENT_US UINT64_C(60000000)
 
 static uint64_t interval_us(const struct cc *cc)
@@ -40,8 +41,8 @@ static uint64_t interval_us(const struct cc *cc)
     return cc->in.config->counters.interval_s * UINT64_C(1000000);
 }
 
-/* Returns the duration of a pass in us. In a pass, the manager sends one request to every device.
- * 0: the manager makes no passes. */
+/* A pass sends one request to every device. Returns the time in us that a pass takes; 0: no passes
+ * are made. */
 static uint64_t pass_us(const struct cc *cc)
 {
     uint64_t logs = interval_us(cc), keys = 0;
@@ -52,8 +53,8 @@ static uint64_t pass_us(const struct cc *cc)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Stores a log that was read. Memory for the log of a device is allocated when the log first has
- * entries. */
+/* Stores a log that was read from a device. Allocates the memory when the device reports a log
+ * entry for the first time. */
 static void keep(struct cc_device *d, const struct fab_congestion_log *log)
 {
     if (d->log == NULL && log->count == 0 && log->counter == 0)
@@ -93,8 +94,8 @@ static void on_log(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     d->no_log = unknown || ++d->log_tries >= CC_TRIES;
 }
 
-/* Handles the answer to a Get of CongestionKeyInfo. A device that has lost the key, or the
- * protection of the key, is programmed again. */
+/* Handles the answer to a Get of CongestionKeyInfo. If the device no longer has the key, or no
+ * longer protects it, the device must be programmed again. */
 static void on_key(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct cc *cc = ctx;

@@ -24,7 +24,7 @@ enum cc_key {
     /* the key was not read yet, or the device does not support congestion control */
     CC_KEY_UNREAD,
     CC_KEY_CURRENT,
-    /* the device has the previous key, or may have it */
+    /* the device has the previous key, or may still have it */
     CC_KEY_FORMER,
     CC_KEY_FOREIGN
 };
@@ -34,13 +34,16 @@ struct cc_device {
     uint64_t port_guid, node_guid;
     /* digest of the settings that were computed for the device; 0: none */
     uint64_t want;
-    /* Digest of the settings that the device has; 0: unknown; 1: the settings are being written. */
+    /* digest of the settings that are programmed in the device; 0: unknown; 1: they are being
+     * written */
     uint64_t digest;
-    /* number of the last computation in which the device was present */
+    /* number of the last computation whose result included the device; devices that a result does
+     * not include have left the fabric */
     uint64_t pass;
     /* time in us at which the manager may read the device again; UINT64_MAX: never */
     uint64_t due_us;
-    /* Manager's clock when the manager last read settings that it had not written; 0: never. */
+    /* Manager's clock in us when the manager last read settings from the device that were not the
+     * ones it had written; 0: never. */
     uint64_t changed_us;
     /* Id of the port that owns the device's LID, in the snapshot for which the settings were
      * computed. For a switch: port 0. */
@@ -52,18 +55,18 @@ struct cc_device {
     uint8_t table_blocks;
     uint8_t state; /* enum cc_state */
     uint8_t key;   /* enum cc_key */
-    /* number of failures since the device was last programmed */
+    /* number of failed attempts to program the device since it was last programmed */
     uint8_t tries;
     bool unresponsive, busy;
-    bool counted;        /* `violations` was read */
+    bool counted;        /* `violations` has a value that may be compared with the next one */
     uint16_t violations; /* CC_KeyViolations when last read */
-    /* true: the manager no longer reads the congestion log of this device */
+    /* true: the manager has stopped reading the congestion log of this device (see log.c) */
     bool no_log;
     uint8_t log_tries;
     /* time in us at which the congestion log was last read; 0: not yet */
     uint64_t logged_us;
-    /* last congestion log that was read from the device, owned by this struct; NULL: the device
-     * has logged nothing */
+    /* the last congestion log that was read from the device; freed with this struct; NULL: no log
+     * with entries was read */
     struct fab_congestion_log *log;
 };
 struct cc_logs {
@@ -72,13 +75,13 @@ struct cc_logs {
     uint64_t began_us;
     /* index of the device whose log the pass reads next */
     uint32_t cursor;
-    uint32_t waiting; /* requests in flight */
+    uint32_t waiting; /* number of requests for logs that are in flight */
     /* reads: number of congestion logs that were read since the start. events: number of
      * congestion events in them. */
     uint64_t reads, events;
 };
 
-/* The attributes that a job (the programming of one device) reads and writes, in this order. */
+/* A job programs one device. It reads and writes the attributes in this order. */
 enum cc_step {
     CC_STEP_KEY,
     CC_STEP_INFO,
@@ -94,13 +97,15 @@ struct cc_job {
     uint8_t block; /* number of the block of this attribute */
     bool set;      /* the request in flight is a Set */
     bool active;
-    /* true: the job waits until the subnet manager is idle, and then sends its next request */
+    /* true: the job is waiting until the subnet manager is idle, with its next request not sent
+     * yet */
     bool parked;
     /* The members below are only for CC_STEP_KEY. */
-    /* true: the job ends as soon as the device has the current key, because the settings of the
-     * device have not changed */
+    /* true: the settings of the device need no change, so the job ends when the device has the
+     * current key */
     bool only_key;
-    /* true: the job has asked the device with both keys in the key file */
+    /* true: the job has asked the device with both keys in the key file (the current and the
+     * previous one) */
     bool other_asked;
     /* true: the Set in flight carries a wrong key on purpose, which starts the lease of the
      * device's key */
@@ -116,20 +121,21 @@ struct cc_job {
 
 struct cc_keys { /* state of key.c */
     struct store_m_key file;
-    /* Number of devices without the current key. Devices that the manager has given up do not
-     * count. */
+    /* number of devices that do not have the current key yet, without the devices that the manager
+     * has given up */
     uint32_t due;
     uint64_t counted_us; /* manager's clock in us when `due` was last counted */
-    /* true: the member `key` of a device has changed since `due` was last counted */
+    /* true: since `due` was last counted, a device has shown another key than before */
     bool moved;
     /* At most KEY_EVENTS events cc-key-violation and cc-key-exposed are emitted in a minute.
-     * minute_us: manager's clock when the present minute began. emitted, left_out: numbers of
-     * events that were emitted, and that were left out, in this minute. */
+     * minute_us: manager's clock when the present minute began. emitted: number of events in
+     * this minute. left_out: number of events that were not emitted in this minute because of
+     * the limit. */
     uint64_t minute_us;
     uint32_t emitted, left_out;
     /* Members of share.c. Managers share the key by a row of the database
-     * (fabricd/store/shared_key.h). proposed: the row has a new key. No majority has confirmed this
-     * key yet, so this manager does not use it. */
+     * (fabricd/store/shared_key.h). proposed: the row has a new key. As long as no majority has
+     * confirmed it, this manager does not use it. */
     bool proposed, told_unreadable;
     /* store_mark() of this manager's last change of the shared row; 0: no change since the start */
     uint64_t row_mark;
@@ -144,20 +150,21 @@ struct cc {
     struct cc_input in;
     struct agent *agent;
     struct fab_mads *mads;
-    /* timer: runs a tick of congestion control. take: copies the results of `work` to `devices`. */
+    /* timer: calls the tick of congestion control. take: calls cc_devices_take, which copies
+     * results of `work` to `devices` in parts. */
     struct loop_timer *timer, *take;
     /* maps the GUID of the port that owns a device's LID to the index in devices[] */
     struct fab_map index;
     struct cc_device *devices;
     uint32_t device_count;
     size_t device_room;
-    /* index of the device that is checked next */
+    /* index of the device that the next timer tick examines first */
     uint32_t cursor;
     uint32_t waiting; /* number of devices of state CC_PENDING */
     struct cc_job jobs[CC_JOBS];
     struct cc_logs logs;
     struct cc_keys keys;
-    /* true: the settings file was read again after the last computation began */
+    /* true: the settings file was reloaded after the running or last computation began */
     bool reloaded;
     struct fab_congestion settings;
     struct cc_work *work; /* the running computation; NULL: none */
@@ -167,15 +174,17 @@ struct cc {
     struct cc_waiter *waiters;
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
-    /* Generation of the last view, and the time in us at which the timer first saw this view. */
+    /* seen: generation of the newest view that the timer has seen. seen_us: time in us at which the
+     * timer first saw it. */
     uint64_t seen, seen_us;
-    /* true: the settings must be computed again, even if the view is the same */
+    /* true: the computed settings are out of date, although they are for the present view */
     bool stale;
     uint64_t reads, writes;
-    /* number of devices that were programmed since the last event about programming */
+    /* number of devices that were programmed since the last event about the outcome
+     * (cc_tell_outcome) */
     uint32_t written;
-    /* number of devices without the computed settings when the last event about programming was
-     * emitted */
+    /* number of devices without the computed settings in the last event about the outcome
+     * (cc_tell_outcome) */
     uint32_t troubled;
     /* Number of times that a device had other settings than the manager had written. */
     uint64_t changed;
@@ -187,9 +196,9 @@ struct cc {
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
-/* Emits an event with the number of devices in each state. While a device is pending, emits none.
- * Also emits none if no device was programmed since the last such event, and the number of devices
- * without settings is still the same. */
+/* Emits an event with the number of devices in each state. Emits nothing while a device is still
+ * pending. Also emits nothing if the numbers are as in the last event and no device was programmed
+ * since. */
 void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */
@@ -206,16 +215,16 @@ void cc_devices_take(void *ctx);
 void cc_devices_fini(struct cc *cc);
 
 /* ---- program.c ---- */
-/* Starts jobs for a few devices that are due, and continues the jobs that had to wait while the
- * subnet manager was busy. */
+/* Starts jobs for a few devices that must be read or programmed. Continues the jobs that were
+ * waiting until the subnet manager is idle. */
 void cc_program(struct cc *cc, uint64_t now);
 /* Cancels all requests and jobs, and stops reading logs. */
 void cc_program_stop(struct cc *cc);
-/* Returns true if a MAD status means that the device does not support the class, method or
+/* Returns true if this MAD status says that the device does not know the class, the method or the
  * attribute (IBA 13.4.7). */
 bool cc_says_unknown(uint16_t status);
-/* Functions of program.c for key_info.c. All of them except cc_job_device send the next request
- * of the job, or end the job. */
+/* These functions of program.c are used by key_info.c. All except cc_job_device send the next
+ * request of the job or end the job. */
 struct cc_device *cc_job_device(struct cc_job *j);
 /* Sends a Get of this attribute. */
 void cc_job_ask(struct cc_job *j, enum cc_step step, uint8_t block);
@@ -231,16 +240,16 @@ void cc_key_answered(struct cc_job *j, const uint8_t *attr);
 void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a);
 
 /* ---- key.c: the key file, and the rotation ---- */
-/* Reads the key file. If the settings file has another key, the key in the settings file becomes
- * the current one. Returns NOMEM, IO, DENIED or FORMAT. */
+/* Reads the key file. If the settings file has another CC_Key, this key becomes the current one,
+ * and the one in the key file the previous one. Returns NOMEM, IO, DENIED or FORMAT. */
 int cc_keys_init(struct cc *cc);
 void cc_keys_fini(struct cc *cc);
 void cc_keys_reload(struct cc *cc);
-/* Counts the devices that do not have the current key yet. If there are none, ends the rotation.
- * Once a minute, also emits an event with the number of events about key violations that were left
- * out. */
+/* Counts the devices that do not have the current key yet. If there are none, ends the rotation. If
+ * events about key violations were left out, also emits an event with their number, at most once a
+ * minute. */
 void cc_keys_tick(struct cc *cc, uint64_t now);
-/* Returns the CC_Key of a device, for the header of requests. */
+/* Returns the CC_Key that requests to this device must carry. */
 uint64_t cc_key_of(const struct cc *cc, const struct cc_device *d);
 /* Returns true if the key file has a current or a previous key. */
 bool cc_has_keys(const struct cc *cc);
@@ -249,9 +258,9 @@ void cc_key_is(struct cc *cc, struct cc_device *d, enum cc_key key);
 void cc_key_watch(struct cc *cc, struct cc_device *d, const struct fab_cc_key_info *info);
 
 bool cc_is_master(const struct cc *cc);
-/* Uses the keys in `file`, which the caller has already written to the key file: cancels all
- * requests, and has the keys of all devices read again. Takes over `file`, if it returns OK.
- * Otherwise returns NOMEM, with a sentence in why[]. */
+/* The caller has written the keys in `file` to the key file. Uses them from now on: cancels all
+ * requests, and lets the manager read the keys of all devices again. If the result is OK, `file` is
+ * taken over. Returns NOMEM, with a sentence in why[]. */
 int cc_keys_use(struct cc *cc, struct store_m_key *file, char *why, size_t why_len);
 
 /* ---- share.c: the CC_Key that managers share ---- */
@@ -259,11 +268,13 @@ bool cc_keys_shared(const struct cc *cc); /* this manager shares its CC_Key */
 /* Returns whether all other managers in the fabric, and those in subnet.managers, share the CC_Key
  * with this one. */
 bool cc_keys_shared_with_others(const struct cc *cc);
-/* Writes the contents of the key file to the shared row, if this manager is master and no new key
- * is proposed. Call this function after the file has changed. */
+/* Copies the key file to the row of the database by which managers share the key. Does nothing if
+ * this manager is not master, or if a new key is proposed. Call this function after the key file
+ * has changed. */
 void cc_keys_tell(struct cc *cc);
-/* Writes `file` to the shared row; cc_share_tick uses the new key when a majority has confirmed the
- * row. Returns an error of store_put_shared_key, with a sentence in why[]. */
+/* Proposes the new key in `file`: writes it to the row of the database by which managers share the
+ * key. When a majority has confirmed the row, cc_share_tick uses the key. Returns an error of
+ * store_put_shared_key, with a sentence in why[]. */
 int cc_keys_propose(struct cc *cc, const struct store_m_key *file, char *why, size_t why_len);
 /* Uses the CC_Key that the managers share, if it has changed. */
 void cc_share_tick(struct cc *cc);
@@ -274,11 +285,11 @@ void cc_log_tick(void *ctx);
 void cc_log_stop(struct cc *cc);
 
 /* ---- attrs.c: the value that each attribute of a device must have ---- */
-/* Changes the attribute in `data` (FAB_GS_DATA bytes, as read from the device) to the computed
- * value. Returns true if the value was different. */
+/* `data` has an attribute as read from the device (FAB_GS_DATA bytes). Sets the computed values in
+ * it. Returns true if a value was different, so that the device must be written. */
 bool cc_merge(const struct cc *cc, const struct cc_device *d, enum cc_step step, uint8_t block,
               uint8_t *data);
-/* Each step of a job handles one attribute. Returns the number of blocks of this attribute. */
+/* Returns the number of blocks of the attribute that a step of a job reads and writes. */
 uint8_t cc_blocks(const struct cc *cc, const struct cc_device *d, enum cc_step step);
 
 #endif

@@ -8,8 +8,8 @@
  * Each request carries the CC_Key of the device; key_info.c finds out the key and changes it. A
  * device with a foreign key does not answer a Set, so the manager does not program it. A device
  * that does not support the class or does not answer gets the state unsupported. The manager asks
- * an unresponsive device CC_TRIES times, at growing intervals, and again after the settings file
- * was read again. This limit does not apply to a device that may have the previous CC_Key.
+ * an unresponsive device CC_TRIES times, at growing intervals, and then only after a reload of the
+ * settings file. A device that may still have the previous CC_Key is asked without limit.
  *
  * The manager reads a programmed device again every LOOK_INTERVALS counter intervals. Another
  * program may have changed the settings, or the device may have restarted. If the settings differ,
@@ -95,8 +95,8 @@ static void submit(struct cc_job *j)
         .gmp = j->gmp,
         .done = on_answer,
         .ctx = j,
-        /* A Set that changes the key must not be repeated: the repetition would carry the old key
-         * and be a key violation. */
+        /* A Set of a new key must be sent only once: after the first copy has changed the key, a
+         * second copy would carry a wrong key. */
         .once = j->set && j->step == CC_STEP_KEY && !j->starts_lease,
     };
     fab_base_put_be64(j->gmp + CC_AT_KEY, j->key);
@@ -150,8 +150,8 @@ void cc_job_go_on(struct cc_job *j)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Stores the size of the device's congestion control table. If the table is shorter than the
- * settings assume, the settings must be computed again. */
+/* Stores the size of the congestion control table that the device reports. If the computed table
+ * does not fit, the settings must be computed again. */
 static void learn_ability(struct cc_job *j, const uint8_t *attr)
 {
     struct cc *cc = j->cc;
@@ -197,9 +197,9 @@ bool cc_says_unknown(uint16_t status)
     return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
 }
 
-/* Handles a request that failed. A switch that refuses a Get of the settings of single ports counts
- * as programmed, because its switch-wide settings are written. A device that answered Gets but does
- * not answer a Set has another CC_Key. */
+/* Handles a request of a job that got no valid answer. If a switch refuses to show the settings of
+ * single ports, it counts as programmed, because its switch-wide settings are written. If a device
+ * answered Gets but not a Set, the job assumes that it has another CC_Key. */
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool unresponsive = a->status == FAB_E_TIMEOUT;
@@ -230,8 +230,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && j->step != CC_STEP_KEY && cc_job_device(j)->digest != 1) {
-        /* 1 means that the manager is writing the settings; the next read then does not count
-         * them as changed again */
+        /* 1: the settings are being written. The device then is not counted once more when its next
+         * block is written. */
         cc_job_device(j)->digest = 1;
         cc->written++;
     }

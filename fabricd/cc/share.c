@@ -2,8 +2,8 @@
 /*
  * Shares the file cc_key with the other managers of the fabric by a row of the database
  * (fabricd/store/shared_key.h), if replication.wrapping_key is set and fabricd makes the CC_Key.
- * fabricd/sm/keys/share.c does the same for the M_Key, and describes why the row wins over the
- * file.
+ * fabricd/sm/keys/share.c does the same for the M_Key, and says why the key in the row replaces the
+ * key in the file.
  */
 #include <stdio.h>
 
@@ -89,16 +89,17 @@ static void load(struct cc *cc)
     store_m_key_fini(&row);
 }
 
-/* Returns a number. When the number changes, load() must be called again. */
+/* Returns a number that changes when the shared row must be loaded again: another manager's rows
+ * arrived, or this manager's role changed. */
 static uint64_t state_of(const struct cc *cc)
 {
     return replica_changes(cc->in.replica) << 2 | (uint64_t)replica_is_level(cc->in.replica) << 1 |
            cc_is_master(cc);
 }
 
-/* Returns true if the last change of the shared row is not in the database yet, because the row
- * there is then older than the file. Also returns true if a new key is proposed, and no majority
- * has confirmed it. */
+/* Returns true if the shared row must not be loaded yet. Either this manager's own change of the
+ * row is not written to the database yet; then the row is older than the key file. Or this manager
+ * has proposed a new key that no majority has confirmed yet. */
 static bool waits(const struct cc *cc)
 {
     const struct cc_keys *k = &cc->keys;

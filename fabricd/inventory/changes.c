@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes over the results of visits, and reports what changed: firmware, modules, temperatures. */
+/* Stores what a visit has read from a device, and emits events about changes of firmware and
+ * modules and about temperatures above their limits. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +13,13 @@
 #include "libfabmgr/inventory/odd.h"
 
 #define PLACE_LEN (FAB_NODE_DESC_LEN + 5)
-/* A temperature is normal again if it is this much below its limit, in 0.125 degrees Celsius. */
+/* A temperature that has reached its limit counts as too hot until it has fallen by this amount
+ * below the limit. Unit: 0.125 degrees Celsius. */
 #define HYSTERESIS (5 * 8)
-/* time in us from a visit without an answer to the next visit */
+/* time in us until the next visit of a device that did not answer */
 #define RETRY_US (600 * UINT64_C(1000000))
-/* Maximum number of devices with odd firmware that get an event each. If a comparison finds more,
- * a single event names the first of them. */
+/* If a comparison finds more devices with odd firmware than this number, it emits one event that
+ * names the first of them. Otherwise it emits one event for each of them. */
 #define ODD_EVENTS 8u
 #define NAMES_LEN 400
 
@@ -28,8 +30,8 @@ static uint64_t degrees(int16_t temperature)
     return temperature > 0 ? (uint64_t)temperature / 8 : 0;
 }
 
-/* Returns true if a temperature has reached its limit. A temperature that reached the limit before
- * counts until it is HYSTERESIS below the limit. */
+/* Returns true if the temperature `now` counts as too hot. After a temperature has reached its
+ * limit, it counts as too hot until it is HYSTERESIS below the limit. */
 static bool is_hot(bool was_hot, int16_t now, int16_t limit)
 {
     if (now == FAB_NO_TEMPERATURE || limit == FAB_NO_TEMPERATURE)
@@ -129,8 +131,8 @@ static void report_firmware(struct inventory *inv, const struct inventory_node *
                    .firmware = now->device.firmware, .previous = was->device.firmware);
 }
 
-/* Returns true if the store must be written. Temperatures and the time of the reading do not count
- * as changes. */
+/* Returns true if a visit read something that the database does not have yet. Temperatures and the
+ * time of the visit do not count. */
 static bool has_changed(const struct inventory_node *was, const struct inventory_node *now)
 {
     if (was->read_us == 0 || was->module_count != now->module_count ||
@@ -183,7 +185,7 @@ static void take_read(struct inventory *inv, struct inventory_entry *e, struct i
     if (v->whole && has_changed(&was, n))
         keep(inv, n);
     e->node = *n;
-    n->modules = NULL; /* the modules belong to the entry now */
+    n->modules = NULL; /* the entry owns the modules now, and frees them */
     free(was.modules);
 }
 
@@ -218,13 +220,14 @@ void inventory_take(struct inventory *inv, struct inventory_visit *v, enum inven
 
 /* ---- odd firmware ---------------------------------------------------------------------------- */
 
-/* The devices whose firmware is compared. The first comparison after the start uses the versions in
- * the store and emits no events, because an earlier run of the manager has emitted them. */
+/* The comparison of the firmware of all devices. The first comparison after the start emits no
+ * events, because an earlier run of the manager has emitted them. */
 struct odd {
     struct fab_firmware *all; /* [count] */
     char (*model)[24];        /* [count] */
     size_t count;
-    uint32_t fresh; /* number of odd devices that were not odd in the comparison before */
+    /* number of devices that have odd firmware now, but did not have it at the comparison before */
+    uint32_t fresh;
     char names[NAMES_LEN];
 };
 
@@ -294,8 +297,8 @@ void inventory_find_odd(struct inventory *inv)
     if (inv->count > 0 && list_firmware(inv, &o)) {
         fab_inventory_find_odd(o.all, o.count);
         count_firmware(inv, &o);
-        /* o.all[].usual points into the entries; the pointers stay valid, because this loop does
-         * not move the entries */
+        /* `usual` in o.all[] points into the entries. These pointers stay valid, because this loop
+         * does not move the entries. */
         for (size_t i = 0; i < o.count; i++) {
             struct inventory_node *n = &inv->entries[o.all[i].tag].node;
             uint32_t before = o.fresh;

@@ -2,9 +2,10 @@
 /*
  * Creates the inventory, decides which device is visited next, and answers queries.
  *
- * A timer ticks TICKS times a second. Each tick gives the visits tokens, one for each request that
- * the setting inventory.requests permits in this time. A device that was never read is visited
- * first, as far as tokens permit; later visits are spread by their times of reading.
+ * A timer ticks TICKS times a second. The setting inventory.requests limits the requests per
+ * second: each tick sets how many requests (tokens) all visits together may send until the next
+ * tick. The first visit of a device is due at once. Each later visit is due one interval after the
+ * visit before it.
  */
 #include "fabricd/inventory/inventory.h"
 
@@ -17,9 +18,11 @@
 
 #define TICKS 10u
 #define ODD_US UINT64_C(5000000) /* minimum time in us between two comparisons of firmware */
-/* time in us between two parts of the comparison with a new view */
+/* A new view is compared with the entries in several parts. This is the time in us between two
+ * parts. */
 #define COMPARE_US 2000u
-#define SCAN 4096u /* maximum number of entries that a tick looks at */
+/* maximum number of entries that a tick examines, to find devices whose visit is due */
+#define SCAN 4096u
 
 /* Vendor ids of devices that have the attributes: Mellanox, Voltaire and Bull, which sell devices
  * of Mellanox. */
@@ -92,8 +95,8 @@ static void end_comparison(struct inventory *inv, bool good)
     inv->view = NULL;
 }
 
-/* Begins to compare the entries with a new view. Returns false if there is no view that can be
- * read. */
+/* If there is a new view, begins to compare the inventory with it. Returns false if the manager has
+ * no view yet, or is busy. */
 static bool see_view(struct inventory *inv)
 {
     struct fab_view *v = sm_is_quiet(inv->in.sm) ? sm_view(inv->in.sm) : NULL;
@@ -107,8 +110,9 @@ static bool see_view(struct inventory *inv)
     return good;
 }
 
-/* Takes over a new view, a part of it in each call. Returns false if parts of the view are left, or
- * if there is no view that can be read. */
+/* Compares the next nodes of a new view with the inventory. Returns true if the inventory agrees
+ * with the present view. Returns false if nodes are left, if the manager has no view yet, or if it
+ * is busy. */
 static bool follow_view(struct inventory *inv)
 {
     if (!inv->view && !see_view(inv))

@@ -29,12 +29,13 @@ struct inventory_input {
  * many agents, or IO or FORMAT if the store could not be read. */
 int inventory_new(const struct inventory_input *in, struct inventory **ret);
 void inventory_free(struct inventory *inv); /* inv may be NULL */
-/* Ends all visits if the configuration, which has changed, does not permit to read any more. */
+/* Call this function after the configuration changed. Ends all visits if inventory.read is false
+ * now. */
 void inventory_reload(struct inventory *inv);
 
 enum inventory_state {
-    INVENTORY_UNREAD, /* not read yet, or not permitted by the setting inventory.read */
-    /* the last visit, or one before the restart of the manager, read the device */
+    INVENTORY_UNREAD, /* the device was not read yet, or the setting inventory.read is false */
+    /* the last visit read the device; this visit may have been before a restart of the manager */
     INVENTORY_READ,
     INVENTORY_UNSUPPORTED, /* the device does not support the attributes */
     INVENTORY_NO_ANSWER,   /* the device did not answer in the last visit */
@@ -56,19 +57,21 @@ struct inventory_node {
     bool current;    /* false: the node is gone */
     int64_t read_us; /* Unix time in us at which the node was last read completely; 0: never */
     struct fab_inventory_device device;
-    uint32_t uptime_s; /* time in s for which the device had run at read_us; 0: not known */
+    /* time in s since the last restart of the device, at the time read_us; 0: not known */
+    uint32_t uptime_s;
     struct fab_temperature temperature; /* temperature of the ASIC */
     bool hot;
     uint16_t fan_rpm[FAB_INVENTORY_FANS]; /* rotations per minute; 0: the device lacks this fan */
-    struct inventory_module *modules;     /* [module_count], by port */
+    /* [module_count] the modules, in ascending order of their ports */
+    struct inventory_module *modules;
     size_t module_count;
-    /* The firmware version that more than half of the devices of this model have; "": there is no
-     * such version, or there are fewer than three devices of the model. odd: this device has
+    /* usual: the firmware version of more than half of the devices of this model; "": no version
+     * has a majority, or the fabric has fewer than three devices of the model. odd: this device has
      * another version. */
     char usual[FAB_INVENTORY_FIRMWARE];
     bool odd;
 };
-/* In the next functions, inv may be NULL. */
+/* In the functions below, inv may be NULL. */
 /* Returns what is known of a node; NULL: nothing. The pointer is valid until the next iteration of
  * the event loop. */
 const struct inventory_node *inventory_find(const struct inventory *inv, uint64_t guid);
@@ -97,8 +100,8 @@ struct inventory_firmware {
     char psid[17], version[FAB_INVENTORY_FIRMWARE];
     uint32_t nodes;
 };
-/* Returns the number of devices by model and firmware, as *ret_count rows. The rows beyond
- * INVENTORY_FIRMWARES are left out. */
+/* Counts the devices of the fabric by model and firmware, one row for each pair, and returns the
+ * rows. *ret_count: number of rows. Rows beyond INVENTORY_FIRMWARES are left out. */
 const struct inventory_firmware *inventory_firmwares(const struct inventory *inv,
                                                      uint32_t *ret_count);
 

@@ -12,7 +12,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_ONCE 512u /* maximum number of nodes that one call compares */
+/* maximum number of nodes of a view that one call of inventory_compare handles */
+#define AT_ONCE 512u
 
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid)
 {
@@ -87,7 +88,8 @@ static uint16_t lid_of(const struct fab_view *v, uint32_t node)
     return 0;
 }
 
-/* Returns a hash of the links of a node. If it changes, a cable may have been exchanged. */
+/* Returns a hash of the peers of a node's ports. If the hash differs from an earlier one, a cable
+ * may have been moved or exchanged. */
 static uint64_t hash_links(const struct fab_fabric *f, const struct fab_node *n)
 {
     uint64_t hash = n->num_ports;
@@ -101,9 +103,9 @@ static uint64_t hash_links(const struct fab_fabric *f, const struct fab_node *n)
     return hash;
 }
 
-/* Sets the times of the next visits. A device is visited at once if it is new, or if its links
- * changed. For a device that was read before a restart of the manager, the next full visit is due
- * when the rest of its interval has passed. */
+/* Sets the times of the next visits. A device is visited at once if it is new or if its links
+ * changed. Otherwise its next full visit is due one interval after the last one, even if the
+ * manager was restarted in between. */
 static void schedule(const struct inventory *inv, struct inventory_entry *e, bool changed)
 {
     uint64_t now = clock_now_us(),

@@ -15,21 +15,21 @@ struct inventory_entry {
     uint16_t lid; /* LID to which requests are sent; 0: the node has none */
     uint8_t ports;
     bool busy;    /* the device is visited now */
-    bool in_view; /* used while the entries are compared with a new view */
-    /* Manager's clock in us. due: the next visit that reads everything. temperature_due: the next
-     * visit that reads temperatures. */
+    bool in_view; /* the node is in the view with which the entries are being compared */
+    /* Times on the manager's clock, in us. due: when the next visit that reads everything begins.
+     * temperature_due: when the next visit that reads only temperatures begins. */
     uint64_t due, temperature_due;
     uint64_t links; /* hash of the links of the node when it was last seen */
 };
 
-/* The next request of a visit. The requests are sent in this order. */
+/* The request that a visit sends next. The steps are in the order in which a visit takes them. */
 enum inventory_step {
     STEP_GENERAL,
     STEP_SYSTEM,
     STEP_FAN_SET,
     STEP_FAN,
-    STEP_PORT,   /* which module is at the port */
-    STEP_MODULE, /* a part of the memory of the module */
+    STEP_PORT,   /* asks which module is plugged into the port */
+    STEP_MODULE, /* reads a part of the memory of the module */
     STEP_ASIC,
     STEP_MODULE_TEMPERATURES,
     STEP_END
@@ -38,14 +38,15 @@ struct inventory_visit {
     bool active;
     bool waiting; /* a request is in flight */
     bool whole;   /* false: only temperatures are read */
-    /* number of the visit; late answers to requests of an earlier visit have another number */
+    /* number of the visit; by this number, late answers to requests of an earlier visit are
+     * recognised and dropped */
     uint32_t number;
     uint64_t guid;
     uint16_t lid;
     uint8_t ports;
     enum inventory_step step;
-    /* What the step is about: the fan, the port, the number of its module, the part of its memory,
-     * and the first sensor. */
+    /* What the next request asks for: the number of a fan; the number of a port; the index of the
+     * module at this port, and the part of its memory. */
     uint8_t fan, port, index, part;
     uint16_t fans; /* bitset of the fans that the device has */
     uint16_t sensor;
@@ -62,19 +63,22 @@ struct inventory {
     struct fab_map index; /* node GUID -> index in entries[] */
     struct inventory_entry *entries;
     size_t count, room;
-    size_t cursor; /* index of the entry that is looked at next */
-    /* The view with which the entries were compared last. The pointer is only compared, because the
-     * fabric may be freed. */
+    size_t cursor; /* index of the entry that the timer tick examines next */
+    /* The fabric and the generation of the view with which the entries were compared last. `fabric`
+     * must not be dereferenced, because it may have been freed. */
     const struct fab_fabric *fabric;
     uint64_t generation;
-    /* The view with which the entries are being compared, and the index of the next node. NULL: no
-     * comparison is going on. */
+    /* view: the view with which the entries are being compared; NULL: no comparison is running.
+     * next_node: id of the node that is compared next. */
     struct fab_view *view;
     uint32_t next_node;
     struct inventory_visit visits[INVENTORY_VISITS];
-    uint32_t number; /* number of the last visit */
-    uint32_t tokens; /* requests that may be sent until the next timer tick */
-    bool odd_due;    /* firmware must be compared again */
+    uint32_t number; /* number of the visit that began last */
+    /* firmware must be compared again, because a firmware version or the view has changed */
+    uint32_t tokens;
+    /* a firmware version or the set of devices has changed, so the next comparison of firmware is
+     * due */
+    bool odd_due;
     bool compared;   /* firmware was compared since the start */
     uint64_t odd_us; /* manager's clock in us when firmware was last compared */
     uint64_t requests, failed;
@@ -87,21 +91,21 @@ struct inventory {
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid);
 /* Loads the inventory from the store. Returns NOMEM, IO or FORMAT. */
 int inventory_load(struct inventory *inv);
-/* Compares the entries with some nodes of a view, beginning with inv->next_node. *ret_done is true
- * after the last node of the view. Returns NOMEM. */
+/* Compares the next nodes of the view with the entries, beginning with inv->next_node. Sets
+ * *ret_done to true after the last node of the view. Returns NOMEM. */
 int inventory_compare(struct inventory *inv, const struct fab_view *v, bool *ret_done);
 void inventory_nodes_fini(struct inventory *inv);
 
 /* ---- visit.c --------------------------------------------------------------------------------- */
 
 void inventory_visit_start(struct inventory *inv, struct inventory_entry *e, bool whole);
-/* Sends the next requests of all visits, as far as tokens permit. */
+/* Sends the next request of each visit. Stops when the tokens of this timer tick are used up. */
 void inventory_visits_go_on(struct inventory *inv);
 void inventory_visits_stop(struct inventory *inv);
 
 /* ---- changes.c ------------------------------------------------------------------------------- */
 
-/* Takes over what a visit has read. `state`: the result of the visit. */
+/* Ends a visit, and stores what it has read. `state`: the result of the visit. */
 void inventory_take(struct inventory *inv, struct inventory_visit *v, enum inventory_state state);
 /* Finds the devices with odd firmware, emits events about those that were not odd before, and
  * counts the devices by firmware. */

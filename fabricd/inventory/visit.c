@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A visit reads one device, with one request in flight. It begins with GeneralInfo, whose
- * capabilities say whether the device has registers. A device that refuses a register lacks what
- * the register describes, and the visit goes on. If a request gets no answer, the visit ends.
+ * capabilities say whether the device has registers. If a device refuses a register, the visit
+ * assumes that the device lacks what the register describes, and goes on. If a request gets no
+ * answer, the visit ends.
  *
  * The manager does not trust what a device says. Whatever the answers are, the number of requests
  * of a visit is limited by the number of ports.
@@ -16,7 +17,7 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
 
-/* Offsets in the data after the common MAD header. */
+/* Byte offsets in a vendor MAD, counted from the end of the common MAD header (24 bytes). */
 #define AT_DATA (FAB_VENDOR_DATA - 24)
 #define AT_REGISTER (FAB_VENDOR_REGISTER - 24)
 #define NO_MODULE UINT8_MAX
@@ -38,7 +39,7 @@ static void begin_port(struct inventory_visit *v, uint8_t port)
     v->memory = (struct fab_module_memory){0};
 }
 
-/* The highest number of a module whose temperature is wanted; NO_MODULE: there is none. */
+/* Returns the highest index of the modules in this node; NO_MODULE: there are no modules. */
 static uint8_t last_module(const struct inventory_node *n)
 {
     uint8_t last = NO_MODULE;
@@ -54,13 +55,14 @@ static void begin_temperatures(struct inventory_visit *v)
     v->step = !v->whole && last_module(&v->read) != NO_MODULE ? STEP_MODULE_TEMPERATURES : STEP_END;
 }
 
-/* A device without registers has only GeneralInfo. */
+/* The registers are read next. If the device has none, the visit ends, because only GeneralInfo can
+ * be read. */
 static void end_general(struct inventory_visit *v, bool has_registers)
 {
     v->step = has_registers ? STEP_SYSTEM : STEP_END;
 }
 
-/* For an adapter, skips the steps of the fans, because adapters have none. */
+/* A switch has fans, so its fans are read next. An adapter has none, so its ports are read next. */
 static void end_system(struct inventory_visit *v)
 {
     if (v->read.type == FAB_NODE_SWITCH)
@@ -84,7 +86,8 @@ static void put_register(struct fab_mads_request *r, uint16_t id, const void *va
     uint8_t bytes[FAB_VENDOR_REGISTER_MOST];
     r->attr_id = FAB_VENDOR_ACCESS_REGISTER;
     r->attr_mod = id;
-    /* In each register, the first bytes are the fields that select what is read. */
+    /* A request for a register carries the register itself. Its first bytes select what is read,
+     * for example a port. */
     if (value && fab_wire_attr_pack(fab_wire_register(id), value, bytes, sizeof(bytes)) == FAB_OK)
         memcpy(r->data + AT_REGISTER, bytes, sizeof(r->data) - AT_REGISTER);
 }
@@ -311,8 +314,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- visits ---------------------------------------------------------------------------------- */
 
-/* Copies the modules of the node to a visit that reads only temperatures. Returns false if memory
- * ran out. */
+/* Copies the known modules of the node to a visit that reads only temperatures. Their temperatures
+ * are marked as unknown. Returns false if memory ran out. */
 static bool copy_modules(struct inventory_visit *v, const struct inventory_node *n)
 {
     v->read.module_count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Delays jobs of workers in virtual time, so that other events can occur before a job begins.
- * Without a delay, a job in virtual time runs at once. */
+/* For tests: delays the jobs of workers in virtual time, so that other events can come before a job
+ * begins. Without a delay, a job in virtual time runs at once. */
 #ifndef FABRICD_LOOP_HOLD_H
 #define FABRICD_LOOP_HOLD_H
 
@@ -10,10 +10,11 @@ enum { HOLD_WORKERS = 4 };
 struct hold;
 /* Returns NULL if there is no memory. */
 struct hold *hold_new(struct loop *l, loop_delay_fn *delay, void *ctx);
-/* Posts done() of the jobs that have not begun; their work() is not called. h may be NULL. */
+/* For each job that has not begun, posts done() to the loop and does not call work(). h may be
+ * NULL. */
 void hold_free(struct hold *h);
-/* Adds a job of a worker (0 to HOLD_WORKERS - 1). A job begins after its delay, and not before the
- * earlier jobs of its worker. Returns NOMEM or IO. */
+/* Queues a job for a worker (0 to HOLD_WORKERS - 1). The job begins when its delay has passed and
+ * all earlier jobs of this worker have begun. Returns NOMEM or IO. */
 int hold_add(struct hold *h, unsigned worker, loop_fn *work, loop_fn *done, void *ctx);
 
 #endif

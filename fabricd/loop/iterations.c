@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Statistics of the loop's iterations. An iteration is the work between two waits for events; other
- * events wait until it ends. The duration of an iteration is measured in CPU time of the loop
- * thread, so that other processes do not count.
+ * Measures the iterations of the event loop. An iteration handles all events that are ready; later
+ * events wait until it ends. Durations are CPU time of the loop thread, so that other processes do
+ * not count.
  *
- * Within an iteration, loop_at names the work that begins. This file keeps the longest time for
- * each name. When the table is full, further names are counted as "other".
+ * loop_at names the work that begins within an iteration. This file keeps the longest time for each
+ * name. When the table of names is full, further names are counted as "other".
  */
 #include "fabricd/loop/iterations.h"
 

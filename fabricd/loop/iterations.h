@@ -10,9 +10,9 @@ struct iterations {
     struct loop_iterations all;
     /* CPU time of the loop thread in ns when the iteration began */
     uint64_t begun_ns;
-    /* CPU time of the loop thread in ns when the work named by `at` began */
+    /* CPU time of the loop thread in ns at the last call of loop_at */
     uint64_t marked_ns;
-    /* name of the present work (loop_at); NULL: not named yet */
+    /* name of the work that is running now, as passed to loop_at; NULL: not named yet */
     const char *at;
     /* CPU time in ns of the longest work in this iteration, and the name of this work */
     uint64_t longest_ns;
@@ -20,7 +20,7 @@ struct iterations {
 };
 
 /*
- * Begins an iteration. now_ns: CPU time of the thread, which does not include the wait for events.
+ * Begins an iteration, after the wait for events. now_ns: CPU time of the thread.
  */
 void iterations_begin(struct iterations *t, uint64_t now_ns);
 void iterations_at(struct iterations *t, uint64_t now_ns, const char *what);

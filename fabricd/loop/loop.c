@@ -30,8 +30,8 @@
 /* time in us at which virtual time begins; not 0, because several modules use the time 0 as "no
  * time" */
 #define VIRTUAL_START_US 1000000
-/* Numbers of pending timers for which libevent gets memory in advance. ROOM_AT_FIRST: the timers of
- * this file, at first. ROOM_OF_OTHERS: the timers by which libevent limits the times of
+/* libevent gets memory in advance for this number of pending timers. ROOM_AT_FIRST: for timers of
+ * this file; the number doubles when they need more. ROOM_OF_OTHERS: for libevent's own timers of
  * connections. */
 #define ROOM_AT_FIRST 128
 #define ROOM_OF_OTHERS 128
@@ -39,7 +39,8 @@
 struct letter {
     loop_fn *fn;
     void *ctx;
-    /* true: fn must be called in any case; if the loop ends first, loop_free calls fn */
+    /* true: fn must be called in any case, because it frees ctx; loop_free calls it if the loop
+     * ends before */
     bool owed;
     struct letter *next;
 };
@@ -51,7 +52,7 @@ struct signal_watch {
     struct signal_watch *next;
 };
 
-/* The workers. */
+/* The worker threads; loop.h says which work they run. */
 enum { WORKER_LONG, WORKER_SHORT, WORKER_BLOCKING, WORKER_BACKGROUND };
 static const struct worker_config worker_configs[HOLD_WORKERS] = {
     [WORKER_LONG] = {.name = "fabricd-worker", .owes = true},
@@ -63,7 +64,8 @@ static const struct worker_config worker_configs[HOLD_WORKERS] = {
 struct loop {
     struct event_base *base;
     struct event *mailbox_event;
-    size_t timers, room; /* number of timers, and how many can be pending without an allocation */
+    /* timers: number of timers. room: number of timers for which libevent has memory. */
+    size_t timers, room;
     int mailbox_fd;
     pthread_mutex_t lock; /* guards `first` and `last` */
     struct letter *first, *last;
@@ -303,9 +305,9 @@ static void on_timer(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* libevent allocates memory when more timers are pending than ever before. If this failed in
- * loop_timer_set, the timer would never fire. So this function sets as many timers as can be
- * pending at the same time, and frees them again; libevent keeps the memory. Returns OK or NOMEM.
- */
+ * loop_timer_set, the timer would never fire. This function therefore makes libevent allocate the
+ * memory now: it sets as many timers as can ever be pending, and frees them again. libevent keeps
+ * the memory. Returns OK or NOMEM. */
 static int make_room(struct loop *l)
 {
     const struct timeval far = {.tv_sec = 3600};
@@ -471,9 +473,9 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
     return post(l, done, ctx, true);
 }
 
-/* Sets the CPU affinity of this thread to that of the process, before a worker thread is created.
- * Otherwise the new thread would be pinned to the processor of this thread
- * (transport/thread_pinning.h). *ret_was is the earlier affinity, which the caller restores. */
+/* Removes the pinning of this thread to a processor (transport/thread_pinning.h) while it creates a
+ * worker thread, because the new thread would inherit it. *ret_was: the affinity that the caller
+ * must restore afterwards. */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {
     CPU_ZERO(ret_was);
@@ -526,7 +528,7 @@ int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx)
 }
 
 struct discarded {
-    loop_fn *free_fn; /* NULL: free_fn was called already */
+    loop_fn *free_fn; /* function that frees the object; NULL: it was called already */
     void *ctx;
 };
 
@@ -537,8 +539,8 @@ static void free_discarded(void *ctx)
     d->free_fn = NULL;
 }
 
-/* Called on the loop thread, after the worker thread has called free_fn. If the loop has ended
- * earlier, loop_free calls this function, which then calls free_fn. */
+/* Called on the loop thread after the worker thread has freed the object. If the loop ended before
+ * the worker thread did so, loop_free calls this function, which then frees the object itself. */
 static void discarded_done(void *ctx)
 {
     struct discarded *d = ctx;
@@ -549,7 +551,7 @@ static void discarded_done(void *ctx)
 
 void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx)
 {
-    /* In virtual time, call free_fn at once. */
+    /* A loop in virtual time has no worker thread, so the object is freed at once. */
     struct discarded *d = l->timeline ? NULL : malloc(sizeof(*d));
     if (d) {
         *d = (struct discarded){free_fn, ctx};

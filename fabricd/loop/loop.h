@@ -56,7 +56,7 @@ int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
 /* Runs work(ctx) on the worker thread for long computations, then done(ctx) on the loop thread.
  * work() may access only ctx and immutable values. loop_free calls each done() that was not called
- * yet, even if its work() has not started. task.h has tasks that can be cancelled. Returns OK, or
+ * yet, also for jobs whose work() never ran. task.h has tasks that can be cancelled. Returns OK, or
  * NOMEM if memory ran out or no thread can be created. */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a separate worker thread for work of a few milliseconds, which must not
@@ -73,27 +73,27 @@ typedef uint64_t loop_delay_fn(void *ctx);
 /* Delays jobs of workers, for tests. Call this function only for a loop in virtual time, and at
  * most once. Returns OK or NOMEM. */
 int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx);
-/* Makes the worker thread of loop_work_short call free_fn(ctx), because freeing a large fabric
- * takes milliseconds and would delay the loop thread. If memory for this runs out, loop_discard
- * itself calls free_fn(ctx). */
+/* Frees an object by free_fn(ctx) on the worker thread of loop_work_short, because freeing a large
+ * fabric on the loop thread would delay other events by milliseconds. If memory runs out, frees it
+ * on this thread. */
 void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx);
 
 /* ---- statistics of iterations: the work between two waits for events ---- */
 
 #define LOOP_ITERATION_BOUNDS 11
 #define LOOP_ITERATION_NAMES 64
-/* upper bounds of the durations that loop_iterations.within counts, in us, ascending */
+/* Durations of iterations are counted in classes. These are the upper bounds of the classes, in us,
+ * ascending. */
 extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS];
 /* The iterations since loop_run. Times are CPU time of the loop thread. */
 struct loop_iterations {
     uint64_t count, sum_us, longest_us;
-    /* name of the work that took most of the longest iteration; NULL: none */
+    /* name of the work that took the largest part of the longest iteration; NULL: none */
     const char *longest_what;
-    /* within[i]: number of iterations that took longer than loop_iteration_bounds_us[i - 1] and at
-     * most loop_iteration_bounds_us[i] */
+    /* within[i]: number of iterations whose duration was more than bound i - 1 and at most bound i
+     * of loop_iteration_bounds_us */
     uint64_t within[LOOP_ITERATION_BOUNDS];
-    /* For a name that was passed to loop_at: how often the work with this name ran, and its longest
-     * time. */
+    /* How often the work with this name (see loop_at) ran, and the longest time that it took. */
     struct loop_held {
         const char *what;
         uint64_t times, longest_us;

@@ -19,7 +19,7 @@ struct loop_task {
     /* the caller's configuration; `tasks` and `owner` in it become NULL when the owner is freed */
     struct loop_task_config config;
     struct loop_task *next; /* next task in config.tasks */
-    /* value of *config.generation when the task started */
+    /* value of the owner's counter (config.generation) when the task started */
     uint64_t started_at;
     atomic_bool cancelled;
 };
@@ -32,8 +32,8 @@ static void unlist(struct loop_task *t)
     *at = t->next;
 }
 
-/* Returns true if the owner still needs the result. The counter *generation belongs to the owner,
- * so read it only while the owner exists. */
+/* Returns true if the task's owner still needs the result: the owner exists, and its counter
+ * *generation is unchanged. The owner's memory must not be read after the owner was freed. */
 static bool is_wanted(const struct loop_task *t)
 {
     const struct loop_task_config *c = &t->config;

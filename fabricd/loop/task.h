@@ -29,7 +29,7 @@ struct loop_task_ops {
     void (*drop)(void *owner, void *ctx);
 };
 
-/* The tasks of one owner whose results have not arrived yet. All bytes zero: no tasks. */
+/* The tasks of one owner whose results have not arrived yet. Initialize with zeros. */
 struct loop_tasks {
     struct loop_task *first;
 };
@@ -59,16 +59,16 @@ struct loop_task_config {
     const uint64_t *generation;
 };
 
-/* Starts a task. *ret is valid until `done` or `drop` is called; for LOOP_TASK_INLINE it is NULL.
- * `ret` may be NULL. Returns OK, or NOMEM after a call of drop(), if memory ran out or no thread
- * can be created. */
+/* Starts a task. *ret is valid until `done` or `drop` is called. With LOOP_TASK_INLINE, *ret is
+ * NULL, because the task has already ended. `ret` may be NULL. Returns NOMEM if memory ran out or
+ * no thread can be created; `drop` was then called. */
 int loop_task_start(struct loop *l, const struct loop_task_config *config, struct loop_task **ret);
 /* Cancels the task: `drop` will be called instead of `done`. `t` may be NULL. */
 void loop_task_cancel(struct loop_task *t);
 /* Returns true if the task was cancelled. Any thread may call this function. */
 bool loop_task_is_cancelled(const struct loop_task *t);
-/* Cancels all tasks of the owner, before the owner is freed. Their function `drop` is called with
- * owner NULL. */
+/* Must be called before the owner of these tasks is freed. Cancels all tasks; later calls of their
+ * `drop` get NULL as the owner. */
 void loop_tasks_orphan(struct loop_tasks *tasks);
 /* Returns true if the owner has tasks whose results have not arrived, including cancelled tasks. */
 bool loop_tasks_any(const struct loop_tasks *tasks);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread pool for parallel computations. Its threads sleep until there is work. Each thread takes
  * the next piece of work from a shared counter until no piece is left. The caller works, too, and
- * returns when the last piece is done. A thread that wakes up too late finds no piece, or a piece
- * of the next computation. */
+ * returns when the last piece is done. A thread that wakes up late finds no piece left, or works on
+ * the next computation. */
 #include "fabricd/loop/thread_pool.h"
 
 #include <pthread.h>
@@ -23,13 +23,15 @@ struct helper {
 
 struct pool {
     struct fab_pool lent;
-    struct helper helper[WORKERS_MAX]; /* [lent.workers] helper[0] is the thread of the caller */
-    /* locked by the caller that uses the pool */
+    /* [lent.workers] the threads of the pool; the caller's thread counts as helper 0, and helper[0]
+     * is not used */
+    struct helper helper[WORKERS_MAX];
+    /* the caller whose computation the pool runs holds this lock */
     pthread_mutex_t taken;
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake, idle;
     uint64_t round;
-    uint32_t busy; /* number of helpers at work */
+    uint32_t busy; /* number of threads of the pool that are working */
     bool stop;
     /* function that is called for each piece of work */
     fab_pool_task *body;
@@ -71,8 +73,8 @@ static void *help(void *ctx)
 static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
-    /* Wait until no helper is at work: a thread that woke up late may still be looking for a piece,
-     * although none is left. */
+    /* A thread that woke up late may still look for a piece of the computation before this one. It
+     * must not see a mixture of old and new values. */
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
     c->body = body;

@@ -17,7 +17,7 @@ struct timeline_entry {
     size_t slot;
 };
 struct timeline {
-    /* [capacity] the entries of the heap; position n of the heap is heap[n - 1] */
+    /* [capacity] binary heap of the timers that are set; the entry with `slot` n is heap[n - 1] */
     struct timeline_entry **heap;
     size_t count, capacity, entries;
     uint64_t now, seq;

@@ -9,8 +9,8 @@
 struct worker;
 struct worker_config {
     const char *name; /* name of the thread (thread_set_name) */
-    /* true: done() is called for every job, in loop_free at the latest, even if the job is dropped
-     */
+    /* true: when the worker is freed, done() is also called for jobs that have not run; loop_free
+     * calls it at the latest */
     bool owes;
     bool background; /* the thread is a background thread (thread_set_background) */
 };
@@ -18,8 +18,8 @@ struct worker_config {
 /* Creates a worker. Each job of the worker has a function work() for its thread and a function
  * done() for the loop thread. Returns NULL if memory ran out or no thread could be created. */
 struct worker *worker_new(struct loop *l, const struct worker_config *config);
-/* Waits for the running job, and drops the queued jobs. done() of a dropped job is posted only if
- * `owes` is true. w may be NULL. */
+/* Waits until the running job ends, and drops the queued jobs. For a dropped job, posts done() only
+ * if `owes` is true. w may be NULL. */
 void worker_free(struct worker *w);
 /* Like loop_post, but loop_free calls `done` if the loop has not called it before. Returns OK,
  * NOMEM or IO. */

@@ -6,8 +6,8 @@
  * shows how often VLs of a switch port became congested.
  *
  * An endport that receives FECN is the target of an incast. An endport that receives BECN is
- * throttled. A port that has to wait, but has no FECN, BECN or congestion events, is probably a
- * victim of congestion elsewhere.
+ * throttled. A port that has to wait, but has none of the three, is probably a victim of congestion
+ * elsewhere.
  *
  * This file assumes that a tick of PortXmitWait is the time in which the port sends one word of
  * PortXmitData. Let w and d be the increases of PortXmitWait and PortXmitData. A port with data to
@@ -19,10 +19,10 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-/* A port is listed as waiting if it had data but no credits for at least this share of the time, in
- * per mille. A port with FECN, BECN or congestion events is listed at any share. */
+/* A port counts as waiting if it had data to send, but no credits, for at least this share of the
+ * time (per mille). Ports with FECN, BECN or congestion events are listed even below this share. */
 #define WAITS_PERMILLE 10
-/* Number of consecutive reads in which FECN or congestion events must rise, so that congestion
+/* If FECN or congestion events of a port rise in this number of reads in succession, its congestion
  * counts as persistent. */
 #define LASTS 3
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out whether the ports of drains are idle. While a drain is in the state DRAINING or
- * DRAINED, this file reads the data counters of its ports every READ_US, independent of the passes
- * of poll.c and of counters.interval. A port is idle if PortXmitData and PortRcvData rose by less
- * than IDLE_BYTES_PER_S between two readings: management packets may still pass.
+ * Measures whether the ports of drained links and nodes still carry traffic. While a drain is in
+ * the state DRAINING or DRAINED, this file reads the data counters of its ports every READ_US, even
+ * if counters.interval is 0. A port is idle if PortXmitData and PortRcvData rose by less than
+ * IDLE_BYTES_PER_S between two readings, because management packets may still pass.
  *
- * A port that does not answer, or whose 32-bit counter is at its maximum, is not known to be idle.
+ * A port counts as busy if it does not answer, or if a 32-bit counter has reached its maximum.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 
 /* time in us between two readings */
 #define READ_US 2000000u
-/* This rate corresponds to about 28 management packets per second. A link of 100 Gb/s carries 1.5
- * million times as much. */
+/* The rate of about 28 management packets per second. A link of 100 Gb/s can carry 1.5 million
+ * times as many bytes. */
 #define IDLE_BYTES_PER_S 8192u
 /* byte offset of the attribute in the data after the common MAD header */
 #define AT_ATTR (FAB_PERF_DATA - 24)
@@ -35,7 +35,8 @@ struct drain_port {
 };
 struct pm_drain {
     uint32_t id;
-    /* a number that changes with the list of ports; late answers have another number */
+    /* Changes when the list of ports changes. Requests carry it, so that answers to requests from
+     * before the change are recognised and dropped. */
     uint16_t epoch;
     bool seen;
     uint32_t waiting; /* requests in flight */
@@ -92,8 +93,8 @@ static bool has_same_ports(const struct pm_drain *d, const struct sm_drain_port 
     return same;
 }
 
-/* Gets the ports of the drain from the subnet manager. If they changed, the readings begin anew.
- * Returns false if there is no memory. */
+/* Gets the ports of the drain from the subnet manager. If they differ from the ports so far,
+ * forgets all readings. Returns false if memory ran out. */
 static bool update_ports(struct pm *pm, struct pm_drain *d)
 {
     uint32_t count = sm_drain_ports(pm->in.sm, d->id, NULL, 0);
@@ -139,7 +140,7 @@ static void request(struct pm *pm, struct pm_drain *d, uint32_t i, uint16_t lid)
 }
 
 /* Returns the LID by which the counters of the port are read. Returns 0 if the node is not in the
- * fabric, or if the link of the port is down and so carries nothing. */
+ * fabric, or if the link of the port is down, so that it carries no traffic. */
 static uint16_t lid_of(const struct fab_view *v, const struct sm_drain_port *at)
 {
     const struct fab_fabric *f = v->fabric;
@@ -192,7 +193,8 @@ static bool unpack(struct drain_port *p, const uint8_t *attr, size_t len, struct
 
 static uint64_t rise_of(uint64_t was, uint64_t now)
 {
-    /* A lower value means that the counter was cleared between the readings. */
+    /* The counter is lower than before, so it was cleared in between and has counted `now` since
+     * then. */
     return now >= was ? now - was : now;
 }
 
@@ -203,8 +205,8 @@ static uint64_t bytes_per_s(const struct drain_port *p)
     return us > 0 ? (uint64_t)((double)words * 4e6 / (double)us) : 0;
 }
 
-/* When each port has two readings or could not be read, reports the busiest port to the subnet
- * manager. A port that could not be read counts as busy. */
+/* If all ports of the drain have two readings or could not be read, reports the port with the most
+ * traffic to the subnet manager. A port that could not be read counts as busy. */
 static void conclude(struct pm *pm, const struct pm_drain *d)
 {
     char busy[PM_PLACE_LEN] = "";
@@ -242,8 +244,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     if (a->status != FAB_OK || a->len <= AT_ATTR ||
         !unpack(p, a->data + AT_ATTR, a->len - AT_ATTR, &p->last)) {
         p->last = (struct reading){0};
-        /* The node may lack the attribute that was requested. The next reading therefore uses the
-         * other attribute: PortCounters instead of PortCountersExtended, or the reverse. */
+        /* The node may lack the attribute that was requested, PortCountersExtended or PortCounters.
+         * The next reading tries the other one. */
         p->stuck = true;
         p->narrow = !p->narrow;
         p->before = (struct reading){0};

@@ -5,8 +5,8 @@
  * isolate the link again until it has recovered. Exemptions survive restarts.
  *
  * If an operator releases a link whose counters the manager does not watch, for example after a
- * restart, the manager assumes that the link is unhealthy. An exemption identifies its link by the
- * first port of the isolation (struct sm_isolation).
+ * restart, the manager assumes that the link is unhealthy. An exemption has only one of the two
+ * ports of its link: the first one in struct sm_isolation.
  */
 #include <stdlib.h>
 

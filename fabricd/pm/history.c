@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collects the samples of a pass in a round of counters. When the pass ends, the round goes to the
- * history (fabricd/store/counters.h). This file also emits events about the history.
+ * Collects the samples of a pass as one round of counters. At the end of the pass, the round goes
+ * to the history (fabricd/store/counters.h). Also emits events about the history.
  *
- * The down time of a link counts at each port of the link that was up before. It begins with the
- * event link-down, and ends with link-up. If many links fail at once, a single summary event
- * reports all of them, and does not name each link. Each pass therefore also checks the state of
- * the ports.
+ * The history also has the down time of links. It counts at each port whose link was up before. An
+ * event link-down starts it, and link-up ends it. If many links fail at once, a summary replaces
+ * the events of the single links; each pass therefore also checks the state of all ports.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,8 @@
 
 #define SECOND UINT64_C(1000000)
 #define LOOK_US SECOND
-#define FINDINGS 32 /* maximum number of findings that one call of pm_history_look reports */
+/* maximum number of events about findings in the history that one call of pm_history_look emits */
+#define FINDINGS 32
 #define ROOM_LEAST 1024
 
 /* ---- the round ------------------------------------------------------------------------------- */
@@ -38,7 +38,8 @@ static bool grow_columns(struct counters_round *r, uint32_t ports)
     uint32_t *peer = reallocarray(r->peer, room, sizeof(*peer));
     if (!peer)
         return false;
-    memset(peer + r->room, 0xff, (room - r->room) * sizeof(*peer)); /* each element is FAB_NONE */
+    /* sets each element to FAB_NONE */
+    memset(peer + r->room, 0xff, (room - r->room) * sizeof(*peer));
     r->peer = peer;
     r->room = room;
     return true;
@@ -80,8 +81,8 @@ static struct counters_round *round_for(struct pm *pm, struct pm_node *n)
     return pm->round;
 }
 
-/* Stores the code of a value. A rate replaces the rate that is stored; a count is added to the
- * count that is stored. */
+/* Stores the code of a value in a column. If the port already has a value in this round, a rate
+ * replaces it, and a count is added to it. */
 static void put(struct counters_round *r, unsigned column, uint32_t at, uint16_t code)
 {
     if (!r->code[column])
@@ -128,7 +129,7 @@ void pm_history_end(struct pm *pm)
     if (!r)
         return;
     pm->round = NULL;
-    if (!has_values(r)) { /* the first pass has no earlier readings and therefore no rates */
+    if (!has_values(r)) { /* no port was read twice yet, so there are no rates */
         counters_round_free(r);
         return;
     }

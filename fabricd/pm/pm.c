@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creates the performance manager and answers queries. poll.c reads the counters, and unhealthy.c
- * acts on them.
+ * Creates the performance manager and answers queries about it. poll.c reads the counters, and
+ * unhealthy.c finds and isolates unhealthy links.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * The performance manager. It reads the counters of every port once in each interval
  * (counters.interval), passes the samples to the history, and reports links whose errors rise too
- * fast. If the setting counters.on_errors demands it, the performance manager asks the subnet
- * manager to isolate these links. The performance manager sends requests only while the subnet
- * manager is idle. All functions must be called on the loop thread.
+ * fast. If counters.on_errors is set so, the performance manager asks the subnet manager to isolate
+ * these links. The performance manager sends requests only while the subnet manager is idle. All
+ * functions must be called on the loop thread.
  */
 #ifndef FABRICD_PM_PM_H
 #define FABRICD_PM_PM_H
@@ -35,8 +35,8 @@ struct pm_input {
  * FORMAT if the store could not be read. */
 int pm_new(const struct pm_input *in, struct pm **ret);
 void pm_free(struct pm *pm);
-/* Reads the exemptions from the store again. Call this function when another manager has changed
- * the store. Returns NOMEM, IO or FORMAT. */
+/* Forgets the exemptions and reads them from the store. Call this function when another manager has
+ * changed the store. Returns NOMEM, IO or FORMAT. */
 int pm_load(struct pm *pm);
 /* Starts or stops the reading of counters, if counters.interval has changed. Call this function
  * after the configuration changed. */
@@ -52,8 +52,8 @@ struct pm_status {
      * watched: number of links with recent errors. unhealthy: number of unhealthy links among them.
      */
     uint32_t watched, unhealthy;
-    /* number of ports that have a sample, and the sums of the bytes and packets that these ports
-     * sent per second, by their last samples */
+    /* ports: number of ports that have a sample. The other members: the bytes and packets per
+     * second that these ports sent, summed over all ports, from their last samples. */
     uint32_t ports;
     uint64_t bytes_per_s, packets_per_s;
     /* greatest number of requests that were in flight to one node at a time, since the start */
@@ -75,8 +75,8 @@ struct pm_reading {
     /* PortXmitData and PortRcvData in bytes, packets, and ticks of PortXmitWait */
     uint64_t xmit_bytes, rcv_bytes, xmit_pkts, rcv_pkts, xmit_wait;
     uint64_t unicast_xmit_pkts, unicast_rcv_pkts, multicast_xmit_pkts, multicast_rcv_pkts;
-    /* endports: packets received with FECN and with BECN; switches: how often a VL of the port
-     * became congested */
+    /* fecn, becn: packets with these marks that an endport received. congestion_events: how often a
+     * VL of a switch port became congested. */
     uint64_t fecn, becn, congestion_events;
     bool has_traffic, has_wait, has_casts, has_marks;
 };
@@ -89,8 +89,8 @@ struct pm_watched {
     uint8_t port;
     bool unhealthy;
 };
-/* Writes the ports of all watched links to ret[], both ports of each link, at most `max` ports.
- * Returns the number of all these ports, which is at most PM_WATCHED_MAX. */
+/* Writes the two ports of each watched link to ret[], at most `max` ports. Returns how many ports
+ * there are in all, at most PM_WATCHED_MAX. */
 #define PM_WATCHED_MAX 2048
 uint32_t pm_watched_ports(const struct pm *pm, struct pm_watched *ret, uint32_t max);
 
@@ -100,16 +100,16 @@ struct pm_rates {
     uint8_t port;
     uint16_t code[FAB_COLUMNS]; /* codes of rates and errors (libfabmgr/counters/column.h) */
 };
-/* Writes the `most` ports with the greatest values of `by` to ret[], the greatest value first.
- * *ret_ports: number of all ports with a sample; for waits and errors, only ports with a value
- * above 0 count. Returns NOMEM. */
+/* Writes the `most` ports with the greatest values of `by` to ret[], in descending order.
+ * *ret_ports: number of ports that were compared. All ports with a sample are compared; for waits
+ * and errors, only those whose value is not 0. Returns NOMEM. */
 int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_rates *ret,
            uint32_t *ret_count, uint32_t *ret_ports);
 
 /* Returns the last sample of a port. Returns false if there is none. */
 bool pm_port_rates(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_rates *ret);
 
-/* Kinds of congested ports, according to their last two reads. */
+/* Kinds of congested ports. A port gets its kind from the increases between its last two reads. */
 enum pm_congestion_kind {
     /* a congested port: a switch port with congestion events, or an endport that receives
      * packets marked with FECN */
@@ -135,8 +135,8 @@ struct pm_congested {
     uint32_t span_ms; /* time between the two reads */
     /* true: FECN or congestion events rose in several consecutive reads */
     bool persistent;
-    /* Number of senders to the endport. It is 0 in the result of pm_congested_ports; callers may
-     * set it from the congestion logs, and then call pm_congested_sort. */
+    /* Number of adapters that recently sent to this endport, by the congestion logs.
+     * pm_congested_ports leaves it 0. A caller that sets it must then call pm_congested_sort. */
     uint32_t senders;
 };
 /* Writes at most `max` congested ports to ret[], sorted by kind and then by severity. Returns
@@ -155,7 +155,7 @@ struct pm_link_end {
     /* how much each counter rose since the manager began to watch the link */
     uint64_t total[FAB_COUNTERS];
     uint64_t recent[FAB_COUNTERS]; /* increases in the last "counters.within" seconds */
-    /* The increases in `recent`, converted to increases per hour. */
+    /* the increases in `recent`, extrapolated to one hour */
     uint64_t per_hour[FAB_COUNTERS];
     /* how much each counter rose in each of the last reads, newest first */
     struct pm_rise {
@@ -170,18 +170,19 @@ struct pm_link {
     bool unhealthy; /* a counter of the link crossed its threshold recently */
     /* true: the counter that crossed its threshold shows a fault of the link itself */
     bool of_cable;
-    /* Index in end[] of the port where a counter last crossed its threshold. */
+    /* index in end[] of the port whose counter was the last to cross its threshold */
     uint8_t at;
     enum fab_counter counter; /* the counter that last crossed its threshold; FAB_COUNTERS: none */
-    /* rise: how much `counter` rose. span_us: the time in us in which it rose. */
+    /* rise: by how much `counter` rose when it crossed its threshold. span_us: within what time, in
+     * us. */
     uint64_t rise, span_us;
     int64_t since_us; /* Unix time in us at which the link last became unhealthy */
-    /* windows: number of windows (counters.within; libfabmgr/health/persistence.h) in which a
-     * counter that shows faults of the link itself crossed its threshold. The windows are counted
-     * for each end of the link, and this is the higher number. windows_required: number of windows
-     * that the manager requires before it isolates the link (counters.confirm) */
+    /* A window is a period of counters.within (libfabmgr/health/persistence.h). windows: number of
+     * windows in which a counter that shows faults of the link itself crossed its threshold, at the
+     * end of the link with more such windows. windows_required: number of such windows before the
+     * manager isolates the link (counters.confirm). */
     uint32_t windows, windows_required;
-    /* reason why the last attempt to isolate the link was refused; "": none was refused */
+    /* why the subnet manager refused the last attempt to isolate the link; "": it did not refuse */
     char skipped[256];
 };
 /* Writes at most `max` watched links (links with recent errors) to ret[]. Returns the number of

@@ -4,18 +4,20 @@
  * evenly over one interval. While the subnet manager is busy, the pass sends no requests;
  * afterwards it catches up at a limited rate.
  *
- * Between two ticks, the pass keeps no reference to a view. With such a reference, a local repair
- * would have to copy the tables instead of changing them in place. The position of the pass is a
- * port id. If the fabric changes during a pass, the pass may read a few ports twice or not at all.
+ * Between two ticks, the pass keeps no reference to a view. A local repair changes the tables in
+ * place if nobody else refers to them; otherwise it must copy them. The pass only remembers the id
+ * of the next port. If the fabric changes during a pass, the pass may read a few ports twice or not
+ * at all.
  *
- * A pass reads the two ends of a link directly one after the other. So the numbers of bytes that
- * one end sent and the other received are of the same time. No node has more than NODE_MOST
- * requests in flight; further requests wait in bitsets of the node.
+ * A pass reads the two ends of a link directly one after the other. So the bytes that one end has
+ * sent can be compared with the bytes that the other has received. No node has more than NODE_MOST
+ * requests in flight; for each kind of request, the node has a bitset of the ports whose request is
+ * not sent yet.
  *
- * The pass first requests ClassPortInfo from each node. If the node has error counters in
- * PortCountersExtended (64 bits), the pass reads these; otherwise it reads PortCounters, and then
- * PortCountersExtended if this has data and packets. The pass reads PortXmitWait per VL only from
- * ports whose PortXmitWait rose since the pass before.
+ * The pass first requests ClassPortInfo from each node. If the node's PortCountersExtended (64
+ * bits) includes error counters, the pass reads only this attribute. Otherwise it reads
+ * PortCounters, and also PortCountersExtended if the node has it. The pass reads PortXmitWait per
+ * VL only from ports whose PortXmitWait rose since the pass before.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +36,14 @@
 #define TICK_MOST 32
 /* maximum number of ports that are examined in a timer tick */
 #define TICK_SCAN 4096u
-/* Maximum number of requests in flight. A request to a device that does not answer counts until its
- * timeout, so many such devices slow down the pass. */
+/* Maximum number of requests in flight. A request to a device that does not answer is in flight
+ * until its timeout, so many such devices slow down the pass. */
 #define WAITING_MOST 256
 /* Maximum number of requests in flight to one node. */
 #define NODE_MOST 2
 #define MBPS_BYTES UINT64_C(125000) /* bytes per second of 1 Mb/s */
-/* A reading counts as wrong if it gives a rate above this multiple of the link's nominal rate. */
+/* A reading is dropped as wrong if the rate since the reading before is higher than this multiple
+ * of the link's nominal rate. */
 #define CREDIBLE 2
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
@@ -151,7 +154,7 @@ static void submit(struct pm *pm, struct pm_node *n, uint8_t port, enum pm_ask a
                                  .ctx = pm,
                                  .tag = tag_of(pm, n, port, ask)};
     if (ask != PM_ASK_ABILITY)
-        r.data[AT_ATTR + 1] = port; /* the field PortSelect */
+        r.data[AT_ATTR + 1] = port; /* byte 1 of the attribute is PortSelect */
     if (ask == PM_ASK_CLEAR) {
         r.method = FAB_METHOD_SET;
         fab_base_put_be16(r.data + AT_ATTR + 2,
@@ -172,7 +175,8 @@ static void want(struct pm_node *n, uint8_t port, enum pm_ask ask)
     fab_base_bits_set(n->wanted[ask], port);
 }
 
-/* Removes the next request from the bitsets of the node. Returns false if there is none. */
+/* Finds the next request of the node that is not sent yet, and removes it from the bitsets. Returns
+ * false if there is none. */
 static bool take_wanted(struct pm_node *n, uint8_t *ret_port, enum pm_ask *ret_ask)
 {
     for (int ask = 0; ask < PM_ASK_PORT_KINDS; ask++)
@@ -187,8 +191,8 @@ static bool take_wanted(struct pm_node *n, uint8_t *ret_port, enum pm_ask *ret_a
     return false;
 }
 
-/* Sends the next requests to the node. If ClassPortInfo of the node is not known, requests only
- * ClassPortInfo. */
+/* Sends waiting requests to the node, up to the limit of requests in flight. As long as the node's
+ * ClassPortInfo is not known, requests only this attribute. */
 static void send_wanted(struct pm *pm, struct pm_node *n)
 {
     uint8_t port;
@@ -208,7 +212,7 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
 {
     struct fab_class_port_info info;
     if (!attr || fab_wire_attr_unpack(&fab_wire_attr_class_port_info, attr, len, &info) != FAB_OK) {
-        pm->failed++; /* the next pass will request ClassPortInfo again */
+        pm->failed++; /* ClassPortInfo stays unknown, so the next pass requests it again */
         memset(n->wanted, 0, sizeof(n->wanted));
         return;
     }
@@ -261,8 +265,9 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
     return true;
 }
 
-/* Takes a new reading of the traffic counters of a port. `reset` must be true if an error counter
- * is lower than before, because the traffic counters were then probably cleared, too. */
+/* Stores a new reading of the traffic counters of a port, and computes its sample. `reset`: an
+ * error counter is lower than before; the traffic counters were then probably cleared, too, so no
+ * rates are computed. */
 static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
                          const struct fab_traffic *now, bool reset)
 {
@@ -279,7 +284,8 @@ static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
         want(n, port, PM_ASK_VLS);
 }
 
-/* Computes the increases of the error counters since the reading *was. */
+/* Compares the new error counters of the port with the reading before (*was), and acts on
+ * increases. */
 static void take_errors(struct pm *pm, struct pm_node *n, uint8_t port, const struct pm_port *was)
 {
     struct pm_port *p = &n->port[port];
@@ -323,8 +329,9 @@ static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const 
         want(n, port, PM_ASK_MARKS);
 }
 
-/* Takes the data and packet counters of a node whose PortCountersExtended has no error counters and
- * no PortXmitWait. Error counters and PortXmitWait were read before, with PortCounters. */
+/* Stores the data and packet counters from PortCountersExtended. Called if this attribute has no
+ * error counters and no PortXmitWait in the node, so that these were read with PortCounters
+ * before. */
 static void take_data(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
                       size_t len)
 {
@@ -345,7 +352,7 @@ static void take_data(struct pm *pm, struct pm_node *n, uint8_t port, const uint
 }
 
 /* Unpacks an attribute with detailed counters. Returns false if the node did not answer, or
- * answered for another port; in both cases the caller assumes that the node does not support the
+ * answered for another port. The caller then assumes that the node does not support the
  * attribute. */
 static bool unpack_details(const struct pm_node *n, uint8_t port, enum pm_ask ask,
                            const uint8_t *attr, size_t len, struct fab_perf_details *ret)
@@ -502,7 +509,7 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
         note_down(pm, v, p);
         return false;
     }
-    /* adding a node may move the array, so remember the index */
+    /* An index, because the array of nodes may move in memory when a node is added. */
     size_t i = (size_t)(a - pm->nodes);
     struct pm_node *b = p->peer != FAB_NONE ? read_port(pm, v, p->peer) : NULL;
     if (b)
@@ -510,8 +517,8 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
     return true;
 }
 
-/* Reads the counters of the next ports, up to the port that the pass should have reached by now.
- * The limits of one timer tick apply. */
+/* Requests the counters of the next ports in this timer tick. The time since the pass began says
+ * which port must be reached by now. At most TICK_MOST ports are requested. */
 static void poll_some(struct pm *pm, const struct fab_view *v)
 {
     uint64_t all = v->fabric->port_count, gone = clock_now_us() - pm->began_us;

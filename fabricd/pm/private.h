@@ -26,8 +26,8 @@ enum pm_congestion_counter {
 struct pm_congestion_counters {
     uint64_t last[PM_CONGESTION_COUNTERS];
     uint32_t rise[PM_CONGESTION_COUNTERS]; /* increase between the last two reads */
-    /* Time in ms between the last two reads of the data and wait counters; 0: they were read at
-     * most once. */
+    /* time in ms between the last two reads of the data and wait counters; 0: there are no two
+     * reads yet */
     uint32_t span_ms;
     /* number of consecutive reads in which the counts of FECN or congestion events rose */
     uint32_t marked;
@@ -36,7 +36,7 @@ struct pm_congestion_counters {
     /* time in us at which FECN, BECN and congestion events were last read; 0: never */
     uint64_t marks_us;
 };
-/* Unicast and multicast packets; only PortCountersExtended has these counters. */
+/* Numbers of unicast and multicast packets. Only PortCountersExtended counts them separately. */
 struct pm_casts {
     uint64_t unicast_xmit, unicast_rcv, multicast_xmit, multicast_rcv;
 };
@@ -55,18 +55,19 @@ struct pm_port {
     bool linked;   /* the link was up at some time */
     bool has_vls;
     bool has_casts; /* `casts` was read */
-    /* Values from the answer to PM_ASK_COUNTERS, which are kept until the answer to PM_ASK_DATA.
-     * wait: PortXmitWait. reset: an error counter was lower than before. */
+    /* Kept from the answer to PM_ASK_COUNTERS until the answer to PM_ASK_DATA. reset: an error
+     * counter was lower than before. wait: PortXmitWait. */
     bool reset;
     uint32_t wait;
 };
 /* Kinds of requests about a port, in the order in which a node's requests are sent. */
 enum pm_ask {
-    PM_ASK_CLEAR,    /* clears counters that have reached their maximum */
-    PM_ASK_DATA,     /* data and packets, if PM_ASK_COUNTERS does not return them in 64 bits */
+    PM_ASK_CLEAR, /* clears counters that have reached their maximum */
+    /* data and packets in 64 bits, if the answer to PM_ASK_COUNTERS does not have them */
+    PM_ASK_DATA,
     PM_ASK_MARKS,    /* FECN, BECN and congestion events */
     PM_ASK_VLS,      /* PortXmitWait per VL */
-    PM_ASK_COUNTERS, /* errors, and also data and packets unless PM_ASK_DATA requests these */
+    PM_ASK_COUNTERS, /* errors; also data and packets, unless PM_ASK_DATA asks for them */
     PM_ASK_PORT_KINDS,
     PM_ASK_ABILITY = PM_ASK_PORT_KINDS /* ClassPortInfo of the node */
 };
@@ -74,7 +75,7 @@ struct pm_node {
     uint64_t guid;
     /* [ports + 1] counters by port number; NULL: no node uses this entry */
     struct pm_port *port;
-    uint64_t pass; /* the last pass that included the node */
+    uint64_t pass; /* number of the last pass that read the node */
     /* A number that changes when another node gets this entry. With it, the manager recognises and
      * drops late answers of the node that had the entry before. */
     uint16_t life;
@@ -93,8 +94,8 @@ struct pm_node {
     bool is_switch;
     /* [enum pm_ask] bitset of the ports about which a request of this kind must be sent */
     uint64_t wanted[PM_ASK_PORT_KINDS][4];
-    /* Index of the node's port 0 in the columns of the present round. Only valid if history_pass is
-     * 1 + the number of the present pass. */
+    /* Index of the node's port 0 in the columns of the present round. Valid only while history_pass
+     * is the number of the present pass + 1. */
     uint32_t history_first;
     uint64_t history_pass;
 };
@@ -107,12 +108,12 @@ struct pm_watch { /* a link with recent errors */
     bool unhealthy, of_cable;
     /* true: the link is isolated, by this manager or an operator */
     bool isolated;
-    bool wanted; /* the link waits until pm_act isolates it */
+    /* the link waits for isolation; the next pm_act requests the worst of these links */
+    bool wanted;
     uint8_t at;
     enum fab_counter counter;
-    /* Values of the last time that a counter crossed its threshold. rise: increase of the counter.
-     * span_us: time in us in which the counter rose. crossed_us: manager's clock in us when the
-     * counter crossed the threshold. */
+    /* About the last time that a counter crossed its threshold. rise: by how much the counter had
+     * risen. span_us: in what time, in us. crossed_us: when, on the manager's clock in us. */
     uint64_t rise, span_us, crossed_us;
     int64_t since_us;
     char skipped[256];
@@ -120,7 +121,7 @@ struct pm_watch { /* a link with recent errors */
 /* a link that is exempt from isolation, identified by one of its ports */
 struct pm_exempt {
     uint64_t guid;
-    /* manager's clock in us before which the exemption does not end */
+    /* the exemption lasts at least until this time (manager's clock in us) */
     uint64_t until_us;
     uint8_t port;
 };
@@ -140,7 +141,8 @@ struct pm {
     uint32_t watch_count, watch_room;
     struct pm_exempt *exempt; /* links that are exempt from isolation */
     uint32_t exempt_count, isolation_count;
-    /* the isolated links at the time of the last pm_isolations_update */
+    /* copy of the list of isolated links at the last pm_isolations_update; a link that is missing
+     * in the next list was released */
     struct sm_isolation *isolation;
     struct pm_drain *drain; /* [drain_count] the drains whose ports are read (drain.c) */
     uint32_t drain_count;
@@ -152,10 +154,12 @@ struct pm {
     /* samples of the present pass; NULL: no sample yet, or no history is kept */
     struct counters_round *round;
     int64_t round_began_s; /* Unix time in s at which the present round began */
-    /* values of struct counters_health at the last call of pm_history_look */
+    /* number of failed writes of the history (struct counters_health) at the last call of
+     * pm_history_look */
     uint64_t history_failures;
     uint32_t history_replaced;
-    bool history_failing;     /* the last event was counters-failing, not counters-recovered */
+    /* true: counters-failing was emitted, and counters-recovered not since then */
+    bool history_failing;
     uint64_t history_dropped; /* number of dropped rounds when counters-failing was last emitted */
     uint64_t history_looked_us;
 };
@@ -167,8 +171,8 @@ struct pm_node *pm_node_of(const struct pm *pm, uint64_t guid);
 void pm_nodes_fini(struct pm *pm);
 
 /* ---- history.c ---- */
-/* Adds the sample of a port to the present round. If the round already has counts of the port, adds
- * the new counts to them. */
+/* Adds the sample of a port to the present round. If the round has the port already, counts are
+ * added, and rates are replaced. */
 void pm_history_put(struct pm *pm, struct pm_node *n, uint8_t port, const struct fab_sample *s);
 /* Records in the present round that two ports are the ends of one link. */
 void pm_history_link(struct pm *pm, struct pm_node *a, uint8_t a_port, struct pm_node *b,
@@ -177,8 +181,8 @@ void pm_history_link(struct pm *pm, struct pm_node *a, uint8_t a_port, struct pm
 void pm_history_state(struct pm *pm, struct pm_node *n, uint8_t port, bool up);
 /* Ends the present round, and passes its samples to the thread of the history. */
 void pm_history_end(struct pm *pm);
-/* Emits events about rising errors and asymmetric links, and about failures to write the
- * history. */
+/* Emits events about findings in the history (rising errors, asymmetric links), and about failures
+ * to write it. */
 void pm_history_look(struct pm *pm);
 int pm_history_start(struct pm *pm); /* returns NOMEM */
 /* Sets `ports`, `bytes_per_s` and `packets_per_s` of the status. */
@@ -202,13 +206,13 @@ bool pm_wants_marks(const struct pm *pm);
 /* Writes the name of a port, such as "leaf-1/12". */
 void pm_name_place(const struct fab_fabric *f, uint32_t port, char place[PM_PLACE_LEN]);
 struct fab_counter_rule pm_rule(const struct pm *pm);
-/* Returns the recovery time in microseconds. A link has recovered if no counter crossed its
- * threshold for this time. */
+/* Returns the recovery time in us: if no counter of an unhealthy link crosses its threshold for
+ * this time, the link has recovered. */
 uint64_t pm_recovery_us(const struct pm *pm);
 /* Returns the entry of the watched link at this port; NULL: the link is not watched. */
 struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port);
-/* Handles a new reading of a port: watches its link from the first increase of an error counter,
- * and compares the increases with the thresholds. `was` and `now` have the last two readings. */
+/* Handles a new reading of a port; `was` is the reading before. The first increase of an error
+ * counter begins the watch of the link. Then the increases are compared with the thresholds. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
              const struct pm_port *now);
 /* Updates isolations and exemptions, and isolates the links with the most errors among the links
@@ -224,11 +228,11 @@ void pm_drains_fini(struct pm *pm);
  * This function loads the list of exempt links from the store. Returns NOMEM, IO or FORMAT. */
 int pm_exempt_load(struct pm *pm);
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
-/* If the link is exempt, prolongs the exemption: it does not end before the recovery time has
- * passed from now on. Call this function when a counter of the link has crossed its threshold. */
+/* Does nothing if the link is not exempt. Otherwise the exemption lasts at least for the recovery
+ * time from now on. Call this function when a counter of the link has crossed its threshold. */
 void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
-/* Gets the list of isolated links from the subnet manager. A link becomes exempt if it was released
- * since the last update while it was unhealthy or not watched. */
+/* Gets the list of isolated links from the subnet manager. If a link was released since the last
+ * call while it was unhealthy or not watched, it becomes exempt from isolation. */
 void pm_isolations_update(struct pm *pm);
 /* Ends the exemptions of links that have recovered. */
 void pm_exempt_expire(struct pm *pm);

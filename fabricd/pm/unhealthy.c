@@ -4,7 +4,8 @@
  * error counter. If a counter rises by its threshold within counters.within (the window), the link
  * becomes unhealthy, and the manager emits an event. The link has recovered when no counter has
  * crossed its threshold for RECOVERED_AFTER windows. If a counter crossed its threshold and then
- * reached its maximum value, the counter cannot rise further, and the link stays unhealthy.
+ * stops at its maximum value, nobody can see whether the errors continue, so the link stays
+ * unhealthy.
  *
  * Depending on counters.on_errors, the manager isolates unhealthy links, the worst first. It
  * isolates a link only for faults of the link itself, and not for errors that congestion or distant
@@ -130,7 +131,7 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
 
 /* ---- unhealthy and recovered links ----------------------------------------------------------- */
 
-/* The fields that the events link-unhealthy and port-errors have in common. */
+/* fields of the events link-unhealthy and port-errors that describe the increase of a counter */
 #define RISE(w, config)                                                                            \
     EVENT_LINK_FROM(w, (w)->at), .counter = fab_health_counter_kinds[(w)->counter].name,           \
                                  .errors = (w)->rise, .span_us = (w)->span_us,                     \
@@ -239,7 +240,8 @@ static void isolate(struct pm *pm, struct pm_watch *w)
              fab_health_counter_kinds[w->counter].name, w->place[w->at], w->rise,
              (double)w->span_us / 1e6);
     int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
-    /* the manager makes no further attempt to isolate the link until it reads the counters again */
+    /* If the isolation is refused, it is requested again only after a new reading of the link's
+     * counters. */
     w->wanted = false;
     if (r == FAB_OK || r == FAB_E_EXISTS) {
         w->isolated = true;

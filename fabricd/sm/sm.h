@@ -31,14 +31,16 @@
 #include "libfabmgr/view/view.h"
 
 struct sm;
-/* The result of a rehearsal: what the first sweep of this manager as master would write. */
+/* The result of a rehearsal: what this manager would write in its first sweep, if it were
+ * master. */
 struct sm_rehearsal {
     int status;        /* result of the round */
     const char *alarm; /* why there are no new tables; "": there are new tables */
     /* the fabric as it was read; NULL: the sweep failed */
     const struct fab_fabric *fabric;
     const struct fab_observed *observed; /* the tables as they were read */
-    /* the new LIDs and tables, their proof, and the writes; NULL: there are none */
+    /* the new LIDs and tables (target), their proof (verdict), and the writes (plan); NULL: there
+     * are no new tables */
     const struct fab_target *target;
     const struct fab_verdict *verdict;
     const struct fab_plan *plan;
@@ -49,22 +51,21 @@ struct sm_input {
     struct bus *bus;
     struct store *store;         /* the database; NULL: nothing is stored */
     const struct config *config; /* the configuration, which must outlive the sm */
-    /* What the managers of the fabric share; NULL: this manager knows only its own store. */
+    /* what the managers of the fabric share with each other; NULL: this manager shares nothing */
     struct replica *replica;
-    /* Called after the manager has loaded its decisions from the store again, because another
-     * manager changed them. The folders that use this one, such as fabricd/sa, then load their own
-     * data again. May be NULL. */
+    /* Called after another manager has changed decisions in the store and this one has loaded them.
+     * Other folders, such as fabricd/sa, then load their own data again. May be NULL. */
     void (*loaded)(void *ctx);
     void *loaded_ctx;
     /* The folder of the file m_key (fabricd/store/m_key.h). NULL: keys are kept in memory only. */
     const char *keys_dir;
-    /* True while a recording is made or replayed. Computations on which later requests depend then
-     * run on the loop thread, because a replay has no worker thread. The scrub is off, because it
-     * follows the real time. */
+    /* True while a recording is made or replayed. A replay has no worker thread, so computations on
+     * which later requests depend run on the loop thread. The scrub is off, because its requests
+     * follow the real time. */
     bool recorded;
-    /* If it is not NULL, the manager only rehearses: it reads the fabric once, calls this function
-     * with the result, and does nothing more. The result is valid during the call. It takes no part
-     * in the election. The transport should pass only Gets (transport_readonly_open). */
+    /* If it is set, this is a rehearsal: the manager reads the fabric once, calls this function
+     * with the result, and does nothing more. It takes no part in the election. The result is valid
+     * only during the call. The transport should pass only Gets (transport_readonly_open). */
     void (*rehearsed)(void *ctx, const struct sm_rehearsal *r);
     void *rehearsed_ctx;
 };
@@ -73,35 +74,36 @@ struct sm_input {
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* sets IsSM at the manager's port, and begins the first sweep */
 /* Call this function when the device of the transport is gone. The manager ends its round, refuses
- * requests, and neither sweeps nor answers until sm_device_back is called. It keeps the published
- * view for readers. reason: a phrase for operators. */
+ * requests, and neither sweeps nor answers MADs until sm_device_back is called. It keeps the
+ * published view for readers. reason: a phrase for operators. */
 void sm_device_lost(struct sm *s, const char *reason);
-/* Call this function when the device is open again. The manager elects, sweeps and reads all
- * tables as after a start, because the switches may have been restarted, too. */
+/* Call this function when the device is open again. Switches may have been restarted meanwhile, so
+ * the manager elects, sweeps and reads all tables as after a start. */
 void sm_device_back(struct sm *s);
 void sm_free(struct sm *s);
-/* Takes over the changed policy of the configuration, and requests new tables. In mode
- * SM_REPAIRS_ONLY, only the priority changes now, and the rest waits until the manager is resumed.
- * Returns OK or NOMEM; after NOMEM the old policy stays. */
+/* Call this function when the configuration has another policy. Puts this policy into use, and
+ * requests new tables. In mode SM_REPAIRS_ONLY, only the priority is used now; all else waits until
+ * the manager is resumed. Returns OK or NOMEM; after NOMEM the old policy stays. */
 int sm_reload(struct sm *s);
 
 #define SM_REROUTE_BOUNDS 14
-/* Upper bounds in microseconds, ascending, of the durations that sm_reroute_times.within counts. */
+/* Durations of reroutes are counted in classes. These are the upper bounds of the classes, in us,
+ * ascending. */
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS];
-/* Durations of the reroutes since the manager started. Reroutes that wrote no tables do not
- * count. */
+/* Durations of the reroutes since the start, without those that wrote no tables. */
 struct sm_reroute_times {
     uint64_t count, sum_us;
-    /* within[i] is the number of reroutes that took longer than bound i-1 and at most bound i. */
+    /* within[i]: number of reroutes whose duration was more than bound i - 1 and at most bound i of
+     * sm_reroute_bounds_us */
     uint64_t within[SM_REROUTE_BOUNDS];
 };
-/* Total durations of one phase of one kind of round since the manager started. */
+/* How long one phase of one kind of round took, in all such rounds since the start. */
 struct sm_phase_time {
     const char *round, *phase;
     uint64_t count;               /* number of times that the phase ended */
     uint64_t wall_us, longest_us; /* sum and maximum of the phase's durations in us */
-    /* Sums of CPU time in ns. loop_ns: time of the loop thread while the phase ran, including other
-     * work. worker_ns: time of the worker task of the phase. */
+    /* Sums of CPU time in ns. loop_ns: all work of the loop thread while the phase ran, also for
+     * others. worker_ns: worker tasks of the phase. */
     uint64_t loop_ns, worker_ns;
 };
 enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_Key, P_Key, Q_Key */
@@ -111,42 +113,42 @@ struct sm_trap_counts {
     /* Traps beyond the rate limit of their source. The manager only answered them with
      * TrapRepress. */
     uint64_t repressed;
-    /* Traps whose notice cannot come from their sender, for example because only switches issue
-     * it. */
+    /* traps that were refused, because a device of this kind cannot have sent their notice */
     uint64_t refused;
-    /* Notices not forwarded, because the device did not confirm them. */
+    /* notices that were not forwarded, because a read of the device did not confirm them */
     uint64_t unconfirmed;
     uint64_t sweeps; /* heavy sweeps caused by unknown source LIDs */
     /* Numbers of packets with a wrong key that devices have counted, indexed by enum sm_key. */
     uint64_t violations[SM_KEYS];
-    /* Number of traps 256 to 259 (wrong key) after which the violation counter of the device had
-     * not risen. */
+    /* traps 256 to 259 (wrong key) that were not confirmed: the violation counter of the device had
+     * not risen */
     uint64_t violations_unconfirmed;
 };
-/* The result of a proof of all tables. The proof reads only the tables, and relies on no result
- * of an earlier proof. */
+/* A proof of all tables, which looks only at the tables and does not rely on earlier proofs. */
 struct sm_whole_proof {
-    /* Generation of the first view with the proved tables; 0: no proof yet. */
+    /* generation of the first view that had these tables; 0: no such proof yet */
     uint64_t generation;
     /* Unix time in microseconds at which the proof ended. */
     int64_t time_us;
     /* Duration of the proof; for a background proof, its pauses are included. */
     uint64_t duration_us;
-    /* The proof was made in the background, after local repairs. False: a round made it. */
+    /* true: the proof was made in the background, after local repairs; false: as a part of a
+     * round */
     bool background;
 };
 struct sm_proof {
     struct sm_whole_proof last; /* the last proof that found no failure */
-    /* A background proof of all tables will follow, because local repairs have changed the tables
-     * since the proof `last` and proved only what they changed. */
+    /* A background proof is due: local repairs have changed the tables since the proof `last`, and
+     * have proved only what they changed. */
     bool due;
-    /* Number of background proofs since the start, and how many of them found a failure. */
+    /* proofs: number of background proofs since the start. failures: number of those that
+     * failed. */
     uint64_t proofs, failures;
     uint64_t cpu_us; /* processor time of the background proofs */
 };
 struct sm_status {
     uint8_t role; /* enum fab_sm_state */
-    /* Name of the running phase, or "idle", "standby" or a similar word. */
+    /* the running phase, or what the manager does otherwise: "idle", "standby", ... */
     const char *state;
     /* Generation of the published view; 0: there is none yet. */
     uint64_t generation;
@@ -155,16 +157,16 @@ struct sm_status {
      * yet. */
     uint64_t last_sweep_us, last_reroute_us;
     uint64_t smps_sent, smps_retried, smps_timed_out;
-    /* Number of responses with the transaction ID of a request, but from another sender or with
-     * another attribute. They are forged, or a device is faulty. */
+    /* Number of responses with a known transaction ID, but from another sender or with another
+     * attribute than the request. Either they are forged, or a device is faulty. */
     uint64_t smps_mismatched;
     uint32_t window, in_flight;
-    /* Number of unresponsive ports (the link is up, but the device at its other end does not
-     * answer) and of silent switches. Devices that are not approved do not count. */
+    /* Number of unresponsive ports and of silent switches. Devices that are not approved do not
+     * count. */
     uint32_t unresponsive;
     uint32_t master_lid;
     uint64_t master_guid;
-    /* A text that says what is wrong with the multicast trees; "": nothing is. */
+    /* what is wrong with the multicast trees, as a text; "": nothing */
     char multicast_alarm[1280];
     /* Why the manager writes no new tables; "": no alarm. */
     char alarm[1280];
@@ -177,19 +179,19 @@ struct sm_status {
     uint32_t links_isolated;           /* number of isolated links */
     uint64_t links_lost, links_gained; /* links lost and gained since the start */
     struct sm_reroute_times reroutes;
-    /* A local repair would handle a link failure now. */
+    /* true: a local repair can handle a link failure now */
     bool ready;
     /* Number of active LFT entries that local repairs changed since an engine last computed the
      * tables. */
     uint64_t repaired;
-    /* A rebalance is requested or will start when the fabric is quiet. */
+    /* true: a rebalance is requested, or will start after the quiet time */
     bool rebalance_due;
-    /* Time in microseconds until the rebalance starts, if nothing changes before. */
+    /* time in us until the rebalance starts, if the fabric does not change before */
     uint64_t rebalance_in_us;
     struct sm_trap_counts traps;
-    /* Numbers of the scrub, which reads back what the manager wrote: complete turns, attributes
-     * read in the last turn, attributes found changed, and nodes whose changed settings are not
-     * restored yet. */
+    /* About the scrub, which reads back what the manager wrote: number of complete turns; number of
+     * attributes that the last turn has read; number of attributes that were found changed; number
+     * of nodes whose changed settings are not restored yet. */
     uint64_t scrub_turns, scrub_reads, settings_changed;
     uint32_t settings_not_restored;
     /* Number of devices and links that are not approved at their place. */
@@ -199,39 +201,38 @@ struct sm_status {
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 #define SM_PHASE_TIMES_MAX 216
-/* Fills in the times of the phases that have ended at least once, and returns their number. */
+/* Writes the times of each phase that has ended at least once to ret[]. Returns the number of these
+ * phases. */
 uint32_t sm_phase_times(const struct sm *s, struct sm_phase_time ret[SM_PHASE_TIMES_MAX]);
-/* Returns the numbers of nodes, ports and links in the fabric of the view. They are counted once
- * per view. All are 0 if no view is published yet. */
+/* Returns how many nodes, ports and links the published view has; all 0: no view is published. They
+ * are counted once for each view. */
 struct fab_census sm_census(struct sm *s);
 /* Returns a reference to the published view. The caller owns the reference. NULL: no view is
  * published yet. */
 struct fab_view *sm_view(const struct sm *s);
-/* Sets the only listener that is called before a local repair changes fabric and tables. The
- * listener should drop its view. The repair changes the tables in place if no reader holds a view
- * of them; otherwise the repair must first make a new version of the tables. fn NULL removes the
- * listener. */
+/* Sets the function that is called before a local repair changes fabric and tables; there is only
+ * one. It should give up its view: the repair changes the tables in place if nobody has a view of
+ * them, and must otherwise make a new version. fn NULL: no function is called. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* Sets the only listener that is called after a sweep or reroute published a view. The listener
- * must defer its work. It is not called after a local repair: such a repair adds and removes no
- * endport, and its writes must not be delayed. fn NULL removes the listener. */
+/* Sets the function that is called after a sweep or a reroute has published a view; there is only
+ * one. It must do its work later. It is not called after local repairs, because their writes must
+ * not wait, and they add and remove no endports. fn NULL: no function is called. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 typedef bool sm_notice_wanted(void *ctx);
-/* Sets the only listener `fn` for the notices of devices (IBA 13.4.8.2). The listener is called
- * while this manager is master. Before each call, the manager checks that this kind of device can
- * issue the notice, and reads PortInfo of the device to confirm its LID. If `wanted` returns
- * false, the manager neither reads PortInfo nor calls the listener. fn NULL removes the
- * listener. */
+/* Sets the function `fn` that gets the notices of devices (IBA 13.4.8.2) while this manager is
+ * master; there is only one. `wanted` is asked first whether the notice is of interest. The manager
+ * then checks that a device of this kind can have issued the notice, and reads PortInfo of the
+ * device to confirm its LID. fn NULL: no function is called. */
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
 
-/* Fills in the last received SMInfo (IBA 14.2.5.13) of the other subnet managers that are trusted.
- * Leaves out managers in the state not-active, and a master that stopped answering. Returns how
- * many managers there are; ret gets at most `max` of them. */
+/* Writes the last SMInfo (IBA 14.2.5.13) of each other trusted manager to ret[], at most `max`.
+ * Returns the number of these managers, even if it is higher than `max`. Managers in the state
+ * not-active, and a master that stopped answering, do not count. */
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
-/* Returns whether a new key may come into use. It may if all other managers would get the key
- * (fabricd/replica). The other managers are those that this manager sees and those that
- * subnet.managers lists. shared: this manager shares the key. */
+/* Returns true if a new key may be used, because all other managers would get it
+ * (fabricd/replica): those that this manager sees, and those in subnet.managers. shared: this
+ * manager shares the key. */
 bool sm_others_share_keys(const struct sm *s, bool shared);
 
 /* Writes a block of a port's GUIDInfo (IBA 14.2.5.5). `done` is called as libfabmgr/mads/mads.h
@@ -240,26 +241,25 @@ bool sm_others_share_keys(const struct sm *s, bool shared);
 int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,
                    fab_mads_done *done, void *ctx, uint64_t tag);
 void sm_guids_cancel(struct sm *s, void *ctx);
-/* Returns OK if a GUID belongs to a device that the manager knows. Such a device is or was in the
- * fabric (LID leases, last places), is in the baseline, or has a pinned name. Returns NOT_FOUND if
- * the GUID is free, or BUSY while a sweep changes the leases. */
+/* Returns OK if the manager knows a device with this GUID: it is or was in the fabric (LID leases,
+ * last places), it is in the baseline, or it has a pinned name. Returns NOT_FOUND if it does not,
+ * or BUSY while a sweep changes the leases. */
 int sm_find_guid(const struct sm *s, uint64_t guid);
 
-/* Fills in the records of the last reroutes with generations below `before`, newest first. `before`
- * 0: no bound. Returns how many it filled in. Memory keeps the last 256 records; store_reroutes has
- * older ones. */
+/* Writes records of reroutes to ret[], newest first: those with generations below `before` (0:
+ * all), at most `max`. Returns how many were written. Only the last 256 records are in memory;
+ * store_reroutes finds older ones. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max);
 
-/* The contingency plans that are computed so far, for the failure of any single link or switch,
- * with the effects of each failure. */
+/* The state of the contingency plans. Each plan is for the failure of one link or one switch. */
 struct sm_contingencies {
     /* The plans computed so far, valid until the caller returns to the event loop; NULL: none. */
     const struct fab_repair_contingencies *all;
     uint32_t cases; /* number of contingencies in the complete set */
-    /* `current`: number of plans that are valid for the active tables. `kept`: how many of them
-     * were computed for earlier tables and then checked. */
+    /* current: number of plans that are valid for the active tables. kept: number of those that
+     * were computed for earlier tables, and then found valid for the active ones. */
     uint32_t current, kept;
-    /* Some plans are not yet computed or checked for the active tables. */
+    /* true: some plans are missing, or are not checked yet for the active tables */
     bool under_way;
     /* What the computation waits for, for example "the background proof"; "": it does not wait. */
     const char *waits_for;
@@ -269,24 +269,24 @@ struct sm_contingencies {
     /* `budget`: maximum memory of the contingency plans in bytes (0: contingencies are off).
      * `working`: memory in bytes that the running computation uses. */
     size_t budget, working;
-    /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
+    /* link load of the most loaded channel of the active tables: number of endport pairs whose
+     * paths use it */
     uint64_t load;
     uint32_t rate; /* LFT blocks written per second */
-    /* The manager has measured `rate` in earlier reroutes. False: `rate` is an assumed value. */
+    /* true: `rate` was measured in reroutes; false: it is assumed */
     bool rate_measured;
 };
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
-/* Notes that a link had errors. The link is named by the port at one of its ends. Its contingency
- * plan is among the first that are computed. */
+/* A link had errors; one of its ports is given. Its contingency plan is then one of the first that
+ * are computed. */
 void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port);
-/* Copies `row`, which describes a contingency, to *ret. The node and port ids in *ret are those
- * of the published view; FAB_NONE: the node or port has left the fabric. *ret refers to the same
- * plan as `row`. */
+/* Copies `row`, a contingency, to *ret, with the node and port ids of the published view; FAB_NONE:
+ * it has left the fabric. *ret and `row` refer to the same plan. */
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
                         struct fab_repair_contingency *ret);
-/* Returns the contingency plan for a failure; NULL: the plan is not computed yet. is_switch true:
- * `id` is the switch that fails. is_switch false: `id` is a port of the link that fails. The ids
- * are those of the published view. */
+/* Returns the contingency for a failure; NULL: not computed yet. is_switch: `id` is the switch
+ * that fails; otherwise `id` is a port of the link that fails. The ids are those of the
+ * published view. */
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
@@ -304,71 +304,72 @@ struct sm_flapping {
     uint8_t port[2];
     char place[2][128];
     uint64_t flaps; /* number of flaps counted so far */
-    /* The link flapped more often than the configuration allows. */
+    /* true: the link flapped more often than the settings allow */
     bool flapping;
-    /* The link is flapping and the routes exclude it. The manager does not hold down a flapping
-     * link that connects a host, without which a part of the fabric would be unreachable, or that
-     * the limits flapping.max_excluded_percent and flapping.min_capacity_percent protect. */
+    /* The link is held down: it flaps, and routes avoid it. Some flapping links are not held down:
+     * links of hosts, links without which a part of the fabric would be unreachable, and links that
+     * flapping.max_excluded_percent or flapping.min_capacity_percent protects. */
     bool held_down;
     bool up; /* the link is up now */
-    /* Time in microseconds for which the link must stay up before it is released; 0: it is not
-     * flapping. */
+    /* how long, in us, the link must stay up before routes use it again; 0: it is not flapping */
     uint64_t hold_us;
-    /* Unix time in microseconds at which the link is released; 0: not known. */
+    /* Unix time in us at which routes may use the link again; 0: not known */
     int64_t due_us;
     /* Unix times of the last flaps in microseconds, newest first. */
     int64_t flap_us[FAB_DAMPING_FLAPS];
     uint32_t flap_time_count;
 };
-/* Returns how many links went down recently; ret gets at most `max` of them. */
+/* Writes the links that went down recently to ret[], at most `max`. Returns the number of these
+ * links, even if it is higher than `max`. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
-/* Releases a link from hold-down or isolation and resets its flap count. The link is named by one
- * of its ports. `by` names the requester in the event, such as "alice (uid 1000)". Returns
- * NOT_FOUND if the link is neither held down nor isolated, or DENIED if another manager is
- * master. */
+/* Ends the hold-down or the isolation of a link, and sets its flap count to 0. One port of the link
+ * is given. by: who requested it, for the event, such as "alice (uid 1000)". Returns NOT_FOUND if
+ * the link is neither held down nor isolated, or DENIED if another manager is master. */
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *by);
-/* Returns what sm_link_release would return. */
+/* Returns what sm_link_release would return; changes nothing. */
 int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port);
 
-/* Isolates an ISL, named by one of its ports: routes avoid the ISL until sm_link_release is
- * called, even after a restart. `cause` is a text for operators. `operated` says whether an
- * operator requested the isolation.
+/* Isolates an ISL: routes avoid it until sm_link_release is called, even after a restart. One
+ * port of the ISL is given. cause: a text for operators. operated: an operator requested the
+ * isolation.
  *
  * Errors with a sentence in why[]: UNREACHABLE (a node would be cut off), LIMIT (a switch would
- * have more than flapping.max_excluded_percent of its links excluded, or a leaf or pod would have
- * too few uplinks), NOT_FOUND (the port has no link that is up), EXISTS (the link is isolated
- * already). Other errors: DENIED (another manager is master), BUSY (no fabric is known yet),
- * NOMEM. */
+ * have more than flapping.max_excluded_percent of its links excluded, or a leaf or pod would
+ * have too few uplinks), NOT_FOUND (the port has no link that is up), EXISTS (the link is
+ * isolated already). Other errors: DENIED (another manager is master), BUSY (no fabric is known
+ * yet), NOMEM. */
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
                     const char *cause, char *why, size_t why_len);
 /* Returns what sm_link_isolate would return, with its sentence. */
 int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
                           size_t why_len);
-/* Finds out whether sm_link_isolate would accept all these links, one after the other. Links that
- * are isolated or excluded already are accepted. If sm_link_isolate would refuse a link, the
- * function returns the same error; *ret_link is then the index of this link, and why[] has a
- * sentence. A fabric must be known. */
+/* Finds out whether all these links can be isolated, one after the other. Links that are
+ * isolated or excluded already are accepted. If a link cannot, returns the error of
+ * sm_link_isolate; *ret_link is its index, and why[] has a sentence. Call this function only if
+ * a fabric is known. */
 int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
                      char *why, size_t why_len);
 struct sm_isolation {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
     char place[2][128];
-    /* Routes avoid the link. False: the link is reinstated, because routes need it. */
+    /* true: routes avoid the link; false: the link is reinstated, because routes need it */
     bool out;
     bool operated;    /* an operator requested the isolation */
     int64_t since_us; /* Unix time of the isolation in microseconds */
     char cause[160];
 };
-/* Returns how many links are isolated; ret gets at most `max` of them. */
+/* Writes the isolated links to ret[], at most `max`. Returns the number of isolated links, even if
+ * it is higher than `max`. */
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max);
-/* Tells whether a link is an uplink of a leaf or pod, and how many uplinks these have and need
+/* Whether a link is an uplink of a leaf or pod, and how many uplinks that leaf or pod has and needs
  * (libfabmgr/health/floor.h). */
 struct sm_capacity {
     uint64_t guid; /* the caller sets guid and port to an end of the link */
     uint8_t port;
-    /* The link is an uplink of a leaf or pod. The members below describe the leaf or pod that has
-     * the smallest share of its uplinks in use. */
+    /* true: the link is an uplink of a leaf or pod, which the members below describe. If it is an
+     * uplink of several of them, they describe the one with the smallest share of its uplinks in
+     * use. */
     bool is_uplink;
     bool pod;
     char name[128]; /* name of the leaf, or of a switch of the pod */
@@ -377,7 +378,7 @@ struct sm_capacity {
     uint32_t in_use; /* number of uplinks that routes may use now */
     uint32_t least;  /* number of uplinks that must stay in use */
 };
-/* Describes the links of list[count]. Returns NOMEM. */
+/* list[count] has a port of each link. Fills in the other members. Returns NOMEM. */
 int sm_link_capacities(const struct sm *s, struct sm_capacity *list, uint32_t count);
 /* ---- drains: links, switches and hosts under maintenance (libfabmgr/health/drain.h) ---------- */
 
@@ -390,9 +391,9 @@ enum sm_drain_kind {
     SM_DRAIN_KINDS
 };
 enum sm_drain_state {
-    /* Entries of forwarding tables still lead over links of the drain. */
+    /* the switches hold entries that lead over links of the drain */
     SM_DRAIN_MOVING,
-    /* No entry leads over these links, but their counters are not yet known to be idle. */
+    /* no entry leads over links of the drain, but their counters are not known to be idle yet */
     SM_DRAIN_DRAINING,
     SM_DRAIN_DRAINED,
     /* The drain has ended, but not all of its links are in the routes again. */
@@ -411,7 +412,7 @@ struct sm_drain_request {
     /* only for SM_DRAIN_LINK: node GUID and number of one port of the link */
     uint64_t link_guid;
     uint8_t link_port;
-    /* The drain counts as drained even if the counters of the hosts are not idle. */
+    /* true: the drain does not wait until the counters of the hosts are idle */
     bool force;
     int64_t until_us; /* Unix time in microseconds at which the drain ends; 0: no time limit */
     const char *by, *reason;
@@ -425,20 +426,22 @@ struct sm_drain_info {
     /* Unix times in microseconds; until_us 0: the drain has no time limit */
     int64_t since_us, until_us;
     uint32_t links; /* number of links that routes must avoid */
-    uint32_t used;  /* number of links of the drain that routes or old entries still use */
+    /* number of links of the drain over which routes or entries in the switches still lead */
+    uint32_t used;
     uint32_t hosts; /* number of endports connected to the drained switches */
-    /* Name of the port that had the most traffic between its last two readings, and this traffic in
-     * bytes per second; "": no port has traffic, or there are no readings. */
+    /* busy: the port with the most traffic between its last two readings; "": no port has traffic,
+     * or there are no readings. The member after it: this traffic in bytes per second. */
     char busy[128];
     uint64_t busy_bytes_per_s;
 };
-/* Finds the links of snapshot f that routes would avoid because of a drain. v: the view with the
- * active tables. Returns OK, INVAL, NOT_FOUND or NOMEM. The caller calls fab_health_drain_fini. */
+/* Finds out which links of snapshot f routes would avoid because of a drain; starts no drain. v:
+ * the view with the active tables. Returns OK, INVAL, NOT_FOUND or NOMEM. The caller frees the
+ * result by fab_health_drain_fini. */
 int sm_drain_preview(const struct fab_view *v, const struct fab_fabric *f,
                      const struct sm_drain_request *q, struct fab_drain *ret, char *why,
                      size_t why_len);
-/* Returns UNREACHABLE, with a sentence in why[], if the drain would cut off a part of the fabric.
- * Otherwise returns OK. */
+/* `found` has the links that routes would avoid because of a drain. Returns UNREACHABLE, with a
+ * sentence in why[], if a part of the fabric would be cut off; otherwise OK. */
 int sm_drain_refusal(const struct fab_fabric *f, const struct fab_drain *found, char *why,
                      size_t why_len);
 /* Starts a drain. On success *ret_id is its number.
@@ -452,7 +455,8 @@ int sm_drain_start(struct sm *s, const struct sm_drain_request *q, uint32_t *ret
                    size_t why_len);
 /* Ends a drain: routes use its links again. Returns NOT_FOUND or DENIED. */
 int sm_drain_end(struct sm *s, uint32_t id, const char *by);
-/* Returns the number of drains, and writes at most `max` of them to ret[]. */
+/* Writes the drains to ret[], at most `max`. Returns the number of drains, even if it is higher
+ * than `max`. */
 uint32_t sm_drain_list(const struct sm *s, struct sm_drain_info *ret, uint32_t max);
 /* Returns whether routes avoid the link of this port because of a drain. */
 bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port);
@@ -461,19 +465,20 @@ struct sm_drain_port {
     uint64_t guid; /* GUID of the node */
     uint8_t port;
 };
-/* Returns the number of ports whose counters must be idle, for a drain in the state DRAINING or
- * DRAINED. Writes at most `max` of them to ret[]. */
+/* Writes the ports of this drain whose counters must be idle to ret[], at most `max`. Returns the
+ * number of these ports, even if it is higher than `max`. Returns 0 if the drain is not in the
+ * state DRAINING or DRAINED. */
 uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *ret, uint32_t max);
-/* Tells the manager how much traffic the ports of a drain had between two readings. `busy` is the
- * name of the port with the most traffic; "": all ports are idle. A drain in the state DRAINING
- * whose ports are idle becomes DRAINED. */
+/* Call this function when the ports of a drain were read twice. busy: the port with the most
+ * traffic between the two readings, and bytes_per_s its traffic; "": all ports are idle. If they
+ * are, a drain in the state DRAINING becomes DRAINED. */
 void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
 
 /* Returns whether work of low priority may start: this manager is master, a view is published, no
  * round runs and no fault is pending. */
 bool sm_is_quiet(const struct sm *s);
 
-/* sm_mgroup_join and sm_mgroup_leave change multicast groups at once. The MFTs are written soon
+/* A host joins or leaves a multicast group. The groups change at once; the MFTs are written soon
  * after, without a sweep. Both functions return a MAD status: that of fab_mcast_groups_join or
  * fab_mcast_groups_leave, or FAB_SMP_BUSY if no fabric is known yet or another manager is
  * master. */
@@ -485,20 +490,19 @@ uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
  * known yet. */
 const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
 typedef void sm_mgroup_fn(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
-/* Sets the only listener `fn`. It is called after a multicast group was created (`made` is
- * true), and before a group is deleted (`made` is false). The fields of `group` that describe a
- * single member (PortGID, JoinState, ProxyJoin) are 0. fn NULL removes the listener. */
+/* Sets the function `fn` that is called after a multicast group was created (made: true), and
+ * before a group is deleted (made: false); there is only one. Fields of `group` about a single
+ * member (PortGID, JoinState, ProxyJoin) are 0. fn NULL: no function is called. */
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
-/* Returns the contents of a block of a switch's MFT: 32 port masks, or NULL if they are not known.
- * `sw` is the switch's id in fab_mcast_trees_net. `number` is the block's number from
- * fab_mft_number. */
+/* Returns a block of a switch's MFT: 32 port masks. NULL: its contents are not known. sw: id of the
+ * switch in fab_mcast_trees_net. number: number of the block (fab_mft_number). */
 const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number);
 struct sm_multicast_status {
     uint32_t groups, mlids;
     uint64_t members;
     /* Number of MLIDs for which the smallest MFT of all switches has room. */
     uint32_t room;
-    /* Node GUID of the switch with the smallest MFT; 0: all MFTs have room for all MLIDs. */
+    /* node GUID of the switch with the smallest MFT; 0: each switch has room for all MLIDs */
     uint64_t smallest;
     /* Number of member ports that are not in the fabric. */
     uint32_t absent;
@@ -510,7 +514,7 @@ struct sm_multicast_status {
     bool spanning;   /* all trees follow one spanning tree */
 };
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
-/* Writes what is wrong with the multicast trees; "" if nothing is. */
+/* Writes what is wrong with the multicast trees to `text`; "": nothing. */
 void sm_multicast_alarm(const struct sm *s, char *text, size_t len);
 /* A copy of the MFT blocks that switches are known to hold, and of the members of the groups. */
 struct sm_mft_copy;
@@ -518,18 +522,18 @@ struct sm_mft_copy;
  * if no groups are known yet; or NOMEM. */
 int sm_copy_mfts(const struct sm *s, struct sm_mft_copy **ret);
 void sm_mft_copy_free(struct sm_mft_copy *c); /* c may be NULL */
-/* Verifies the multicast trees in the copy, and the channel dependencies of multicast and unicast
- * packets together. Does not check the dependencies if the unicast tables are for another fabric.
- * Any thread may call this function. Returns what fab_verify_multicast returns. sm_mft_copy_text
- * works like fab_verify_multicast_text. */
+/* Verifies the multicast trees in the copy. If they are for the same fabric as the unicast tables,
+ * also verifies that the channel dependencies of both together have no cycle. Any thread may call
+ * this function. Returns what fab_verify_multicast returns; sm_mft_copy_text is like
+ * fab_verify_multicast_text. */
 int sm_mft_copy_verify(const struct sm_mft_copy *c, const struct fab_verify_input *unicast,
                        struct fab_multicast_verdict *ret);
 int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_verdict *v,
                      char **ret_text);
 
-/* The following functions request a round and return at once. Later, `done` is called with a status
- * and a sentence; `done` may be NULL. They return DENIED if another manager is master, or NOMEM.
- * Before a ctx is freed, sm_forget must drop its callbacks. */
+/* The functions below request a round, and return at once. `done` is called later with a status and
+ * a sentence; it may be NULL. They return DENIED if another manager is master, or NOMEM. The caller
+ * must call sm_forget before it frees ctx. */
 typedef void sm_done(void *ctx, int status, const char *message);
 int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* requests a heavy sweep */
 int sm_sweep_check(const struct sm *s);                 /* returns what sm_sweep would return */
@@ -538,8 +542,8 @@ int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* computes new tables w
  * spread load better. */
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
 /* Computes and proves the tables of a reroute (or of a rebalance, if if_better is true) in the
- * background, and changes nothing. `done` gets OK and a sentence that says which writes would
- * follow, or why the active tables would stay. REFUSED: no engine has tables that pass their proof.
+ * background, and changes nothing. `done` gets OK, and a sentence: which writes would follow, or
+ * why the active tables would stay. It gets REFUSED if the tables of all engines fail their proof.
  * Returns what sm_reroute would return; or BUSY if no tables are active, a sweep runs, or another
  * dry run has not ended. */
 int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx);
@@ -549,8 +553,8 @@ int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx);
  * sm_link_release. */
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
                 sm_done *done, void *ctx);
-/* Returns what sm_port_set and its `done` would return now. DENIED: *ret_why may have a sentence,
- * or it is "". */
+/* Finds out what sm_port_set would do, and changes nothing. Returns the error that sm_port_set
+ * would return, or give to `done`. After DENIED, *ret_why is a sentence or "". */
 int sm_port_check(const struct sm *s, uint64_t node_guid, uint8_t port, bool enable,
                   const char **ret_why);
 /* Returns true if an operator disabled the port. */
@@ -560,13 +564,13 @@ bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port);
 const struct fab_pins *sm_pins(const struct sm *s);
 /* Returns whether the setting subnet.pin_names is not off. */
 bool sm_pins_are_on(const struct sm *s);
-/* sm_pin_approve pins a node to the name that the node shows. sm_pin_approve_all does this for
- * all nodes that wait for an approval. sm_pin_forget removes the pin of a GUID, which need not
- * be in the fabric.
+/* sm_pin_approve pins a node to the name that the node shows. sm_pin_approve_all does this for all
+ * nodes that wait for an approval. sm_pin_forget removes the pin of a GUID, which need not be in
+ * the fabric.
  *
  * All three then request new tables; `done` is called after that round. `by` is the operator's
- * name. Errors: NOT_FOUND (no such node or pin), EXISTS (nothing waits for an approval), BUSY
- * (no fabric is known yet, or subnet.pin_names is off), DENIED (another manager is master),
+ * name. Errors: NOT_FOUND (there is no such node or pin), EXISTS (no node waits for an approval),
+ * BUSY (no fabric is known yet, or subnet.pin_names is off), DENIED (another manager is master),
  * NOMEM. */
 int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);
 int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_done *done, void *ctx);
@@ -586,7 +590,7 @@ enum sm_unapproved_effect {
 struct sm_unapproved {
     struct fab_unapproved what;
     uint8_t effect; /* enum sm_unapproved_effect */
-    /* The manager has reset the link of the device since a sweep found the device at this place. */
+    /* a sweep has found the device at this place, and the manager has then reset its link */
     bool reset;
     /* Unix time in microseconds at which a sweep first found the device at this place. */
     int64_t since_us;
@@ -628,9 +632,9 @@ void sm_forget(struct sm *s, void *ctx);
 /* The role of this manager. */
 struct sm_ha_status {
     uint8_t state; /* enum fab_sm_state */
-    /* priority: the priority in the SMInfo of this manager, which is lower than own_priority after
-     * a hand-over by command. own_priority: the priority from the settings or from sm_set_priority.
-     * set_priority: the priority from the settings. */
+    /* priority: the present priority in this manager's SMInfo; after a hand-over by command, it is
+     * lower than own_priority. own_priority: the priority that sm_set_priority or the settings gave
+     * it. set_priority: the priority in the settings. */
     uint8_t priority, own_priority, set_priority;
     uint64_t guid; /* GUID of this manager's port */
     uint64_t master_guid;
@@ -650,24 +654,25 @@ struct sm_manager {
     uint32_t activity;  /* ActCount in the manager's last SMInfo */
     bool advancing;     /* the last two values of ActCount differ */
     uint64_t silent_us; /* time in us since the manager's last SMInfo */
-    /* Time in microseconds until this manager may hand over to the other manager, which repeatedly
-     * lost the role of master; 0: no wait. */
+    /* This manager does not hand over to the other one for this time, in us, because that manager
+     * repeatedly lost the role of master. 0: it may. */
     uint64_t held_us;
 };
-/* Fills in the other managers that the last election or a later answer showed, and returns their
- * number, at most `max`. */
+/* Writes the other managers that the last election found, or that answered later, to ret[], at most
+ * `max`. Returns how many were written. */
 uint32_t sm_managers(const struct sm *s, struct sm_manager *ret, uint32_t max);
 /* Hands the role of master over to the manager with this port GUID; 0: to the best manager in
  * standby. `done` is called as for sm_sweep. DENIED: the hand-over is refused, and *ret_why has the
  * reason. */
 int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len);
-/* Returns what sm_hand_over would return. OK: *ret_guid is the port GUID of the manager that would
- * get the role, and *ret_priority the priority that this manager would then have. */
+/* Finds out what sm_hand_over would do, and changes nothing. Returns what it would return. After
+ * OK, *ret_guid is the port GUID of the new master, and *ret_priority the priority that this
+ * manager would have then. */
 int sm_hand_over_check(const struct sm *s, uint64_t guid, uint64_t *ret_guid, uint8_t *ret_priority,
                        char *ret_why, size_t len);
 /* Returns true while this manager hands over: from the command or decision until the role has
- * changed or the hand-over has failed. Meanwhile, no registration of a host may be accepted,
- * because the other manager would not know it. */
+ * changed or the hand-over has failed. In this time, registrations of hosts must not be accepted,
+ * because the new master would not know them. */
 bool sm_is_handing_over(const struct sm *s);
 /* Sets the priority of this manager until its next start. RANGE: it is above SM_PRIORITY_MAX. */
 int sm_set_priority(struct sm *s, uint8_t priority);
@@ -682,32 +687,35 @@ enum sm_freeze {
 };
 struct sm_freeze_status {
     enum sm_freeze mode;
-    /* Unix times in microseconds at which the mode began, and at which the manager resumes by
-     * itself. 0: never. */
+    /* Unix times in us. since_us: the mode was set. until_us: the manager will be resumed by
+     * itself; 0: only by sm_resume. */
     int64_t since_us, until_us;
     char by[128], reason[256]; /* who set the mode, and why */
-    /* What the last sweep would have written. writes: number of all writes. blocks: number of LFT
-     * blocks among them. switches: number of switches that have these blocks. */
+    /* Writes that the last sweep left out because of the mode. writes: number of these writes.
+     * blocks: number of LFT blocks among them. switches: number of switches that have these
+     * blocks. */
     uint32_t writes, blocks, switches;
-    /* New nodes and links that the last sweep found, and that are not used yet. */
+    /* numbers of new nodes and links that the last sweep found, and that are not used because of
+     * the mode */
     uint32_t new_nodes, new_links;
     /* number of Sets that the transport did not send, because the mode forbids them */
     uint64_t refused;
     char postponed[400]; /* what waits until the manager is resumed; "": nothing */
-    /* the loss that a further sweep must confirm before the manager acts on it; "": none */
+    /* a sudden loss, on which the manager acts only if a further sweep confirms it; "": none */
     char confirming[160];
 };
 void sm_get_freeze(const struct sm *s, struct sm_freeze_status *ret);
 bool sm_is_frozen(const struct sm *s);
 const char *sm_freeze_mode_name(enum sm_freeze mode);
-/* Freezes the manager until sm_resume, or, if for_us is not 0, for at most for_us. `by` and
- * `reason` are texts for operators. Returns DENIED, with a sentence in *why, if the manager has
- * withheld writes in mode SM_NO_WRITES and `mode` is another mode. */
+/* Freezes the manager until sm_resume. for_us: maximum time in us; 0: no limit. by, reason: texts
+ * for operators. If mode SM_NO_WRITES has left out writes, the mode cannot be changed to another
+ * one: returns DENIED, with a sentence in *why. */
 int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
               const char *reason, char *why, size_t why_len);
 /* Returns what sm_freeze would return, with its sentence. */
 int sm_freeze_check(const struct sm *s, enum sm_freeze mode, char *why, size_t why_len);
-/* Ends the freeze, and requests the postponed work. Returns EXISTS if the manager is not frozen. */
+/* Ends the freeze, and requests the work that was postponed. Returns EXISTS if the manager is not
+ * frozen. */
 int sm_resume(struct sm *s, const char *by);
 
 /* The state of the M_Keys, for operators. It does not contain the keys. */
@@ -716,32 +724,33 @@ struct sm_key_status {
     bool set, generated;
     /* Each port has its own key, derived from a secret. */
     bool derived;
-    /* The rotation to the current key is not complete. */
+    /* the rotation is running: ports of the fabric may still have the previous key */
     bool rotating;
     /* Number of the current key, and Unix time in seconds at which it came into use. */
     uint64_t generation, since_s;
-    /* The previous key is kept, for ports that return with it. */
+    /* true: the key file still has the previous key, for ports that come back with it */
     bool has_previous;
     /* Number of ports in the fabric that hold an M_Key: port 0 of each switch, and each port of an
      * adapter or router. */
     uint32_t ports;
     /* Number of ports in the fabric that are known to have the current M_Key. */
     uint32_t current;
-    /* Number of ports in the fabric that are known to have another M_Key, which will be
-     * replaced. */
+    /* number of ports in the fabric that are known to have another M_Key than the current one, and
+     * still must be changed */
     uint32_t previous;
     /* Number of ports in the fabric whose M_Key is not known, or that did not answer when the
      * manager changed it. */
     uint32_t unknown;
     /* Number of ports outside of the fabric that may have the previous key. */
     uint32_t absent;
-    /* Names of some of the ports that `previous` and `unknown` count, separated by commas. */
+    /* names of some of the ports that are counted by `previous` and `unknown`, separated by
+     * commas */
     char names[256];
 };
 void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
 /* Starts a rotation: makes a new random M_Key, writes the new and the present key to the key file,
- * and requests a round that writes the new key to all ports. If managers share the key, this
- * happens when a majority has confirmed the new key. If `local` is true, it happens at once. If
+ * and requests a round that writes the new key to all ports. If managers share the key, all this
+ * happens only when a majority has confirmed the new key; but if `local` is true, at once. If
  * give_up is true, ports outside of the fabric that may still have the previous key do not prevent
  * the rotation.
  *
@@ -751,7 +760,8 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
  * sweep runs, or the last rotation is not complete. Returns EXISTS if ports outside of the fabric
  * would be lost and give_up is false. Also returns IO or NOMEM. */
 int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len);
-/* Returns what sm_key_rotate would return before it makes the new key, with its sentence. */
+/* Returns the error, and the sentence, with which sm_key_rotate would refuse a rotation now. Makes
+ * no key. */
 int sm_key_rotate_check(const struct sm *s, bool give_up, char *why, size_t why_len);
 
 #endif

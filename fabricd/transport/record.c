@@ -4,10 +4,10 @@
  * defines the format of the file.
  *
  * If the transport has no room for a MAD (BUSY), the recorder records the MAD only when a later try
- * succeeds. If the transport refuses a MAD, the recorder records it as failed. The recorder records
- * incoming MADs before the receivers get them; all MADs of a batch get the same time stamp. The
- * last entry says how the recording ended; the recorder keeps room for this entry below the size
- * limit.
+ * succeeds. If the transport refuses a MAD, the recorder records it as failed. It records incoming
+ * MADs before it passes them to the receivers, all MADs of a batch with the same time stamp. The
+ * last entry of the file says why the recording ended. The recorder stops early enough that this
+ * entry fits below the size limit.
  */
 #include "fabricd/transport/record.h"
 
@@ -30,15 +30,15 @@ struct recorder {
     struct transport *to;
     struct bus *bus;
     struct loop_timer *flush_timer;
-    /* the file of the recording; NULL: the recording has stopped */
+    /* the file that is written; NULL: the recording has ended */
     struct tape *tape;
     char *path;
     uint64_t began_us, written, limit;
     bool flush_set;
-    /* true: the receivers are handling a batch of incoming MADs */
+    /* true: the receivers are working on a batch of incoming MADs */
     bool in_batch;
-    /* number of time stamps since the batch began: one for the batch, and one for each MAD that was
-     * sent after it began */
+    /* number of times that a time stamp was needed in this batch; only for one in CLOCK_EVERY of
+     * them the clock is read (sent_at) */
     unsigned batch_out;
     uint64_t now_us;
 };
@@ -51,7 +51,8 @@ static void emit_stopped(struct recorder *r, const char *reason)
                .bytes = r->written, .reason = reason);
 }
 
-/* Ends the recording and closes the file. The file can be replayed up to this point. */
+/* Ends the recording: writes the last entry with the reason, and closes the file. What was recorded
+ * before can be replayed. */
 static void stop(struct recorder *r, enum fab_recording_end end, const char *reason)
 {
     struct tape *tape = r->tape;
@@ -66,8 +67,8 @@ static void stop(struct recorder *r, enum fab_recording_end end, const char *rea
         emit_stopped(r, error ? strerror(error) : reason);
 }
 
-/* Returns memory for an entry of `size` bytes. Returns NULL if the recording has stopped; this
- * call may stop it. */
+/* Returns memory for an entry of `size` bytes. If the file is full or the disk fails, ends the
+ * recording and returns NULL. Also returns NULL if the recording has ended before. */
 static uint8_t *room_for(struct recorder *r, size_t size)
 {
     uint8_t *room = NULL;
@@ -125,9 +126,9 @@ static void append_mad(struct recorder *r, uint8_t kind, uint64_t now,
     append(r, &e);
 }
 
-/* Returns the time stamp of a sent MAD. Most of the cost of recording is reading the clock. So
- * while the receivers handle a batch, the function reads the clock only for one of CLOCK_EVERY sent
- * MADs. */
+/* Returns the time stamp of a sent MAD. Reading the clock is the largest part of the cost of a
+ * recording. So the clock is read only for one in CLOCK_EVERY MADs that the receivers send while
+ * they work on a batch. */
 static uint64_t sent_at(struct recorder *r)
 {
     if (!r->in_batch || r->batch_out++ % CLOCK_EVERY == 0)

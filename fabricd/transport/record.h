@@ -7,8 +7,9 @@
 #include "fabricd/transport/transport.h"
 
 /*
- * Opens a recorder, which takes over the receive callback of the transport `to`. The caller must
- * close `to` after the recorder. `limit` is the maximum size of the file in bytes; 0: no limit.
+ * Opens a recorder, a transport on top of the transport `to`. The recorder becomes the receiver of
+ * `to`. The caller must close the recorder before `to`. `limit` is the maximum size of the file in
+ * bytes; 0: no limit.
  *
  * When the file is full, or if the disk fails or is too slow, recording stops with the event
  * recording-stopped; the recorder still passes MADs on. Returns NOMEM, IO, DENIED or NOT_FOUND,
@@ -16,9 +17,9 @@
  */
 int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,
                           uint64_t limit, struct transport **ret, char *why, size_t why_len);
-/* The next functions record facts on which a run of the manager depends: a LID lease, a disabled
- * port, a pinned name, and the text of the settings file, unless the text is longer than 64 KiB.
- * Call these functions before the first MAD. */
+/* Recorded facts besides MADs on which the manager's decisions depend: LID leases, disabled ports,
+ * pinned names, and the text of the settings file (left out if it is longer than 64 KiB). Call
+ * these functions before the first MAD is sent. */
 void transport_record_lease(struct transport *t, uint64_t guid, uint16_t lid, uint8_t lmc);
 void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t port);
 void transport_record_pin(struct transport *t, uint64_t node_guid, const char *name);

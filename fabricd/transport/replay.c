@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The replay transport. libfabmgr/recording/player.h decides which MAD arrives at which time; this
- * file provides the loop's time and a timer. The receivers get MADs in the recorded batches.
- * Between two batches the loop runs once.
+ * file provides the loop's time and a timer. The receivers get the MADs in the same batches as in
+ * the recorded run. After each batch, the loop runs one iteration.
  */
 #include "fabricd/transport/replay.h"
 
@@ -14,7 +14,8 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of logged differences between recording and run, for each kind of difference */
+/* Of each kind of difference between the recorded run and the replay, at most this number is
+ * logged. */
 #define SHOWN 10
 #define WINDOW 64
 /* maximum number of MADs that are passed on together; a larger batch is divided */
@@ -36,7 +37,8 @@ struct replay {
 static void arm(struct replay *r)
 {
     uint64_t now = clock_now_us(), at = fab_recording_player_deadline(r->player, now);
-    /* UINT64_MAX means the end of the recording: the timer then fires at once and calls `done` */
+    /* The player has reached the end of the recording. The timer fires at once, and then calls
+     * `done`. */
     if (at == UINT64_MAX)
         at = now;
     if (loop_timer_pending(r->timer) && r->timer_at <= at)
@@ -54,8 +56,8 @@ static void keep(struct transport_mad *to, const struct fab_recording_entry *e)
     memcpy(to->bytes, e->bytes, FAB_MAD_SIZE);
 }
 
-/* Collects the MADs that are due now and that the recorded manager received together, as one
- * batch. */
+/* Collects in t->batch the MADs that are due now, as far as the recorded manager received them in
+ * one batch. */
 static size_t receive(struct replay *r)
 {
     uint8_t bytes[FAB_MAD_SIZE];

@@ -12,9 +12,9 @@
 int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop_fn *done,
                           void *ctx, struct transport **ret, char *why, size_t why_len);
 void transport_replay_stats(struct transport *t, struct fab_recording_player_stats *ret);
-/* Logs the first few MADs that the recorded manager sent and the replaying manager did not send.
- * (The replay logged the opposite case, MADs that only the replaying manager sent, at that
- * time.) */
+/* At the end of a replay, logs the first few MADs that are in the recording and that the
+ * replaying manager has not sent. (A MAD that only the replaying manager sent was logged when it
+ * was sent.) */
 void transport_replay_log_missing(struct transport *t);
 
 #endif

@@ -4,11 +4,10 @@
  * the answer in the next iteration of the loop, as a device would. So `send` never calls a
  * receiver.
  *
- * There are two batches. The transport collects answers and traps in one batch. A timer without
- * delay swaps the batches and passes the collected batch on, while the other batch collects new
- * answers. Each iteration of the loop passes on only a part of a batch, because all 1,024 answers
- * of a full window would take 15 to 20 ms. If the simulated fabric loses a MAD, the sender's
- * timeout expires.
+ * There are two batches: one collects answers and traps, while the MADs of the other are passed to
+ * the receivers. When the second is empty, the two change roles. Each iteration of the loop passes
+ * on at most PART MADs, because all 1,024 answers of a full window would take 15 to 20 ms. If the
+ * simulated fabric loses a MAD, the sender's timeout expires.
  *
  * The simulator's time is the loop's time, real or virtual. The transport sets the simulator's time
  * before each MAD. A timer fires when the simulator has work that is due (delayed answers, links in
@@ -34,7 +33,7 @@
 struct batch {
     struct transport_mad *mads; /* [BATCH] answers and traps */
     size_t count;
-    size_t passed; /* number of MADs that were passed on */
+    size_t passed; /* number of MADs of this batch that were already passed to the receivers */
 };
 struct sim_transport {
     struct transport base;
@@ -42,7 +41,7 @@ struct sim_transport {
     struct loop_timer *timer;
     /* time of the event loop, in us, at which the timer fires, if it is set */
     uint64_t timer_at;
-    /* time of the event loop, in us, at which the simulator's time was 0 */
+    /* time of the loop, in us, that is time 0 of the simulator */
     uint64_t epoch;
     uint32_t node;
     uint8_t port;
@@ -107,7 +106,7 @@ static void take_mail(struct sim_transport *t)
     }
 }
 
-/* Begins to pass on the MADs that were collected. */
+/* Swaps the two batches, so that the collected MADs are passed to the receivers next. */
 static void swap(struct sim_transport *t)
 {
     take_mail(t);
@@ -128,7 +127,8 @@ static void deliver(void *ctx)
     size_t count = left < PART ? left : PART;
     t->leaving.passed += count;
     transport_hand_up(&t->base, next, count);
-    /* if the batch was full, the outbox may have more MADs, so continue at once */
+    /* After a full batch, MADs may be left in the simulator's outbox, so the timer fires again at
+     * once. */
     if (left > count || t->gathering.count > 0 || t->leaving.count == BATCH)
         ring_at(t, 0);
     ring_when_due(t);
@@ -158,7 +158,7 @@ static int sim_set_is_sm(struct transport *base, bool is_sm)
 {
     struct sim_transport *t = (struct sim_transport *)base;
     int status = fab_sim_attach(t->sim, t->node, t->port, is_sm);
-    ring_at(t, 0); /* setting IsSM may have caused a trap, so pass it on at once */
+    ring_at(t, 0); /* The change of IsSM may have caused a trap; the timer delivers it at once. */
     return status;
 }
 
@@ -190,9 +190,9 @@ void transport_sim_kick(struct transport *base)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Finds the port of `node` at which the simulator attaches the manager. At a switch this is port 0.
- * At an adapter or router this is the first port with a link; returns false if there is no such
- * port. */
+/* Finds the port of `node` to which the manager is attached: port 0 of a switch, or the first
+ * port with a link of an adapter or router. Returns false if no port of an adapter or router has
+ * a link. */
 static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
 {
     if (fab_fabric_node_is_switch(f, node)) {

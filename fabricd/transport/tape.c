@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A tape: a file that a separate thread writes (tape.h). The caller fills a buffer and passes it to
- * the thread, which gives it back empty. If the thread is too slow, the caller allocates more
- * buffers, up to MOST_PIECES. After a failed write, the thread discards the buffers in its queue.
+ * A tape: a file that a separate thread writes (tape.h). The caller fills buffers, and the thread
+ * writes them to the file and returns them empty. If the thread is too slow, the caller allocates
+ * more buffers, at most MOST_PIECES. After a failed write, the thread writes nothing more and
+ * discards all buffers.
  */
 #include "fabricd/transport/tape.h"
 
@@ -52,8 +53,8 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
     return 0;
 }
 
-/* Waits until the queue has a full buffer and returns it. Returns NULL if the queue is empty and
- * the thread must end. The caller holds the lock. */
+/* Called by the thread. Waits until the queue has a full buffer, and returns the buffer. NULL: the
+ * queue is empty and the thread must end. The caller holds the lock. */
 static struct piece *await_piece(struct tape *t)
 {
     while (!t->first && !t->end)
@@ -91,8 +92,8 @@ static int status_of(int error)
     return error == ENOENT ? FAB_E_NOT_FOUND : error == EACCES ? FAB_E_DENIED : FAB_E_IO;
 }
 
-/* Opens the file so that only this user can read it: a recording has keys. The function replaces a
- * file that others can read, because they may have it open. */
+/* Creates a file that only this user can read, because a recording has keys. If a file with this
+ * name exists, it is replaced and not overwritten, because another user may have it open. */
 static int open_private(const char *path)
 {
     struct stat st;
@@ -131,7 +132,7 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* Returns an empty buffer: one that the thread gave back, or a new one. Returns NULL if a write
+/* Returns an empty buffer: one that the thread has written, or a new one. Returns NULL if a write
  * failed, if there are MOST_PIECES buffers, or if memory ran out. */
 static struct piece *take_empty(struct tape *t)
 {

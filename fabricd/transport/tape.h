@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A tape: a file to which a separate thread appends, so that the caller never waits for the disk.
- * The thread writes full buffers. tape_flush also passes a partly filled buffer to the thread; the
- * caller must call tape_flush regularly.
+ * The thread writes full buffers. A buffer that is only partly full is written after tape_flush,
+ * which the caller must call regularly.
  */
 #ifndef FABRICD_TRANSPORT_TAPE_H
 #define FABRICD_TRANSPORT_TAPE_H
@@ -22,7 +22,7 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len);
  * failed (see tape_error), or if memory ran out. */
 uint8_t *tape_room(struct tape *t, size_t n);
 void tape_advance(struct tape *t, size_t n);
-/* passes all bytes that were appended so far to the thread */
+/* makes the thread write all bytes that were appended so far; does not wait for it */
 void tape_flush(struct tape *t);
 /* returns errno of the first failed write; 0: none failed */
 int tape_error(struct tape *t);

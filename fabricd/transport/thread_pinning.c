@@ -11,7 +11,8 @@ static void bind_thread(pid_t tid, const cpu_set_t *one)
 {
     const struct sched_param none = {0};
     if (sched_setaffinity(tid, sizeof(*one), one) == 0)
-        /* With SCHED_BATCH, a thread that wakes up does not preempt the running thread. */
+        /* With SCHED_BATCH, a thread that becomes ready does not interrupt the thread that is
+         * running. */
         (void)sched_setscheduler(tid, SCHED_BATCH, &none);
 }
 

@@ -21,7 +21,8 @@ struct transport_mad {
     /* number of the queue pair, which is 0 (SMPs) or 1 (general services) */
     uint8_t qp;
     /*
-     * true: this MAD is a request of this manager that could not be delivered or was not answered
+     * true: the MAD is a request that this manager has sent, returned because it could not be
+     * delivered or got no answer
      */
     bool failed;
     uint16_t len;
@@ -39,7 +40,7 @@ typedef void transport_lost(void *ctx, const char *reason);
 typedef bool transport_admits(void *ctx, const struct transport_mad *mad);
 
 struct transport;
-/* maximum number of management classes with their own receiver at a transport */
+/* maximum number of management classes that have their own receiver */
 #define TRANSPORT_TAKERS 5
 /* The receiver of the MADs of one management class of general services. */
 struct transport_taker {
@@ -49,22 +50,22 @@ struct transport_taker {
 };
 /* The implementation of RMPP for long answers of general services. OURS: the RMPP sender in this
  * process (libfabmgr/mads). KERNEL: the kernel, to which send_long passes the whole answer. NONE:
- * there is none, so that only the first MAD is sent. */
+ * RMPP is not available, so only the first MAD of a long answer is sent. */
 enum transport_rmpp { TRANSPORT_RMPP_OURS, TRANSPORT_RMPP_KERNEL, TRANSPORT_RMPP_NONE };
 struct transport_ops {
-    /* Sends one MAD. Returns BUSY if the caller must try again (after the next receive, or in a
-     * millisecond), or IO if the transport failed. */
+    /* Sends one MAD. Returns BUSY if the caller must try again when a MAD has arrived, or after a
+     * millisecond, or IO if the transport failed. */
     int (*send)(struct transport *t, const struct transport_mad *mad);
-    /* Sets or clears IsSM in the CapabilityMask of the port. Returns DENIED, IO or INVAL. */
+    /* Sets or clears IsSM in the CapabilityMask of the port. Returns OK, DENIED, IO or INVAL. */
     int (*set_is_sm)(struct transport *t, bool is_sm);
     void (*close)(struct transport *t);
-    /* Closes the device, if it is open, and opens the same port again. Returns the errors of the
-     * function that opens the transport, with a sentence in why[]; the caller may then try again.
-     * NULL: the device cannot be lost. */
+    /* Closes the device if it is open, and opens the same port again. On an error, why[] has a
+     * sentence and the caller may try again later. The pointer is NULL if the transport cannot lose
+     * its device. */
     int (*reopen)(struct transport *t, char *why, size_t why_len);
     /* Sends a long answer at QP1: a MAD header and all data, which the kernel divides into RMPP
-     * segments. Returns the errors of `send`, or NOMEM. The pointer is NULL unless the kernel
-     * implements RMPP. */
+     * segments. Returns the errors of `send`, or NOMEM. The pointer is NULL if rmpp is not
+     * KERNEL. */
     int (*send_long)(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
                      size_t len);
 };
@@ -78,13 +79,14 @@ struct transport {
     transport_receive *receive;
     void *receive_ctx;
     struct transport_taker taker[TRANSPORT_TAKERS];
-    transport_lost *lost; /* NULL: the callback is not set, or was called already */
+    /* called when the device is gone; NULL: nothing to call, or called already */
+    transport_lost *lost;
     void *lost_ctx;
-    transport_admits *admits; /* NULL: all MADs may be sent */
+    transport_admits *admits; /* decides whether a MAD may be sent; NULL: all MADs may be sent */
     void *admits_ctx;
 };
-/* Sends one MAD. Returns what struct transport_ops.send returns, or DENIED if the function of
- * transport_on_send does not admit the MAD. */
+/* Sends one MAD. Returns DENIED if the function that transport_on_send has set does not admit the
+ * MAD. Otherwise returns what the transport's own `send` returns. */
 static inline int transport_send(struct transport *t, const struct transport_mad *m)
 {
     return t->admits && !t->admits(t->admits_ctx, m) ? FAB_E_DENIED : t->ops->send(t, m);
@@ -102,8 +104,8 @@ int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receiv
  * unloaded, or the simulator ended. The transport may call the function while a MAD is being
  * sent. */
 void transport_on_lost(struct transport *t, transport_lost *fn, void *ctx);
-/* Calls the function of transport_on_lost, unless it was called before. Each transport calls this
- * function when it can neither send nor receive any more. */
+/* Every transport calls this function when it can neither send nor receive any more. It calls the
+ * function that transport_on_lost has set, only the first time. */
 void transport_tell_lost(struct transport *t, const char *reason);
 /* Passes the MADs of a batch to their receivers, in order. Each transport calls this function with
  * the MADs that it received. */
@@ -116,8 +118,8 @@ void transport_close(struct transport *t); /* t may be NULL */
  * operator in why[]. */
 int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
                         size_t why_len);
-/* Like transport_umad_open, but the port gets only answers to the requests of this process. So
- * another subnet manager can run at the same port. */
+/* Like transport_umad_open, but receives only answers to requests of this process, and no requests
+ * of other nodes. So a subnet manager can run at the same port at the same time. */
 int transport_umad_observe(struct loop *l, const char *where, struct transport **ret, char *why,
                            size_t why_len);
 /* Makes a transport that passes only Gets to `to`, and drops everything else. The caller closes it
@@ -128,10 +130,11 @@ int transport_readonly_open(struct transport *to, struct transport **ret);
  * NOMEM, with a sentence in why[]. */
 int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, struct transport **ret,
                        char *why, size_t why_len);
-/* Sets the simulator's time to the loop's time. Call this function before you cause a fault. */
+/* Sets the simulator's clock to the present time of the loop. Call this function before you cause a
+ * fault in the simulator. */
 void transport_sim_tell_time(struct transport *t);
-/* Delivers the traps in the simulator's outbox. Call this function after you have caused a
- * fault. */
+/* Delivers the traps that the simulator has sent. Call this function after you have caused a fault
+ * in the simulator. */
 void transport_sim_kick(struct transport *t);
 
 #endif

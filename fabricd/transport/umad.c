@@ -4,16 +4,16 @@
  *
  * MADs are sent and received on the loop thread. The preload library returns descriptor numbers
  * that the kernel does not know, so epoll cannot watch them; a waiter (waiter.h) wakes the loop
- * instead. A request carries a timeout, because the kernel passes on only answers to requests that
- * it knows. The kernel returns a request without an answer with status ETIMEDOUT, and the transport
- * passes it on as failed. The kernel overwrites the high 32 bits of the transaction ID.
+ * instead. Each request is sent with a timeout: the kernel then remembers the request, and passes
+ * on its answer. The kernel returns a request without an answer with status ETIMEDOUT, and the
+ * transport passes it on as failed. The kernel overwrites the high 32 bits of the transaction ID.
  *
  * If too many MADs are in flight, the preload library and ibsim block each other. The library
  * blocks on a full socket while it holds a lock that its reading thread also needs. Then ibsim
  * blocks on the socket of the other direction. This happens at about 330 MADs in flight, because
- * the socket buffer of each direction holds 166. If a request is repeated while its first copy
- * still waits in a socket, both copies count. On a simulated port the transport therefore counts
- * the requests in flight, and limits their number so that neither side blocks.
+ * the socket buffer of each direction holds 166. A repeated request also counts while its first
+ * copy still waits in a socket. On a simulated port the transport therefore counts all sent
+ * requests itself, and limits the number in flight so that neither side blocks.
  *
  * On a simulated port, a MAD of a class that is not registered crashes fabricd in the preload
  * library. The transport therefore also registers the classes that diagnostic tools use, and drops
@@ -39,14 +39,14 @@
 /* maximum number of requests in flight on hardware: the default depth of a MAD send queue in the
  * kernel */
 #define WINDOW_HARDWARE 128
-/* maximum number of requests in flight on a simulated port if the system's Unix sockets queue
- * only few datagrams */
+/* maximum number of requests in flight on a simulated port, if Unix sockets of this system queue
+ * fewer than 2 * WINDOW_SIM datagrams */
 #define WINDOW_SIM_SMALL 64
-/* maximum number of requests in flight on a simulated port with a longer queue; a socket buffer
- * holds 166 MADs */
+/* maximum number of requests in flight on a simulated port, if Unix sockets of this system queue
+ * enough datagrams; the socket buffer of each direction has room for 166 MADs */
 #define WINDOW_SIM 160
-/* Time in us without any incoming MAD after which, on a simulated port with a full window, all
- * requests in flight are assumed to be lost. */
+/* On a simulated port with the maximum number of requests in flight: if no MAD arrives for this
+ * time in us, the transport assumes that all these requests are lost. */
 #define SWALLOWED_US 10000000u
 /* maximum number of incoming MADs that are passed to the receivers together */
 #define BATCH 64
@@ -55,8 +55,8 @@
 /* size in bytes of the memory for a umad header and a MAD */
 #define UMAD_BYTES 512
 
-/* The umad agents of the manager, one for each management class. Requests of other nodes arrive
- * as SMPs and as MADs of subnet administration. */
+/* The umad agents of the manager, one for each management class. Only the agents for SMPs and for
+ * subnet administration also receive requests of other nodes. */
 enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_CC, AGENT_VENDOR, AGENT_SA, AGENTS };
 static const uint8_t agent_classes[AGENTS] = {
     [AGENT_LID] = FAB_CLASS_SMP_LID,   [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
@@ -74,21 +74,23 @@ struct umad_transport {
     struct transport base;
     struct loop *loop;
     int port_id;
-    int agent[AGENTS];      /* libibumad's agent id for each class */
-    int dropping[DROPPING]; /* agents of register_to_drop */
+    int agent[AGENTS]; /* libibumad's agent id for each class */
+    /* libibumad's ids of the agents whose MADs are dropped (register_to_drop) */
+    int dropping[DROPPING];
     bool simulated;
-    bool observes; /* the port does not receive requests from other programs */
+    /* true: only answers to requests of this process are received (transport_umad_observe) */
+    bool observes;
     char issm_path[256];
     int issm_fd;
     struct loop_watch *watch;
     /* waits for MADs; NULL unless the port is simulated */
     struct waiter *waiter;
-    /* number of requests in flight; counted on simulated ports only */
+    /* number of requests that were sent and not answered yet; counted on simulated ports only */
     uint32_t owed;
-    /* time in us of the last of these events: a MAD arrived, or a request was sent while no other
-     * request was in flight */
+    /* time in us at which the wait for the requests in flight began: the last MAD arrived, or the
+     * first of the requests was sent */
     uint64_t heard_us;
-    /* Name of the CA and number of the port, with which the transport can open the port again. */
+    /* name of the adapter and number of its port, needed to open the port again */
     char ca[UMAD_CA_NAME_LEN];
     int port_num;
     struct transport_mad batch[BATCH];
@@ -117,7 +119,8 @@ static bool means_lost(int error)
            error == ENOTCONN || error == EPIPE;
 }
 
-/* Returns BUSY if the failed send must be tried again, or IO. */
+/* Handles an error of a send, which is in errno. Returns BUSY if the caller must try again, or
+ * IO. */
 static int send_failed(struct umad_transport *t)
 {
     int error = errno;
@@ -142,7 +145,7 @@ static bool is_full(struct umad_transport *t)
 static void note_sent(struct umad_transport *t, const struct transport_mad *mad)
 {
     if (mad->addr.timeout_us == 0)
-        return; /* the MAD is not a request */
+        return; /* without a timeout, the MAD is not a request, and no answer is due */
     if (t->owed++ == 0)
         t->heard_us = clock_now_us();
 }
@@ -161,7 +164,7 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
     bool answer_due = mad->addr.timeout_us != 0;
     if (t->port_id < 0)
         return FAB_E_IO; /* the device is gone */
-    /* The limit of requests in flight applies only to requests, not to answers to other nodes. */
+    /* Only requests count towards the limit; answers to other nodes are always sent. */
     if (answer_due && is_full(t))
         return FAB_E_BUSY;
     _Alignas(16) uint8_t umad[UMAD_BYTES];
@@ -222,8 +225,8 @@ static bool nothing_came(const struct umad_transport *t)
            errno == ENOSPC;
 }
 
-/* Returns true if the manager uses this umad agent. Returns false for the agents of
- * register_to_drop, whose MADs are dropped. */
+/* Returns true if this is one of the agents in t->agent[]. MADs of all other agents
+ * (register_to_drop) are dropped. */
 static bool is_ours(const struct umad_transport *t, int agent)
 {
     for (int i = 0; i < AGENTS; i++)
@@ -338,8 +341,8 @@ static void umad_transport_close(struct transport *base)
     free(base);
 }
 
-/* Returns the number of datagrams that a Unix socket queues. If this number is small, ibsim and its
- * preload library block each other with fewer MADs in flight. */
+/* Returns the maximum number of datagrams in the queue of a Unix socket. If it is small, ibsim and
+ * its preload library block each other with fewer MADs in flight. 0: not known. */
 static unsigned datagram_queue_len(void)
 {
     unsigned len = 0;
@@ -376,7 +379,8 @@ static void register_to_drop(struct umad_transport *t)
         *next++ = umad_register_oui(t->port_id, vendor_classes_to_drop[i], 0, oui, any);
 }
 
-/* Registers for SA requests with RMPP. The kernel then implements RMPP for the answers. */
+/* Registers an agent for requests of subnet administration, and lets the kernel divide long answers
+ * into RMPP segments. */
 static void register_sa(struct umad_transport *t)
 {
     static const uint8_t methods[] = {FAB_METHOD_GET,       FAB_METHOD_SET,
@@ -481,7 +485,8 @@ static int open_port(struct umad_transport *t, const umad_port_t *port, char *wh
                  denied ? "; fabricd needs read and write access to /dev/infiniband/umad*" : "");
         return denied ? FAB_E_DENIED : FAB_E_IO;
     }
-    /* ibsim's preload library returns descriptor numbers that the kernel does not know */
+    /* A port of ibsim is recognised by its descriptor: the kernel does not know the number that the
+     * preload library returns. */
     t->simulated = fcntl(umad_get_fd(t->port_id), F_GETFD) < 0;
     t->base.window_max = window_for(t);
     t->base.rmpp = t->simulated ? TRANSPORT_RMPP_NONE : TRANSPORT_RMPP_KERNEL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A waiter (waiter.h). Its thread wakes the loop with an eventfd; the loop wakes the thread with a
- * semaphore. */
+/* The thread of a waiter (waiter.h). An eventfd tells the loop that a MAD has arrived. A semaphore
+ * tells the thread that the loop has read all MADs. */
 #include "fabricd/transport/waiter.h"
 
 #include <errno.h>

@@ -13,10 +13,11 @@ struct waiter;
  * descriptors or threads ran out. */
 struct waiter *waiter_new(int umad_port);
 void waiter_free(struct waiter *w); /* w may be NULL */
-/* Returns a descriptor that is readable from the arrival of the first MAD until waiter_rearm is
- * called. */
+/* Returns a descriptor for the loop. It becomes readable when a MAD arrives, and stays readable
+ * until waiter_rearm is called. */
 int waiter_fd(const struct waiter *w);
-/* Makes the thread wait for the next MAD. Call this function after all MADs were read. */
+/* Lets the thread wait for the next MAD. Call this function when all MADs that arrived have been
+ * read. */
 void waiter_rearm(struct waiter *w);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "addressing" assigns LIDs on a worker thread. The phase stores the LID leases before the
- * first LID is written to a port, so that a restarted manager knows all LIDs in use. The worker
- * thread also copies the tables that the manager may adopt (standing.c), for the phase "routing".
+ * first LID is written to a port, so that a restarted manager knows all LIDs in use. If the manager
+ * may adopt the tables that the switches hold (standing.c), the worker thread also copies these
+ * tables for the phase "routing".
  *
  * If the sweep found exactly the fabric for which the active tables were proved, the manager keeps
  * the LIDs and tables and computes nothing.
@@ -33,7 +34,8 @@ static void save_leases(struct sm *s)
         store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
 }
 
-/* While the worker task runs, no other code uses this struct. */
+/* The input and the result of the worker task. No other code uses this struct while the task
+ * runs. */
 struct assignment {
     /* sm_model_lend lends the model to the task until the task ends. */
     struct sm_model model;
@@ -111,7 +113,7 @@ static int leave(struct sm *s)
 {
     struct assignment *a = sm_phase_task_take(s);
     if (!a)
-        /* No worker task ran, because enter() kept the active LIDs. */
+        /* enter() has kept the active LIDs, so no worker task ran, and there is no result. */
         return FAB_OK;
     int r = a->status;
     sm_model_take_back(&s->model, &a->model);

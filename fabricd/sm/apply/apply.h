@@ -2,8 +2,8 @@
 /*
  * Interface of fabricd/sm/apply for the other folders of fabricd/sm. Its phases bring a discovered
  * fabric into service: they assign LIDs, compute routes and partitions, order and send the writes,
- * and read back. If writes failed, a phase verifies the mixture of tables. The last phase publishes
- * the view.
+ * and read back. If writes failed, a phase verifies the mixture of old and new tables. The last
+ * phase publishes the view.
  *
  * All rounds that change tables use these phases. A local repair makes its own plan and passes it
  * to sm_program_take.
@@ -16,22 +16,24 @@
 
 int sm_apply_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_apply_fini(struct sm *s);
-/* Replaces pinned names and the baseline by those in the store. Returns OK, NOMEM, IO or FORMAT. */
+/* Replaces the pinned names and the baseline of devices by those in the store. Returns OK, NOMEM,
+ * IO or FORMAT. */
 int sm_apply_load(struct sm *s);
-/* Asks all hosts to register again (ClientReregister) when their ports are next written. */
+/* Lets the next writes to the ports of hosts set ClientReregister, so that all hosts register
+ * again. */
 void sm_apply_ask(struct sm *s);
-/* Notes that the store has the registrations of hosts with the former master. A host whose
- * MasterSMLID is still former_sm_lid then need not register again. 0: all hosts that have another
- * master must register again. */
+/* Call this function after a take-over. The former master shared its registrations of hosts with
+ * this manager, so a host need not register again if its MasterSMLID is still former_sm_lid. A host
+ * with another MasterSMLID must; if former_sm_lid is 0, all hosts must. */
 void sm_apply_inherit(struct sm *s, uint32_t former_sm_lid);
-/* Compares s->policy with the policy of new settings. If the timers or error thresholds of ports
- * differ, the next plan writes them, too. From now on, the manager adopts no tables (standing.c).
- * Call this function before s->policy is replaced. */
+/* Call this function when settings were reloaded, before s->policy is replaced by their policy. If
+ * timers or error thresholds of ports differ, the next plan writes them. The manager no longer
+ * adopts tables that switches hold (standing.c). */
 void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
 
-/* Returns whether a local repair would handle a link failure now. */
+/* Returns whether the manager is ready to handle a link failure by a local repair. */
 bool sm_repair_ready(const struct sm *s);
 struct fab_repair_session *sm_repair_session(struct sm *s);
 const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
@@ -41,7 +43,8 @@ void sm_repair_prepare(struct sm *s);
 /* Allocates memory that the next local repair will need. This can take some milliseconds, so call
  * the function after the writes of a repair have ended. */
 void sm_repair_prepare_memory(struct sm *s);
-/* Frees the repair session, so that an engine must compute the next tables. */
+/* Frees the repair session. The next tables then cannot be a repair of the active ones, so an
+ * engine must compute them. */
 void sm_repair_forget(struct sm *s);
 
 /* ---- writes (program.c) ---- */
@@ -49,14 +52,14 @@ void sm_repair_forget(struct sm *s);
 /* Takes ownership of the plan of a local repair. Phase sm_phase_program_repair sends its writes.
  * Returns OK or NOMEM. */
 int sm_program_take(struct sm *s, struct fab_plan *plan);
-/* Plans the writes that bring up ISLs. port[count] has the ids of the ports at both ends of
- * these ISLs. The function also sets the PortInfo of these ports in the snapshot to the values
- * that the writes will establish. Returns OK or NOMEM. */
+/* Makes a plan that brings up ISLs. port[count]: ids of the ports at both ends of these ISLs. In
+ * the snapshot, sets the PortInfo of these ports at once to the values that the plan will write.
+ * Returns OK or NOMEM. */
 int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret);
-/* Call this function after sm_program_take, before the first write of a local repair is sent. It
- * emits paths-paused if pairs have no path while entries of drained LIDs drop packets. lost_pairs:
- * number of these pairs; drained: number of drained LIDs; rounds: number of rounds of the
- * transition. */
+/* Call this function after sm_program_take, before a local repair sends its first write. If entries
+ * of drained LIDs will drop packets for some time, so that pairs have no path, it emits
+ * paths-paused. lost_pairs: number of these pairs; drained: number of drained LIDs; rounds: number
+ * of rounds of the transition. */
 void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, uint32_t rounds);
 /* Returns the plan that phase "planning" of this round has made; NULL: it has made none. */
 const struct fab_plan *sm_program_plan(const struct sm *s);
@@ -68,8 +71,8 @@ uint32_t sm_program_failed(const struct sm *s);
 struct sm_failed_block {
     uint64_t guid; /* node GUID of the switch */
     uint32_t block;
-    /* true: the write was sent, so the switch may hold `entries`; false: the switch holds its
-     * former entries */
+    /* true: the write was sent and failed, so the switch may hold `entries`; false: it was not
+     * sent, so the switch still holds its former entries */
     bool sent;
     /* a local repair planned this write */
     bool by_repair;
@@ -77,21 +80,22 @@ struct sm_failed_block {
 };
 /* Returns the list of failed or unsent LFT blocks. */
 const struct sm_failed_block *sm_failed_blocks(const struct sm *s, uint32_t *ret_count);
-/* Frees the plan after a round. A plan can have half a million writes. If the next local repair
- * freed them, it would lose milliseconds. */
+/* Frees the plan of the round that has ended. A plan can have half a million writes; the next local
+ * repair must not lose milliseconds by freeing them. */
 void sm_program_tidy(struct sm *s);
 
 /* ---- the view and the report (publish.c, changes.c, reroutes.c) ---- */
 
 /* Publishes the tables and fabric of the model as a view. Returns OK or NOMEM. */
 int sm_publish(struct sm *s);
-/* Publishes the tables and fabric of the model after a local repair. active: the change of the
- * number of Active links. degraded: the change of the number of degraded links. Both can be
- * negative. Returns OK or NOMEM. */
+/* Publishes the tables and fabric of the model after a local repair. active, degraded: by how much
+ * the numbers of Active links and of degraded links change (negative: they fall). Returns OK or
+ * NOMEM. */
 int sm_publish_repair(struct sm *s, int64_t active, int64_t degraded);
 /* Returns the measured rate of LFT writes in blocks per second; 0: not known. */
 uint32_t sm_table_write_rate(const struct sm *s);
-/* Emit events about ISLs that a port probe found down (lost) or up again (gained). */
+/* Emit events about ISLs that a port probe found down (sm_report_lost_links) or up again
+ * (sm_report_gained_links). */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count);
 /* Emits the events about links that came back with another width or speed (degraded.c). */
@@ -100,34 +104,35 @@ void sm_report_gained_rates(struct sm *s, const struct sm_link *gained, uint32_t
 void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);
-/* Requests a reroute if a local repair left out paths, and no engine has replaced its tables yet.
- * Call this function after the publication of a local repair, and when a sweep has derived tables
- * from a repair. lost: this repair left some switches without a route to each other, or would have
- * had to write fixed tables. */
+/* Requests a reroute if a local repair left out paths and no engine has computed tables since then.
+ * Call this function when a local repair was published, and when a sweep has made tables as a
+ * repair of the former ones. lost: the repair left pairs of switches without a route, or could not
+ * write fixed tables that it had to change. */
 void sm_reroute_repaired(struct sm *s, bool lost);
-/* Call this function when a reroute begins: an operator requested it, the settings changed, or a
- * local repair was incomplete. It sets s->run.cause, the text that the record of the reroute
- * shows as its cause. */
+/* Call this function when a reroute begins. It sets s->run.cause to the cause that the record of
+ * the reroute shows: a request of an operator, changed settings, or an incomplete local repair. */
 void sm_reroute_begun(struct sm *s);
 void sm_apply_get_status(const struct sm *s, struct sm_status *ret);
 
 /* ---- rebalance (rebalance.c) ---- */
 
 void sm_rebalance_begun(struct sm *s);
-/* Call this function after every round of any kind. If the fabric changed, the quiet time
- * (rebalance.c) begins again. The function sets the timer of the next rebalance. */
+/* Call this function after every round of any kind. It sets the timer of the next rebalance. If the
+ * round changed the fabric, the quiet time before the rebalance (rebalance.c) begins again. */
 void sm_rebalance_ended(struct sm *s, int status);
 void sm_rebalance_postponed(struct sm *s, bool awaited);
 /* Call this function after a trap. It postpones or stops a running rebalance. */
 void sm_rebalance_yield(struct sm *s);
 const char *sm_rebalance_outcome(const struct sm *s);
 
-/* Lets the manager adopt the tables that the switches hold when it is master again (standing.c).
- * Call this function when the manager loses the role of master or its port. */
+/* Call this function when the manager stops being master or loses its port. When it is master
+ * again, it may adopt the tables that the switches then hold (standing.c). */
 void sm_standing_await(struct sm *s);
-/* Returns whether this manager may adopt tables, because it has none of its own. */
+/* Returns whether this manager has no tables of its own yet, and so may adopt those that the
+ * switches hold. */
 bool sm_standing_awaited(const struct sm *s);
-/* Notes links that a sweep found lost. Does nothing if this manager has tables of its own. */
+/* Notes links that a sweep found lost, for the adoption of tables (standing.c). Does nothing if
+ * this manager has tables of its own. */
 void sm_standing_note_lost(struct sm *s, const struct fab_silent_link *link, uint32_t count);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
@@ -135,8 +140,8 @@ void sm_standing_note_lost(struct sm *s, const struct fab_silent_link *link, uin
 /* Sets a timer if the tables of a local repair are not yet proved as a whole. The timer starts the
  * background proof QUIET_US (1 s) after the last local repair. */
 void sm_reproof_prepare(struct sm *s);
-/* Call this function when a round has ended, before the next one is chosen. It takes the result of
- * a background proof that ended during the round. */
+/* Call this function between two rounds. If a background proof has ended during the last round, it
+ * takes over the verdict. */
 void sm_reproof_round_ended(struct sm *s);
 /* Pauses the running background proof at once, because the processor may be needed to handle a
  * fault. */
@@ -150,14 +155,14 @@ void sm_pins_attach(struct sm *s);
 
 /* ---- the baseline of approved devices (baseline.c) ---- */
 
-/* Returns the baseline of devices if sweeps must leave out the devices that it does not approve.
- * NULL: sweeps leave out no device. */
+/* Returns the baseline of devices if sweeps must leave out all devices that it does not list. NULL:
+ * sweeps read all devices. */
 struct fab_baseline *sm_baseline_barrier(const struct sm *s);
-/* Call this function after the settings were read again. If a change of subnet.unapproved changes
- * which devices sweeps leave out, the function requests a heavy sweep. */
+/* Call this function after the settings were read again. Sweeps may now have to leave out other
+ * devices, because subnet.unapproved has changed; in this case it requests a heavy sweep. */
 void sm_baseline_reload(struct sm *s);
-/* Drops the callbacks done() of changes of the baseline that were requested with this ctx. Call
- * this function before `ctx` is freed. */
+/* Call this function before `ctx` is freed. Changes of the baseline that were requested with this
+ * ctx are still made, but do not call done(). */
 void sm_baseline_edit_forget(struct sm *s, void *ctx);
 void sm_dry_run_forget(struct sm *s, const void *ctx);
 

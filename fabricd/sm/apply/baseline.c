@@ -45,9 +45,9 @@ static int compare(const void *x, const void *y)
     return compare_places(&a->what.place, &b->what.place);
 }
 
-/* Copies facts from the previous list to the new one, for each device that is in both: when the
- * device was found, whether its event was emitted, and whether its link was reset. Both lists are
- * sorted by place. */
+/* For each device that was unapproved before and still is, copies from the previous list when it
+ * was found, whether its event was emitted, and whether its link was reset. Both lists are sorted
+ * by place. */
 static void carry_over(struct sm_baseline_job *j)
 {
     for (uint32_t i = 0, k = 0; i < j->count; i++) {
@@ -62,9 +62,9 @@ static void carry_over(struct sm_baseline_job *j)
     }
 }
 
-/* Returns whether the manager quarantines or admits an unapproved device at place `p` that the
- * sweep has read. (The manager excludes only devices that sweeps leave out.) It always admits its
- * own port. */
+/* Returns what the manager does with an unapproved device at place `p` that the sweep has read:
+ * quarantine or admit it. The own port of the manager is always admitted. (The third effect,
+ * exclusion, is for devices that sweeps do not read.) */
 static enum sm_unapproved_effect effect_of(const struct sm_baseline_job *j,
                                            const struct fab_place *p)
 {
@@ -81,8 +81,8 @@ static void append(struct sm_baseline_job *j, const struct fab_unapproved *u,
         (struct sm_unapproved){.what = *u, .effect = (uint8_t)effect, .since_us = j->unix_us};
 }
 
-/* Sorts the list by place. Discovery can find a link from both ends and then lists its place twice;
- * the function keeps one of the two entries. */
+/* Sorts the list by place, and removes duplicates: discovery can find a link from both ends, and
+ * then lists its place twice. */
 static void sort(struct sm_baseline_job *j)
 {
     uint32_t kept = 0;
@@ -170,11 +170,10 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
                    .holder = u->holder, .effect = effect);
 }
 
-/* Decides whether the device at this switch port may be reported now. Returns false if an event
- * about the port was emitted within TELL_EVERY_US. Returns true if the caller may emit an event,
- * and notes its time. If TELL_MOST events were already emitted in this period, adds 1 to b->untold
- * and returns true. The caller must then emit no event, because the summary event counts the
- * device. */
+/* Decides whether an event about the device at this switch port may be emitted now, and notes the
+ * time. Returns false if an event about this port was emitted within TELL_EVERY_US. If TELL_MOST
+ * events were emitted in this period, counts the device in b->untold for the summary event, and
+ * returns true. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;
@@ -269,8 +268,8 @@ int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_bas
     return FAB_OK;
 }
 
-/* Counts the quarantined ports in the list. Returns true if the set of quarantined ports changed
- * since the last call, so that new P_Key tables are needed. */
+/* Counts the quarantined ports. Returns true if other ports are quarantined than at the last call,
+ * so that new P_Key tables are needed. */
 static bool count_quarantined(struct sm_baseline *b)
 {
     uint64_t was = b->quarantine, hash = 0;
@@ -297,7 +296,7 @@ bool sm_baseline_take_list(struct sm *s, struct sm_baseline_job *j)
     return count_quarantined(b);
 }
 
-/* Requests new P_Key tables. The request is not necessary if the running round computes all tables
+/* Requests a round that computes new P_Key tables, unless the running round will compute all tables
  * anyway. */
 static void request_p_keys(struct sm *s)
 {
@@ -305,9 +304,9 @@ static void request_p_keys(struct sm *s)
         sm_request(s, SM_REQUEST_REROUTE);
 }
 
-/* Resets the links of devices that the sweep left out. If such a device was in service before, its
- * link is still Active, so the device could send packets. After the reset, the link stays in state
- * Init. */
+/* Resets the links of devices that the sweep left out. Such a link may still be Active from an
+ * earlier time, so the device could send packets. After the reset, the manager leaves the link in
+ * state Init. */
 static void reset_links(struct sm *s)
 {
     static const char note[] = ", as the device at it is not approved";
@@ -345,9 +344,8 @@ static int leave(struct sm *s)
     if (!j)
         return FAB_OK;
     int r = j->status;
-    /* Takes the result only if the baseline is still the one that the task compared. Otherwise an
-     * operator has changed the baseline since then, and baseline_edit.c has compared the fabric
-     * with the new one. */
+    /* If an operator has changed the baseline since the task began, the result is dropped. In this
+     * case baseline_edit.c has already compared the fabric with the new baseline. */
     if (r == FAB_OK && j->set == s->apply->baseline.set) {
         if (sm_baseline_take_list(s, j))
             request_p_keys(s);

@@ -4,13 +4,12 @@
  * makes the changed baseline and compares the fabric with it. In large fabrics, this takes tens of
  * milliseconds. Changes wait in a queue and are made one after the other.
  *
- * The worker task begins between two rounds. The task counts as a reader of the snapshot
- * (model.readers), so that no round changes the snapshot while the task reads it. When the task has
- * ended, the loop thread takes over the new baseline and the new list of devices that are not
- * approved. If a round has replaced the list since the comparison began, the worker compares again.
- * If rounds replace the list too often, or if a round runs for longer than WAIT_MOST_US, the change
- * is made without a comparison. A heavy sweep makes the comparison later. The manager calls done()
- * of a change when the change is committed to the database.
+ * The worker task begins between two rounds. It counts as a reader of the snapshot (model.readers),
+ * so rounds do not change the snapshot meanwhile. Then the loop thread takes over the new baseline
+ * and the new list of unapproved devices. If a round has replaced this list meanwhile, the task
+ * runs again, at most TRIES_MOST times. If this does not help, or if a round runs for longer than
+ * WAIT_MOST_US, the change is made without the list, and a heavy sweep makes the list later. The
+ * manager calls done() of a change when the change is committed to the database.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,10 +41,10 @@ struct sm_baseline_edit {
     struct fab_place *place; /* [count] for EDIT_APPROVE: the places to approve */
     /* [count] for EDIT_DISAPPROVE: the nodes, as the operator named them */
     char **name;
-    /* [count] for EDIT_DISAPPROVE: node GUIDs that the worker found for the names in `name`. */
+    /* [count] for EDIT_DISAPPROVE: the node GUIDs that belong to the names in `name` */
     uint64_t *guid;
     uint32_t count;
-    /* EDIT_DISAPPROVE: only find out what the change would be */
+    /* for EDIT_DISAPPROVE, true: the change is only computed and reported, but not made */
     bool dry_run;
     struct fab_fabric *view; /* the published snapshot */
     int64_t unix_us;         /* Unix time of the change, in microseconds */
@@ -53,14 +52,15 @@ struct sm_baseline_edit {
     struct fab_baseline *before;
     struct fab_baseline *after;  /* the changed baseline; NULL: the change removes the baseline */
     struct sm_baseline_job *job; /* comparison of the fabric with `after`; NULL: none */
-    uint32_t hosts, links;       /* EDIT_TAKE: numbers of approved places */
+    /* for EDIT_TAKE: numbers of hosts and of links that the new baseline has */
+    uint32_t hosts, links;
     /* a sentence that says what is wrong with the request; "": the text for `status` is enough */
     char wrong[WRONG_LEN];
     int status;
 
     struct sm_baseline_edit *next;
     bool computing; /* the worker task runs */
-    /* The change is in force, and is being written to the database. */
+    /* the new baseline is in use, and the database has not confirmed it yet */
     bool committing;
     /* Value of sm_baseline.version when the task began to compare the fabric with the changed
      * baseline. If the version differs later, a round has replaced the list of unapproved
@@ -69,11 +69,12 @@ struct sm_baseline_edit {
     /* Manager's clock when the change became the first in the queue; 0: not yet. */
     uint64_t begun_us;
     unsigned tries;
-    /* EDIT_DISAPPROVE: number of nodes about which an event was already emitted */
+    /* for EDIT_DISAPPROVE: number of the named nodes whose event has been emitted */
     uint32_t reported;
-    /* The change is in the database when store_written(mark) returns STORE_WRITTEN. */
+    /* the store's number for the writes of this change; they are in the database when
+     * store_written(mark) returns STORE_WRITTEN */
     uint64_t mark;
-    sm_done *done; /* NULL: no caller waits */
+    sm_done *done; /* called when the change is complete; NULL: nobody waits for it */
     void *ctx;
 };
 
@@ -126,7 +127,7 @@ static int list_places(const struct sm_baseline_edit *e, struct fab_approved **r
     return FAB_OK;
 }
 
-/* Makes the baseline without the nodes that the operator named. */
+/* Makes e->after: a copy of the present baseline without the nodes that the operator named. */
 static int remove_named(struct sm_baseline_edit *e)
 {
     size_t wrong = 0;
@@ -233,7 +234,7 @@ static int check_role(const struct sm *s)
 
 static int begin(struct sm *s, struct sm_baseline_edit *e);
 
-/* Returns whether the change must wait for the end of a round. */
+/* Returns whether the first change of the queue must wait, because a round is running. */
 static bool must_wait(const struct sm *s, struct sm_baseline_edit *e)
 {
     uint64_t now = clock_now_us();
@@ -306,8 +307,8 @@ static void report(struct sm *s, const struct sm_baseline_edit *e)
                    .by = e->by);
 }
 
-/* Emits up to EVENTS_A_TURN further events of a change that needs one event for each node.
- * Returns whether all of them were emitted. */
+/* A change of many nodes emits one event for each of them, at most EVENTS_A_TURN in one call.
+ * Returns whether all have been emitted. */
 static bool report_nodes(struct sm *s, struct sm_baseline_edit *e)
 {
     uint32_t count = e->kind == EDIT_DISAPPROVE ? e->count : 0;
@@ -343,8 +344,8 @@ static void unref(void *ctx)
     fab_discover_baseline_unref(ctx);
 }
 
-/* Takes over the baseline that the worker made, and stores it. Requests the sweep or the writes
- * that the new baseline makes necessary. */
+/* Puts the baseline that the worker task made into use, and stores it. Requests the sweep or the
+ * writes that the new baseline makes necessary. */
 static void commit(struct sm *s, struct sm_baseline_edit *e)
 {
     struct sm_baseline *b = &s->apply->baseline;
@@ -395,7 +396,8 @@ static void on_made(void *owner, void *ctx)
     else if (e->dry_run)
         finish_dry_run(s, e);
     else if (e->version != s->apply->baseline.version && ++e->tries < TRIES_MOST)
-        release_job(e); /* begin_next starts the computation of this edit again */
+        /* begin_next then computes this change again, with the new list of unapproved devices */
+        release_job(e);
     else
         commit(s, e);
     begin_next(s);
@@ -405,14 +407,15 @@ static void on_dropped(void *owner, void *ctx)
 {
     struct sm_baseline_edit *e = ctx;
     if (owner)
-        /* No memory for the task, so begin() returns NOMEM. */
+        /* The loop calls drop() also if it has no memory for the task; begin() then returns
+         * NOMEM. */
         e->computing = false;
     else
         edit_free(e);
 }
 
-/* Begins to make the first change of the queue. Returns OK; DENIED if another manager is master;
- * BUSY if no view is published; or NOMEM. */
+/* Begins with the first change of the queue. Returns OK; DENIED if another manager is master; BUSY
+ * if no view is published; or NOMEM. */
 static int begin(struct sm *s, struct sm_baseline_edit *e)
 {
     static const struct loop_task_ops ops = {"baseline", work, on_made, on_dropped};
@@ -558,7 +561,8 @@ void sm_baseline_edit_fini(struct sm *s)
     while (b->edits) {
         struct sm_baseline_edit *e = b->edits;
         b->edits = e->next;
-        /* If a worker task runs, on_dropped frees the edit after the task was cancelled. */
+        /* The running worker task still uses the edit; after the cancellation, on_dropped frees
+         * it. */
         if (!e->computing)
             edit_free(e);
     }

@@ -3,9 +3,9 @@
  * Emits events about the changes between two snapshots. The names of removed nodes and links come
  * from the old snapshot.
  *
- * Up to SINGLY changes of one kind get one event each. If there are more, or if many changes follow
- * each other, one summary event gives their number and names some of the nodes, switches first. If
- * all changed links end at one node, the summary event names this node.
+ * Up to SINGLY changes of one kind get one event each. If there are more, or if the tables changed
+ * several times within seconds, one summary event replaces them. It has the number of changes and
+ * some of the names, switches first. If all changed links end at one node, it names this node.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void emit_node(struct sm *s, const struct fab_fabric *f, const struct fab
 /* ---- summary events -------------------------------------------------------------------------- */
 
 struct many {
-    /* The snapshot that has the changed nodes and links, for their names. */
+    /* the snapshot in which the names of the changed nodes and links are looked up */
     const struct fab_fabric *f;
     const struct fab_change *change; /* [count] changes of the same kind */
     size_t count;
@@ -115,7 +115,7 @@ static void emit_nodes(struct sm *s, const struct many *m)
         event_emit(s->in.bus, nodes_renamed, NODES(m, names));
 }
 
-/* Returns the GUID of the node at which all changed links end; 0: there is no such node. */
+/* Returns the GUID of the node at which all changed links end; 0: they have no node in common. */
 static uint64_t common_end(const struct many *m)
 {
     uint64_t a = m->change[0].guid_a, b = m->change[0].guid_b;
@@ -226,7 +226,7 @@ static void report_links(struct sm *s, enum fab_change_kind kind, const struct s
     size_t changed = 0;
     for (uint32_t i = 0; changes && i < count; i++) {
         if (link[i].isolated)
-            /* The event link-isolated was emitted when the isolation was requested. */
+            /* This event was emitted when the isolation was requested. */
             continue;
         const struct fab_port *a = fab_fabric_port(f, link[i].port),
                               *b = fab_fabric_port(f, link[i].peer);
@@ -251,8 +251,8 @@ void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t c
     report_links(s, FAB_CHANGE_LINK_ADDED, link, count);
 }
 
-/* Emits fabric-partitioned if switches disappeared together with other nodes. The cause may be that
- * the manager can reach only its own part of the fabric. */
+/* If switches disappeared together with other nodes, emits fabric-partitioned: the manager may be
+ * able to reach only its own part of the fabric. */
 static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
                              const struct fab_change *changes, size_t count)
 {
@@ -274,8 +274,8 @@ static bool is_of_silent(const struct sm *s, const struct fab_change *c)
     return is_of_link(c->kind) && sm_silent_has_link(s, c->guid_a, c->port_a);
 }
 
-/* Removes from the list the changes that other events have already reported: removals of isolated
- * links (link-isolated), and changes of links of silent switches (switch-silent). Returns the
+/* Some changes have their own events: the removal of isolated links (link-isolated), and changes of
+ * the links of silent switches (switch-silent). Removes these changes from the list. Returns the
  * number of remaining changes. */
 static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size_t count)
 {
@@ -297,7 +297,7 @@ void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct 
             sm_flap_removed(s, old, now, &changes[i]);
     sm_flap_arm(s);
     count = drop_isolated(s, changes, count);
-    /* The changes are sorted by kind; each iteration handles one kind. */
+    /* changes[from] to changes[to - 1] are of the same kind, because the list is sorted by kind */
     for (size_t from = 0, to = 0; from < count; from = to) {
         while (to < count && changes[to].kind == changes[from].kind)
             to++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Assigns the VLs of the engine to the traffic classes after routing (libfabmgr/qos). Emits events
- * about classes that must share VLs, and about classes that are guaranteed less of a link than
- * their configured share.
+ * about classes that must share VLs, and about classes whose guaranteed share of a link is lower
+ * than the configured one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret)
 {
-    /* The policy is a shallow copy, whose memory belongs to of->policy. */
+    /* only a shallow copy: the memory that its pointers refer to belongs to of->policy */
     struct fab_policy whole = of->policy;
     uint32_t weakest;
     *ret = (struct sm_classes){.report = {.notes = 0}};
@@ -61,8 +61,8 @@ static void emit_guarantees(struct sm *s, const struct sm_classes *now)
     for (uint8_t i = 0; i < c->count; i++) {
         uint32_t due = fab_target_class_share(c, i) / 100;
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
-            /* A class that misses its share by only 1 percentage point is not reported, because the
-             * weights of VLArbitration tables are too coarse for a smaller difference. */
+            /* Weights of VLArbitration tables are coarse, so a share that is only 1 percentage
+             * point too low is not reported. */
             continue;
         event_emit(s->in.bus, class_share_missed, .subject = c->class[i].name,
                    .guaranteed = now->guaranteed[i], .share = c->class[i].share);
@@ -80,8 +80,7 @@ void sm_classes_report(struct sm *s, const struct sm_classes *now)
 {
     const struct fab_classes *c = s->policy.classes;
     char text[400];
-    /* memcmp also compares padding bytes. If only padding bytes differ, the same report is emitted
-     * a second time, which is harmless. */
+    /* memcmp also compares padding bytes. In the worst case, the same report is emitted twice. */
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     bool same = memcmp(now, &s->apply->classes, sizeof(*now)) == 0;
     s->apply->classes = *now;

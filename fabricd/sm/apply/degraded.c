@@ -4,10 +4,9 @@
  * are degraded).
  *
  * A link is in the list of degraded links from its event link-degraded until its event
- * link-restored. A link that goes down stays in the list: if it comes back at its best width and
- * speed, link-restored is emitted. A link is removed from the list when both its nodes have left
- * the fabric, or when one of its ports is connected to another port. So the list has at most one
- * link for each port of the fabric.
+ * link-restored. It also stays in the list while it is down, so that link-restored is emitted when
+ * it comes back at its best width and speed. It is removed without an event when both its nodes
+ * have left the fabric, or when one of its ports is connected to another port.
  *
  * After a sweep, the worker that compares the snapshots lists the degraded links of the new one.
  * After a local repair, only the links that came back are compared.
@@ -22,8 +21,8 @@
 
 /* ---- lists of degraded links ----------------------------------------------------------------- */
 
-/* The first end of a link is the port with the lower id. Port ids have the same order in all
- * snapshots, so the first end is the same port in all of them. */
+/* The port with the lower id is the first end of a link. All snapshots have the ports in the same
+ * order, so the first end is the same in all of them. */
 static int compare_links(const void *x, const void *y)
 {
     const struct sm_degraded_link *a = x, *b = y;
@@ -126,7 +125,7 @@ static void emit_restored(struct sm *s, const struct fab_fabric *f,
     event_emit(s->in.bus, link_restored, EVENT_LINK(&x), .active = active);
 }
 
-/* Emits one event for all links of the list. */
+/* Emits one summary event for all links of the list. */
 static void emit_many(struct sm *s, const struct fab_fabric *f, const struct sm_degraded *d,
                       bool degraded)
 {
@@ -175,8 +174,8 @@ static bool is_news(const struct sm_degraded_link *was, const struct sm_degraded
                   sizeof(was->condition.enabled)) != 0;
 }
 
-/* Handles a link of the old list that is not in the new one: the link is restored, stays in the
- * list because it is down, or is removed from the list. */
+/* A link that was degraded before and is not degraded now: emits link-restored if it is up, keeps
+ * it in the list while it is down, and removes it if it no longer exists. */
 static void settle_old(const struct fab_fabric *f, const struct sm_degraded_link *l,
                        struct sm_degraded *kept, struct sm_degraded *restored)
 {

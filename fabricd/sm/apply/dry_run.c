@@ -6,8 +6,8 @@
  * changes.
  *
  * The task holds references to the fabric and to the tables of the view. A local repair that begins
- * meanwhile makes a new version of the tables, as it does while a client reads a view. One dry run
- * runs at a time.
+ * meanwhile therefore does not change these tables, but makes a new version. One dry run runs at a
+ * time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 struct sm_dry_run {
     struct sm_route_job *job;
-    struct fab_target *active; /* the tables of the view */
+    struct fab_target *active; /* the active tables, with which the new tables are compared */
     bool if_better;            /* the dry run of a rebalance */
     sm_done *done;             /* NULL: no caller waits */
     void *ctx;
@@ -48,7 +48,8 @@ static uint32_t count_block(const uint8_t *was, const uint8_t *now)
     return count;
 }
 
-/* Counts what differs. Both tables have the same switches and LIDs. */
+/* Counts the LFT entries, blocks and switches that differ. Both tables have the same switches and
+ * LIDs. */
 static void count_writes(struct sm_dry_run *x, const struct fab_lft *was, const struct fab_lft *now)
 {
     for (uint32_t sw = 0; sw < now->switch_count; sw++) {
@@ -88,7 +89,7 @@ static void describe_writes(const struct sm_dry_run *x, char *ret, size_t len)
              j->of.target->engine, (double)(j->route_us + j->verify_us) / 1e3, gain);
 }
 
-/* Writes the sentence for the caller, and returns the status. */
+/* Writes the result as a sentence to ret[], and returns the status for the caller. */
 static int conclude(const struct sm_dry_run *x, char *ret, size_t len)
 {
     const struct sm_route_job *j = x->job;
@@ -149,7 +150,8 @@ void sm_dry_run_forget(struct sm *s, const void *ctx)
 
 void sm_dry_run_fini(struct sm *s)
 {
-    s->apply->dry_run = NULL; /* loop_tasks_orphan makes the task free the dry run */
+    /* the task is cancelled by loop_tasks_orphan, and then frees the dry run */
+    s->apply->dry_run = NULL;
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */
@@ -180,10 +182,9 @@ static int make_job(struct sm *s, struct fab_view *v, bool if_better, struct sm_
     return FAB_OK;
 }
 
-/* Returns true if both snapshots have the same nodes, and so the same ids. sm_fixed_take reads the
- * model, whose snapshot may differ from that of the view. After writes of ports, or after a sweep
- * that found no change, both have the same nodes. After an aborted sweep, the model may have other
- * nodes, and ids of the view would be wrong there. */
+/* Returns true if two snapshots have the same nodes, and so the same ids. The dry run has ids of
+ * the view, but sm_fixed_take uses ids of the model. Both are the same after writes of ports and
+ * after a sweep that found no change, but perhaps not after an aborted sweep. */
 static bool has_same_nodes(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     bool same = a->node_count == b->node_count && a->switch_count == b->switch_count;

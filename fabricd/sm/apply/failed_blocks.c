@@ -2,10 +2,10 @@
 /*
  * Keeps the list of the LFT blocks whose writes failed or were not sent. A block is doubtful if its
  * switch may hold the entries of a failed write (libfabmgr/plan/observed.c). A plan for the whole
- * fabric repeats all missing writes, so the list then keeps only the doubtful blocks.
+ * fabric repeats all missing writes. From then on, the list needs to have only the doubtful blocks.
  *
  * A local repair writes only the blocks that it changes, and its proof assumes that the switches
- * hold the active tables. The manager finds out from this list whether they do.
+ * hold the active tables. The list shows where they do not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/apply/state.h"
 
-/* Returns whether the list has this write already. A write that restores a doubtful block is
- * repeated in each round until the switch answers. */
+/* Returns whether the list has this write. The same write can fail several times: a doubtful block
+ * is restored in each round until its switch answers. */
 static bool is_listed(const struct sm_apply *a, const struct sm_failed_block *b)
 {
     uint32_t i = 0;

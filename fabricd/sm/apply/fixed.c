@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fixed tables of silent switches (links/silent.c). Silent switches cannot be written. New
- * tables therefore get the entries that these switches hold, and the plan has no writes to these
- * switches.
+ * The fixed tables of silent switches (links/silent.c). Silent switches cannot be written. In new
+ * tables, a silent switch therefore keeps the entries that it holds, and the plan has no writes to
+ * it.
  *
  * If routes cannot avoid a silent switch, the proof of new tables includes the entries that this
- * switch holds. Tables with a loop or a cycle of channel dependencies are not accepted. A pair of
- * endports may have no path for the only reason that a fixed entry drops its packets, for example
- * because the entry leads to a failed link. The manager counts such pairs; they stay lost until the
- * switch answers. The VLs of such a switch cannot change either, so new tables must use the VLs of
- * the active tables.
+ * switch holds. Tables with a loop or a cycle of channel dependencies are not accepted. Other pairs
+ * of endports may have no path, because a fixed entry leads to a failed link. Such pairs are only
+ * counted, and stay lost until the switch answers. The VLs of such a switch cannot change either,
+ * so new tables must use the VLs of the active tables.
  *
  * If the manager does not know an entry of a silent switch, it assumes the entry that the engine
  * computed.
@@ -19,8 +18,8 @@
 
 #include "fabricd/sm/apply/state.h"
 
-/* Returns whether the silent switch has links in the snapshot. If routes can avoid the switch, the
- * manager has removed its links from the snapshot (links/silent.c). */
+/* Returns whether the snapshot has links of this silent switch. It has none if routes can avoid the
+ * switch: links/silent.c has then removed them. */
 static bool is_linked(const struct fab_fabric *f, uint32_t sw)
 {
     bool linked = false;
@@ -29,7 +28,7 @@ static bool is_linked(const struct fab_fabric *f, uint32_t sw)
     return linked;
 }
 
-/* Copies the LFT of the switch into row i of ret->entry. Entries that the manager does not know
+/* Copies the LFT of switch `sw` from the observed tables to row i of ret->entry. Unknown entries
  * become NO_ROUTE. */
 static void copy_row(const struct fab_observed *o, uint32_t sw, struct sm_fixed *ret, uint32_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes GUIDInfo (IBA 14.2.5.5) for subnet administration. Subnet administration keeps the alias
- * GUIDs, but only the subnet manager can send SMPs.
+ * Writes GUIDInfo (IBA 14.2.5.5), the table of alias GUIDs of a port. Subnet administration decides
+ * which GUIDs are in it, but only the subnet manager can send SMPs.
  */
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/status.h"

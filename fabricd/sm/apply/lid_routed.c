@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides which LFT writes are sent as LID-routed SMPs. A switch forwards a LID-routed SMP in
- * hardware, while a directed-route SMP passes the management processor of every switch on its path.
+ * Decides which LFT writes are sent as LID-routed SMPs. Switches forward a LID-routed SMP in
+ * hardware. A directed-route SMP is slower, because the management processor of every switch on its
+ * path handles it.
  *
  * A write to a switch is LID routed only if all LFT entries on the path to this switch and back are
  * known, and stay the same in the new tables. If no answer comes, the retries use the directed
@@ -19,9 +20,9 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
            fab_target_lft_at(&o->lft, sw, lid) == fab_target_lft_at(&s->model.target->lft, sw, lid);
 }
 
-/* Returns the number of the port by which a node sends packets to a LID. FAB_NONE: the LFT of
- * the node has no known entry for this LID. A node that is not a switch is the manager's own
- * adapter. */
+/* Returns the id of the port by which `node` sends packets to a LID. FAB_NONE: the LFT entry is not
+ * known, or changes in the new tables, or its link is not Active. If `node` is not a switch, it is
+ * the node of the manager. */
 static uint32_t port_towards(const struct sm *s, uint32_t node, uint32_t lid)
 {
     const struct fab_fabric *f = s->model.fabric;

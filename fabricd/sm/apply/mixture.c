@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "judging" runs after table writes failed. The switches then hold a mixture of old and new
- * tables, and the verdict of the new tables does not apply. The phase verifies this mixture on a
- * worker thread, and the published view gets the verdict.
+ * tables, for which the verdict of the new tables is not valid. The phase verifies this mixture on
+ * a worker thread, and publishes the verdict with the view.
  *
- * A local repair publishes its view before its writes. If writes fail, a sweep repeats them. This
- * sweep begins with phase "judging repairs", which replaces the verdict of the view. If a fault
- * occurs, the phase stops after at most 256 further LIDs, and the sweep is postponed.
+ * The view of a local repair is published before its writes are sent. If writes then fail, the next
+ * sweep repeats them. It begins with phase "judging repairs", which verifies the mixture and
+ * replaces the verdict of the view. If a fault occurs, the phase stops after at most 256 further
+ * LIDs, and the sweep is postponed.
  *
  * The contents of a block whose write failed are uncertain: the switch holds the old or the new
  * entries. The verdict says "may deadlock" if any combination of old and new entries in these
@@ -37,16 +38,16 @@ struct sm_judging {
     /* The snapshot with the links of silent switches. */
     struct fab_fabric *fabric;
     const struct fab_pool *pool;
-    /* The snapshot without ISLs that are not Active. */
+    /* a copy of `fabric` without the ISLs that are not Active and so carry no packets */
     struct fab_fabric *carrying;
-    /* [failed_count] the writes that were sent and failed */
+    /* [failed_count] the LFT writes that were sent and failed */
     struct sm_failed_block *failed;
     uint32_t *failed_sw; /* [failed_count] the switch of each element of `failed` */
     uint32_t failed_count;
-    uint64_t *refused; /* bitset of the switches in `failed_sw` */
+    uint64_t *refused; /* bitset of the switches in failed_sw[] */
     struct fab_verdict verdict;
-    int status; /* BUSY: the verification was stopped */
-    /* The loop thread sets `stop` to a value other than 0 if the verification must end early. */
+    int status; /* result of the verification; BUSY: it was stopped */
+    /* set by the loop thread if the verification must end early */
     int stop;
 };
 
@@ -75,8 +76,8 @@ static void drop(struct sm *s, void *ctx)
     judging_free(j);
 }
 
-/* Makes the tables that the switches would hold if all failed writes had taken effect. At a switch
- * without failed writes, blocks whose entries are unknown get the entries of the target. */
+/* Makes the tables that the switches would hold if all failed writes had taken effect. In these
+ * tables, unknown blocks of a switch without failed writes have the entries of the target. */
 static int complete(const struct sm_judging *j, struct fab_lft *ret)
 {
     const struct fab_observed *o = &j->model.observed;
@@ -103,8 +104,8 @@ static bool is_stopped(void *ctx)
     return __atomic_load_n(&j->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Sets *ret_safe to true if no combination of old and new entries in the failed blocks has a cycle
- * of channel dependencies. Returns OK or NOMEM. */
+/* Each failed block may have its old or its new entries. Sets *ret_safe to true if no combination
+ * of them has a cycle of channel dependencies. Returns OK or NOMEM. */
 static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
 {
     struct fab_transition t = {0};
@@ -131,7 +132,7 @@ static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
 /* Verifies the tables that the switches hold if no failed write took effect. */
 static int judge_held(struct sm_judging *j)
 {
-    /* This LFT may have room for more switches than the fabric has. */
+    /* has room for at least as many switches as the fabric has */
     struct fab_lft held = j->model.observed.lft;
     held.switch_count = j->carrying->switch_count;
     const struct fab_verify_input in = {.fabric = j->carrying,
@@ -164,7 +165,8 @@ static void work(void *ctx)
     j->verdict.deadlock_free = j->verdict.deadlock_free && safe;
 }
 
-/* Copies the writes that were sent and failed. */
+/* Copies from the list of failed blocks those writes that were sent (and not those that were never
+ * sent). */
 static int take_failed(const struct sm *s, struct sm_judging *j)
 {
     uint32_t switches = s->model.target->lft.switch_count;
@@ -206,9 +208,9 @@ static int begin(struct sm *s)
     return sm_phase_task_begin(s, &judging, j);
 }
 
-/* Returns true if the verdict does not describe the tables that the switches hold. There are two
- * cases. In the first, table writes failed. In the second, the round only wrote what earlier rounds
- * had failed to write, and the verdict is still that of the earlier mixture. */
+/* Returns true if the verdict is not that of the tables that the switches hold. Either table writes
+ * of this round failed. Or this round has repeated writes that had failed before, and the verdict
+ * is still that of the mixture before. */
 static bool is_outdated(const struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

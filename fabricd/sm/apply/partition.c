@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "reading P_Keys" reads the P_Key table of each port once, block by block. Later the manager
- * knows the contents from the writes that the port acknowledged. If an endport was reset, so that
- * it is in Init again, the phase reads its table again.
+ * knows the contents from the writes that the port acknowledged. If an endport was reset (it is in
+ * Init again), its table is read again.
  *
  * Phase "partitioning" computes on a worker thread which P_Keys each port must have, and adds them
  * to the new tables. If the active tables are kept, this phase computes nothing.
  *
  * If no partitions are configured, the manager neither reads nor writes P_Keys, because devices
- * start as full members of the default partition. If partitions were configured before, ports with
- * known tables get the default partition back.
+ * start as full members of the default partition. Ports whose tables are known, because partitions
+ * were configured before, get the default partition back.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -77,7 +77,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Records the contents of the P_Key block that was read. If the read failed, the block stays
+/* Stores the contents of a P_Key block after its read. If the read failed, the contents stay
  * unknown, and the plan writes the whole block. */
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
@@ -129,9 +129,9 @@ static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
                .differences = 1, .author = "author unknown");
 }
 
-/* Emits settings-changed for each port that no longer enforces partitions, although it did in the
- * last sweep: another program changed the setting. A sweep can find such a port before the scrub
- * does. The plan of this round writes the setting again. */
+/* In the last sweep, some ports enforced partitions which do not any more, although the manager
+ * wanted it: another program changed the setting. Emits settings-changed for each such port. The
+ * plan of this round writes the setting again. */
 static void find_changed(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -146,8 +146,8 @@ static void find_changed(struct sm *s)
     }
 }
 
-/* Returns whether a port of this switch shows another setting for the enforcement of partitions
- * than the one that the switch acknowledged. */
+/* Returns whether a port of this switch enforces partitions in another way than the switch has
+ * acknowledged when the manager wrote the setting. */
 static bool refuses(const struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -176,8 +176,8 @@ static void emit_not_enforced(struct sm *s)
     s->apply->unchecked = count;
 }
 
-/* Input and result of the worker task that computes the P_Key tables. `model` is lent by
- * sm_model_lend until the task ends; the struct owns all other members. */
+/* Input and result of the worker task that computes the P_Key tables. `model` is lent to the task
+ * (sm_model_lend); all other members belong to this struct. */
 struct members {
     struct sm_model model;
     struct fab_partition_input in;
@@ -254,7 +254,7 @@ static int leave(struct sm *s)
 {
     struct members *m = sm_phase_task_take(s);
     if (!m)
-        /* No worker task ran, because no P_Keys had to be computed. */
+        /* enter() has kept the active tables, so no worker task ran, and there is no result. */
         return FAB_OK;
     int r = m->status;
     sm_model_take_back(&s->model, &m->model);

@@ -23,13 +23,14 @@
 
 #define TELL_EVERY_US UINT64_C(600000000)
 
-/* While the worker task runs, it owns all members. */
+/* The input and the result of the worker task. No other code uses this struct while the task
+ * runs. */
 struct job {
     struct fab_fabric *fabric;
     struct fab_policy policy;
     struct fab_pins *was, *made;
-    /* The time at which the manager first found each host. While the task runs, the map is here and
-     * not in struct sm_pins. */
+    /* when the manager first found each host; moved from struct sm_pins to here while the task
+     * runs */
     struct fab_pins_arrivals arrivals;
     struct fab_pins_input in;
     int status;
@@ -51,9 +52,8 @@ void sm_pins_attach(struct sm *s)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Writes the name of the switch port to which the host is connected: the peer of the first
- * linked port of the node. *ret_port: number of this switch port; 0: the host has no linked
- * port. */
+/* A host is connected to the peer of its first linked port. Writes the name of this switch port to
+ * `place`. *ret_port: the number of the switch port; 0: the host has no linked port. */
 static void find_place(const struct fab_fabric *f, uint32_t node, char place[SM_PLACE_LEN],
                        uint8_t *ret_port)
 {
@@ -70,8 +70,8 @@ static void find_place(const struct fab_fabric *f, uint32_t node, char place[SM_
     }
 }
 
-/* Returns the name that the node had before: the pinned name, or else the name in the published
- * view. "": neither exists. */
+/* Returns the name that the node had before its present one: the pinned name, or, without a pin,
+ * the name in the published view. "": neither is known. */
 static const char *former_name(const struct sm *s, const struct fab_pin_waiting *w)
 {
     const struct fab_pin *pin = fab_policy_pins_find(s->apply->pins.set, w->guid);
@@ -98,8 +98,8 @@ static void emit(struct sm *s, const struct fab_pin_waiting *w, uint32_t node)
                    .name = name, .was = was, .holder = 0);
 }
 
-/* Returns whether an event about this node may be emitted now. If so, notes the time of the
- * event. */
+/* Returns whether an event about this node may be emitted now (at most one in 10 minutes). If so,
+ * the time counts as that of the last event. */
 static bool may_tell(struct sm_pins *p, uint64_t guid)
 {
     uint32_t last, now = (uint32_t)(clock_now_us() / 1000000);
@@ -206,8 +206,8 @@ static int leave(struct sm *s)
         return FAB_OK;
     int r = j->status;
     if (r == FAB_OK && j->was != p->set) {
-        /* An operator changed the pins while the task ran. The loop thread drops the result of the
-         * task, and computes the pins again from the changed set. */
+        /* An operator changed the pins while the task ran, so the result is dropped, and the loop
+         * thread computes it again from the changed pins. */
         fab_policy_pins_unref(j->made);
         j->made = NULL;
         j->in.was = p->set;
@@ -247,8 +247,8 @@ static int check_role(const struct sm *s)
     return s->model.fabric && s->policy.pin_names != FAB_PIN_OFF ? FAB_OK : FAB_E_BUSY;
 }
 
-/* Requests a reroute, which computes the partitions and traffic classes of all nodes with the
- * changed pins. */
+/* Requests a reroute. It computes partitions and traffic classes again, because they depend on the
+ * pinned names. */
 static int apply_pins(struct sm *s, sm_done *done, void *ctx)
 {
     int r = sm_wait(s, SM_ROUND_REROUTE, done, ctx);

@@ -5,11 +5,10 @@
  * "programming" sends these writes.
  *
  * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
- * channel dependencies. If the new tables are a repair of the old ones, the labels of the repair
- * are the proof. If some mixture has a loop or a cycle, libfabmgr/transition divides the writes
- * into steps, so that this mixture cannot occur. The proof assumes that hosts use the SLs of the
- * published view. transition.c emits an event if the proof fails, or if pairs have no path during
- * the transition.
+ * channel dependencies. (If the new tables are a repair of the old ones, the labels of the repair
+ * prove it.) If there is such a mixture, libfabmgr/transition divides the writes into steps, so
+ * that it cannot occur. The proof assumes that hosts use the SLs of the published view.
+ * transition.c emits an event if the proof fails, or if pairs have no path during the transition.
  *
  * A fault ends the planning of a rebalance or of a reroute. The tables that were active before are
  * then restored (route.c), so that a local repair can begin at once.
@@ -25,7 +24,9 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/transition/plan_order.h"
 
-struct planning { /* the worker task owns all members */
+/* The input and the result of the worker task. No other code uses this struct while the task
+ * runs. */
+struct planning {
     struct sm_model model;
     struct fab_target *target;
     struct fab_policy policy;
@@ -34,15 +35,14 @@ struct planning { /* the worker task owns all members */
     struct sm_excluded *excluded;
     struct fab_plan_lost *lost;
     struct fab_view *view; /* the published view; NULL: no view with tables is published */
-    /* the local repair that made the target from the tables before it; empty if an engine made the
-     * target */
+    /* the repair that made the new tables from the old ones; empty if an engine made them */
     struct fab_repair_delta repair;
     struct fab_transition_outcome outcome;
-    /* The labels of the repair's channels prove that the order of the writes is safe. */
+    /* true: the labels of the repair have proved the order of the writes */
     bool by_labels;
     const struct fab_pool *pool;
     uint64_t order_us;
-    atomic_bool stop; /* The loop thread sets this member if it does not need the plan any more. */
+    atomic_bool stop; /* set by the loop thread if the plan is not needed any more */
     bool copy;
     int status;
 };
@@ -88,8 +88,9 @@ static bool any_entry_leads_to(const struct fab_observed *o, uint32_t sw, uint8_
     return any;
 }
 
-/* Returns whether the switches hold entries that lead over excluded links that are up. f: the
- * snapshot to which these links were added again. */
+/* Links that are excluded may be up, and entries that the switches still hold may lead over them.
+ * Returns whether there is such an entry. f: the snapshot to which the excluded links that are up
+ * were added again. */
 static bool excluded_links_carry(const struct planning *p, const struct fab_fabric *f)
 {
     bool any = false;
@@ -113,13 +114,12 @@ static int order_change(struct planning *p, const struct fab_fabric *f, const st
     return fab_transition_order_plan(&in, hosts, &effort, &p->plan, &p->outcome);
 }
 
-/* Proves that the order of the writes is safe, or makes a safe order. If the new tables are
- * a repair of the tables that the switches hold, the labels of the repair prove the order. They
- * prove nothing while entries in the switches lead over excluded links (links/excluded.c) that are
- * up: a repair counts such links as dead, so labels need not ascend on paths over them. In this and
- * all other cases, order_change proves the order or makes another one. Both proofs assume the SLs
- * of the published view, because hosts got their path records from it. If no view is published yet,
- * they assume the SLs of the new tables. */
+/* Proves that the order of the writes is safe, or makes a safe order. There are two proofs. If the
+ * new tables are a repair of the tables that the switches hold, its labels are the proof. Else
+ * order_change makes the proof. It must do so also after a repair if entries still lead over
+ * excluded links (links/excluded.c) that are up: for the repair these links are dead, so labels
+ * need not ascend on paths over them. Both proofs assume the SLs of the published view, because
+ * hosts got path records from it; without a view, the SLs of the new tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();

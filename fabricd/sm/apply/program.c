@@ -8,9 +8,10 @@
  *
  * The response to a Set contains the attribute after the write. The manager updates the model from
  * each response. A node that refuses or does not answer a write becomes a suspect of a later sweep.
- * After a failed LFT write, the LFT of the switch is doubtful (libfabmgr/plan/observed.c). The
- * SL2VL and VLArbitration tables of a node count as unknown while they are written, because an
- * interrupted round may leave them partly written.
+ * After a failed LFT write, it is not known whether the switch holds the old or the new entries of
+ * the block; the block is doubtful (libfabmgr/plan/observed.c). The SL2VL and VLArbitration tables
+ * of a node count as unknown while they are written, because an interrupted round may leave them
+ * partly written.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-/* A worker thread frees plans with at least this many writes. */
+/* A plan with at least this many writes is freed on a worker thread, because freeing it takes
+ * milliseconds. */
 #define DISCARD_OPS 10000
 
 void sm_program_fini(struct sm_programming *p)
@@ -34,8 +36,8 @@ void sm_program_fini(struct sm_programming *p)
     *p = (struct sm_programming){0};
 }
 
-/* Returns whether LFT writes must wait for the SwitchInfo writes. They wait only if a LinearFDBTop
- * changes. If they always waited, a switch that hangs would delay the routes around it. */
+/* LFT writes wait for all SwitchInfo writes if a LinearFDBTop changes. Returns whether this is so.
+ * If LFT writes always waited, a switch that hangs would delay the routes around it. */
 static bool tables_wait(const struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -45,9 +47,9 @@ static bool tables_wait(const struct sm *s)
     return false;
 }
 
-/* Marks the switches that had PortStateChange set and the LID of another manager in MasterSMLID
- * when the sweep read them. Such a switch sent its traps to the other manager. Phase "reading back"
- * therefore checks the ports of the switch. */
+/* Marks switches whose ports phase "reading back" must read again. When the sweep read such a
+ * switch, it had PortStateChange set, and its MasterSMLID was the LID of another manager. So it may
+ * have sent a trap about a port to that manager. */
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -61,7 +63,8 @@ static void note_unsure(struct sm *s)
     }
 }
 
-/* The plan for a fabric without tables has millions of writes, so freeing it takes milliseconds. */
+/* Freeing a large plan takes milliseconds: a plan for a fabric without tables has millions of
+ * writes. */
 void sm_program_tidy(struct sm *s)
 {
     struct fab_plan *plan = &s->apply->program.plan;
@@ -133,8 +136,8 @@ uint32_t sm_program_failed(const struct sm *s)
     return s->apply->program.failed;
 }
 
-/* In mode "repairs only", the manager brings up no ISLs. If a plan would bring up ISLs, its tables
- * may use them. The manager then sends no write of the plan. */
+/* In mode "repairs only", the manager does not bring up ISLs. A plan that brings up ISLs has tables
+ * that may use them, so no write of this plan is sent. */
 static void bar_set_up(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -161,8 +164,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* If a fault came while the plan was computed, sm_rebalance_yield stops a rebalance before its
- * first write. It does not stop any other round. */
+/* A fault may have come while the plan was computed. sm_rebalance_yield then stops the round if it
+ * is a rebalance, before its first write is sent. Other rounds continue. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -185,8 +188,8 @@ static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_
                : sm_model_path(&s->model, op->port);
 }
 
-/* Returns whether the next stage must wait until all writes of the present stage are answered. A
- * stage without writes delays nothing. */
+/* Returns whether all writes of the present stage must be answered before writes of the next stage
+ * are sent. False if the stage has no writes. */
 static bool stage_is_awaited(const struct sm_programming *p)
 {
     if (p->plan.stage_start[p->stage] == p->plan.stage_start[p->stage + 1])
@@ -194,8 +197,8 @@ static bool stage_is_awaited(const struct sm_programming *p)
     return p->stage != FAB_STAGE_SWITCH || p->tables_wait;
 }
 
-/* Enters the next stage if all writes of the present stage are answered. Returns false if no write
- * is left, or if none may be sent now. */
+/* When the last write of a stage is sent, enters the next stage, if it need not wait for answers.
+ * Returns false if no write may be sent now, or none is left. */
 static bool may_go_on(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -212,10 +215,10 @@ static bool waits_for_failed(const struct sm_programming *p, const struct fab_pl
     return op->waits && (p->failed_block[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* Notes that a write of an LFT block failed. Writes that wait for it could now form a forwarding
- * loop. In this round the manager therefore sends no waiting write of a block with the same number
- * (LID / 64), at any switch. In a transition in steps, it sends no waiting write at all. The next
- * round writes the missing blocks. */
+/* A write of an LFT block failed. If writes that wait for it were sent, packets could loop. So this
+ * round sends no further waiting write of a block with the same number (LID / 64), at any switch.
+ * In a transition in several steps, it sends no further waiting write at all. The next round writes
+ * the missing blocks. */
 static void note_failed_block(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -233,10 +236,10 @@ static bool is_in_stage(const struct sm_programming *p, const struct fab_plan_op
     return i >= p->plan.stage_start[stage] && i < p->plan.stage_start[stage + 1];
 }
 
-/* Notes that a switch did not accept a table that it must hold before its links become Active.
- * is_held() then keeps the links of this switch below Active. If a doubtful block could not be
- * restored, is_held() keeps all new links below Active, because their proof assumed the restored
- * block. */
+/* Notes a failed write of a table that a switch must hold before its links become Active; is_held()
+ * then prevents that they become Active. If this write had to restore a doubtful block, is_held()
+ * prevents it for all new links, because the proof of the new tables assumes that the block is
+ * restored. */
 static void hold_links(struct sm_programming *p, const struct fab_plan_op *op)
 {
     if (is_in_stage(p, op, FAB_STAGE_EARLY))
@@ -244,9 +247,9 @@ static void hold_links(struct sm_programming *p, const struct fab_plan_op *op)
     p->hold_all |= op->restores;
 }
 
-/* Returns whether the write would make a link Active although a switch at one of its ends lacks a
- * table. The write is then left out, so that the link carries no packets until the next round has
- * written the table. */
+/* Returns true if this write would make a link Active, and a switch at one of its ends lacks a
+ * table that it must hold before. The write is then left out. The next round writes the table, and
+ * then makes the link Active. */
 static bool is_held(const struct sm *s, const struct fab_plan_op *op)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -258,9 +261,9 @@ static bool is_held(const struct sm *s, const struct fab_plan_op *op)
            (peer < f->switch_count && fab_base_bits_get(p->held, peer));
 }
 
-/* Returns whether the write goes to a silent switch, which cannot receive it. The write does not
- * count as failed, because the proof of the new tables used the entries that this switch holds.
- * Writes that must follow this write, as in the plan of a local repair, are not sent either. */
+/* Returns true if the write is for a silent switch, to which it cannot be sent. It does not count
+ * as failed, because the proof of the new tables used the entries that this switch holds. Writes
+ * that wait for this write are not sent either. */
 static bool is_out_of_reach(struct sm *s, const struct fab_plan_op *op)
 {
     if (!s->model.fabric->nodes[op->node].silent)
@@ -276,8 +279,8 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
-/* Makes an LFT write LID routed if lid_routed.c finds that this is safe. The manager makes this
- * decision once for each switch in a round. */
+/* If it is safe (lid_routed.c), sends an LFT write as a LID-routed SMP. This is decided once for
+ * each switch in a round. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
     uint16_t *touched = &s->apply->program.touched[sw];
@@ -290,8 +293,9 @@ static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
     }
 }
 
-/* Returns whether all packets that were in flight at the last answer to a write have left the
- * fabric. If not, sets the timer that sends the next writes. */
+/* Some writes must wait until packets that were sent before the last answer have left the fabric.
+ * Returns true if this time has passed, or if `op` need not wait for it. Otherwise sets the timer
+ * that sends the next writes. */
 static bool has_settled(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -303,10 +307,9 @@ static bool has_settled(struct sm *s, const struct fab_plan_op *op)
     return false;
 }
 
-/* Call this function if a write failed or could not be sent. In a local repair, the writes before
- * stage ROUTES bring up links. If one of them fails, the manager sends no further writes: the
- * repair must not route packets to a link that is down. A targeted sweep then reads both ends of
- * the link. */
+/* A write has failed or could not be sent. A local repair first brings up links (stages before
+ * ROUTES), and then routes over them. If a link did not come up, the repair must not route packets
+ * to it, so no further writes are sent. A targeted sweep then reads both ends of the link. */
 static void stop_before_routes(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -314,8 +317,8 @@ static void stop_before_routes(struct sm *s, const struct fab_plan_op *op)
         p->stopped = true;
 }
 
-/* Leaves out a write because the manager is frozen. The switch keeps its entries as after a failed
- * write, but no retry follows. */
+/* Leaves out a write that the mode of the frozen manager forbids. As after a failed write, the
+ * switch keeps its old entries; but the write is not repeated before the manager is resumed. */
 static void withhold(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -386,10 +389,9 @@ void sm_program_stop(struct sm *s)
     sm_run_check(s);
 }
 
-/* Returns whether the failed write is the fault of the node, and not of the route to it. A write
- * without an answer may have taken a route over a link that has just failed. In this case a sweep
- * reads the node and its neighbours again, and repeats the write over a new route. If the node does
- * not answer the second write either, the node is at fault. */
+/* Returns whether a failed write is the fault of the node, so that an event names it. If there was
+ * no answer, perhaps a link on the route has just failed; a sweep then repeats the write over a new
+ * route. Only after a second write without an answer is the node at fault. */
 static bool is_to_blame(const struct sm *s, uint64_t guid, const struct fab_mads_answer *a)
 {
     return a->status != FAB_E_TIMEOUT || (s->run.round->targets && sm_is_refusing(s, guid));
@@ -452,8 +454,8 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
            !fab_fabric_node_is_switch(f, fab_fabric_port(f, lids->owner[lid])->node);
 }
 
-/* Counts the LFT entries that this write changed. If the contents of the block before the write are
- * not known, counts all entries that have a route. */
+/* Adds the number of LFT entries that this write changed to the number of the round. If the
+ * contents of the block before the write are not known, counts all entries that have a route. */
 static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
 {
     const struct fab_observed *o = &s->model.observed;
@@ -470,18 +472,17 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     }
 }
 
-/* Returns the M_Key of a port after the answer to a write of PortInfo. The function accepts the key
- * in the answer only if it is the key that the port must have. Otherwise, after an answer with
- * random data from a faulty device, a later write would set a random key. */
+/* Returns the M_Key that a port has after a write of PortInfo. The key in the answer is accepted
+ * only if it is the key that the port must have. A faulty device could answer with random data, and
+ * a later write would then set a random key. */
 static uint64_t key_after_write(const struct sm *s, uint32_t port, uint64_t answered)
 {
     uint64_t known = fab_fabric_port(s->model.fabric, port)->info.m_key;
     return answered == sm_m_key_wanted(s, port) ? answered : known;
 }
 
-/* Updates the PortInfo of a port in the snapshot after an acknowledged write. In a local repair the
- * snapshot does not change: it was published before the writes, and already has the PortInfo that
- * they establish. */
+/* Stores the PortInfo from the answer to a write in the snapshot. Not in a local repair: its
+ * snapshot was published before the writes, and already has the PortInfo that they establish. */
 static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
                               const struct fab_port_info *port)
 {
@@ -547,8 +548,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* Makes links/silent_check.c find out whether the switches with unanswered writes are silent.
- * Returns whether all of them are already known to be silent. */
+/* For each switch with unanswered writes, lets links/silent_check.c find out whether it is silent.
+ * Returns true if all these switches are already known to be silent. */
 static bool suspect_awaited(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -563,8 +564,8 @@ static bool suspect_awaited(struct sm *s)
     return only_silent;
 }
 
-/* Called if writes were not answered within the time of one try. Cancels these writes in two cases:
- * another fault waits for the end of this round, or only silent switches have not answered.
+/* Called if no write was answered within the time of one try. The unanswered writes are given up if
+ * only silent switches have not answered, or if another fault is waiting until this round ends.
  * Otherwise the MAD session continues its retries. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
@@ -577,8 +578,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     sm_run_give_up(s);
 }
 
-/* After the writes, marks the SL2VL and VLArbitration tables of all nodes as known, except where a
- * write failed. Returns OK or NOMEM. */
+/* All writes are answered. Marks the SL2VL and VLArbitration tables of all nodes as known again,
+ * except at nodes where a write failed. Returns OK or NOMEM. */
 static int keep_lanes(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -589,9 +590,9 @@ static int keep_lanes(struct sm *s)
     return r;
 }
 
-/* Updates the list of nodes at which writes failed. Adds the nodes at which a write of this round
- * failed, and removes the nodes that acknowledged all their writes. After a heavy sweep, which
- * writes to all nodes that need a write, only the nodes of this round stay in the list. */
+/* Updates the list of nodes at which writes fail (sm_refusing_set): a node with a failed write of
+ * this round is in it, a node that acknowledged all its writes is not. A heavy sweep writes to all
+ * nodes that need it, so all other nodes leave the list, too. */
 static void note_refusing(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -625,9 +626,9 @@ static void end_writes(struct sm *s)
               p->switches, p->failed);
 }
 
-/* Ends phase "programming" of a local repair. If table writes failed, phase "judging repairs" must
- * verify the mixture (mixture.c). SL2VL and VLArbitration tables that the repair wrote are known
- * again, except at nodes where a write failed. */
+/* Ends phase "programming" of a local repair. If table writes failed, the next sweep begins with
+ * phase "judging repairs" (mixture.c). SL2VL and VLArbitration tables that the repair wrote are
+ * known again, except at nodes where a write failed. */
 static int leave_repair(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -648,7 +649,7 @@ static int leave(struct sm *s)
     return s->apply->program.stopped ? SM_ROUND_OVER : keep_lanes(s);
 }
 
-/* Phase "programming" of a local repair sends the writes of the plan that sm_program_take got. */
+/* the phase "programming" of local repairs; sm_program_take has got the plan */
 const struct sm_phase sm_phase_program_repair = {.name = "programming",
                                                  .next = next,
                                                  .answer = answer,

@@ -31,9 +31,10 @@ static uint64_t sent_in_round(const struct sm *s)
 /* ---- the worker task ------------------------------------------------------------------------- */
 
 struct comparison {
-    struct fab_view *view; /* a reference to the published view; NULL: no view is published */
-    /* The snapshot of `view`. NULL: no view is published yet, or its snapshot is the one of the
-     * model, so there is nothing to compare. */
+    /* the published view, to which this struct holds a reference; NULL: no view is published */
+    struct fab_view *view;
+    /* the snapshot of `view`; NULL if `now` need not be compared: no view is published, or it has
+     * the same snapshot */
     const struct fab_fabric *old;
     struct fab_fabric *now;
     struct fab_change *changes;
@@ -143,8 +144,8 @@ static int publish_to_listener(struct sm *s)
     return r;
 }
 
-/* Publishes a view without tables. If no engine supports the fabric at the first start, operators
- * can still see its nodes and links. */
+/* Publishes the fabric in a view without tables. At the first start, operators see nodes and links
+ * even if no engine supports the fabric. */
 int sm_publish_fabric(struct sm *s)
 {
     const struct fab_view *old = s->model.view;
@@ -172,8 +173,8 @@ static int publish(struct sm *s)
     return r;
 }
 
-/* Emits the event about a reroute that changed no table. An operator who requested the reroute
- * learns from it how long the reroute took. */
+/* Emits the event about a reroute that changed no table. It tells the operator who requested the
+ * reroute how long it took. */
 static void report_unchanged_reroute(struct sm *s)
 {
     s->apply->last_reroute_us = clock_now_us() - s->run.started_us;
@@ -181,9 +182,9 @@ static void report_unchanged_reroute(struct sm *s)
                .duration_us = s->apply->last_reroute_us);
 }
 
-/* Emits the event about a reroute in which an engine replaced the tables of a local repair by
- * better balanced ones. The status continues to show the duration of the local repair, because the
- * local repair ended the interruption of traffic. */
+/* Emits the event about a reroute after a local repair, in which an engine computed better balanced
+ * tables. `fabricctl status` continues to show the duration of the local repair, because that ended
+ * the interruption of traffic. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -237,8 +238,8 @@ static void emit_tables_published(struct sm *s)
                .longest_path = s->apply->verdict.longest_path, .reason = s->model.target->reason);
 }
 
-/* Notes in the store that all reachable ports were asked to register again (ClientReregister). A
- * port that is unreachable at present is asked when it comes up. */
+/* All reachable ports were asked to register again (ClientReregister). Notes this in the store, so
+ * that it is not repeated. A port that is unreachable now is asked when it comes up. */
 static void note_asked(struct sm *s)
 {
     if (s->apply->asking && s->in.store)
@@ -265,8 +266,8 @@ static int enter(struct sm *s)
 static int publish_changes(struct sm *s, const struct comparison *c)
 {
     const struct fab_view *old = s->model.view;
-    /* True if the active tables differ from the published ones: the last round was interrupted
-     * before it published its tables. */
+    /* the last round was interrupted after it had changed the active tables, and before it
+     * published them */
     bool others = old && old->target != s->model.target;
     if (old && !others && !c->count && !s->run.computed && !s->apply->program.writes)
         return FAB_OK;
@@ -281,7 +282,7 @@ static int publish_changes(struct sm *s, const struct comparison *c)
 static int leave(struct sm *s)
 {
     struct comparison *c = sm_phase_task_take(s);
-    /* sm_publish may free the old view, so look at it now */
+    /* Evaluated here, because sm_publish may free the old view. */
     bool old_tables = has_tables(s->model.view);
     int r = c->status;
     if (r == FAB_OK && c->old)

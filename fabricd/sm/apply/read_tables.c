@@ -4,8 +4,8 @@
  * restart of the manager, all blocks of all switches are unknown. After this phase, the plan has to
  * write only blocks that change.
  *
- * A switch that was just powered on has LinearFDBTop 0 and is not read. A block that could not be
- * read stays unknown, and the plan writes it.
+ * A switch that was just powered on has LinearFDBTop 0, so no block of it is read. A block whose
+ * read failed stays unknown, and the plan writes it.
  */
 #include "fabricd/sm/apply/state.h"
 

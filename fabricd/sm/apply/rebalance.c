@@ -9,10 +9,10 @@
  * the most loaded channel in the worst shift permutation. With "routing.engine: auto", the manager
  * compares engines by the same product. The new tables are proved like all others.
  *
- * In addition, libfabmgr/transition must find a safe order of the writes. In such an order, no
- * mixture of old and new entries has a forwarding loop or a cycle of channel dependencies, no
- * destination is drained, and hosts may keep the SLs that path records gave them. Phase "planning"
- * then makes the order again for the tables that the switches really hold.
+ * The writes must also have an order for which three things hold: no mixture of old and new entries
+ * has a forwarding loop or a cycle of channel dependencies, no destination is drained, and hosts
+ * may keep the SLs that path records gave them. libfabmgr/transition finds this order from the
+ * active tables. Phase "planning" makes it again from the tables that the switches really hold.
  *
  * A trap ends a rebalance that computes routes, plans writes or writes tables, so that it does not
  * delay the repair after a fault. If the rebalance ends before its first write, the tables that
@@ -65,8 +65,8 @@ void sm_rebalance_prepare(struct sm *s)
     uint64_t at = 0, now = clock_now_us();
     if (sm_is_requested(s, SM_REQUEST_REBALANCE) || !sm_rebalance_due(s, &at))
         return;
-    /* A frozen manager keeps the request of an overdue rebalance until it is resumed. A timer that
-     * makes this request again would fire at once, without end. */
+    /* A rebalance is due, but freeze.c keeps its request until the manager is resumed. The timer is
+     * not set, because it would fire at once, again and again. */
     if (at <= now && sm_is_frozen(s))
         return;
     if (!loop_timer_pending(s->apply->rebalance.timer))
@@ -78,7 +78,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        /* The end of the running round sets the timer. */
+        /* sm_rebalance_ended sets the timer again at the end of the running round. */
         return;
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);
@@ -100,9 +100,8 @@ void sm_rebalance_begun(struct sm *s)
     b->outcome[0] = 0;
 }
 
-/* Call this function when a fault has postponed a rebalance. If a caller waits for the rebalance,
- * the function requests the rebalance again at once. Otherwise the timer requests it after the next
- * quiet time. */
+/* Called when a fault has postponed a rebalance. If a caller waits for it, the rebalance is
+ * requested again at once, otherwise by the timer after the next quiet time. */
 void sm_rebalance_postponed(struct sm *s, bool awaited)
 {
     s->apply->rebalance.asked = awaited;
@@ -128,8 +127,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
     return FAB_OK;
 }
 
-/* Call this function after a trap or a fault. The quiet time begins again. A rebalance that
- * computes routes or plans writes is postponed, and a rebalance that writes tables stops. */
+/* Called after a trap or a fault. The quiet time begins again. A rebalance that has not sent a
+ * write is postponed; one that has sent writes sends no more. */
 void sm_rebalance_yield(struct sm *s)
 {
     s->apply->rebalance.changed_us = clock_now_us();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps the repair session (libfabmgr/repair) of the active tables. A worker task makes the
- * session. With a session, the time that a local repair takes depends on the number of routes over
- * the failed links, and not on the size of the fabric.
+ * session. It makes local repairs fast: their time depends on the number of routes over the failed
+ * links, and not on the size of the fabric.
  *
  * The task begins together with the writes of new tables, so that the session is ready if a fault
  * follows soon after the round. The writes change the snapshot in place, and the task must not see
@@ -19,7 +19,9 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/repair/repair.h"
 
-struct sm_repair_making { /* the worker task owns all members */
+/* The input and the result of the worker task. No other code uses this struct while the task
+ * runs. */
+struct sm_repair_making {
     struct sm_sealed of;
     uint64_t tables;
     struct fab_repair_session session;
@@ -79,8 +81,8 @@ static void done(void *owner, void *ctx)
     go_on(s);
 }
 
-/* The loop calls drop() instead of done() if the result is not needed any more, because other
- * tables became active or memory ran out. */
+/* Called instead of done() if the result is not needed any more, because other tables became
+ * active, or if memory ran out. */
 static void drop(void *owner, void *ctx)
 {
     struct sm *s = owner;
@@ -89,7 +91,7 @@ static void drop(void *owner, void *ctx)
         go_on(s);
 }
 
-/* Takes references to the snapshot and the active tables as the input of the task. Returns NULL if
+/* Makes the input of the task: references to the snapshot and to the active tables. Returns NULL if
  * there is no memory. */
 static struct sm_repair_making *seal(const struct sm *s)
 {
@@ -167,10 +169,10 @@ void sm_repair_prepare(struct sm *s)
         log_debug("sm", "no memory to prepare for local repairs");
 }
 
-/* Returns whether failed writes left a mixture of old and new tables in which pairs are lost, or
- * packets may loop or deadlock. No local repair may begin then, because it is proved only for the
- * new tables. Instead, a sweep plans all missing writes. Pairs whose paths a local repair left out
- * do not count as lost. */
+/* Failed writes may have left a mixture of old and new tables. Returns true if pairs are lost in
+ * it, or if packets may loop or deadlock. No local repair may begin then, because its proof assumes
+ * the new tables; instead, a sweep writes what is missing. Pairs whose paths a local repair left
+ * out do not count as lost. */
 static bool stands_on_bad_mixture(const struct sm *s)
 {
     const struct fab_verdict *v = &s->apply->verdict;
@@ -178,9 +180,9 @@ static bool stands_on_bad_mixture(const struct sm *s)
            !(s->apply->left_out && fab_verify_verdict_good_for_hosts(v));
 }
 
-/* Returns the number that identifies the active tables (model.tables). While writes are planned,
- * and until the worker of an interrupted round has ended, a fault would restore the replaced tables
- * (route.c). In this time, the function returns the number of the replaced tables. */
+/* Returns the number (model.tables) of the tables on which a local repair would be based now. As
+ * long as no write of a new plan was sent, these are the tables before: a fault interrupts the
+ * round and restores them (route.c). */
 static uint64_t active_tables(const struct sm *s)
 {
     return s->apply->planning && s->apply->replaced.target ? s->apply->replaced.tables

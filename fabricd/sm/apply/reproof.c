@@ -2,8 +2,8 @@
 /*
  * The background proof. A local repair proves only the paths that it changes, and relies on what
  * the repair session knows of the other paths. After local repairs, a worker task therefore proves
- * all published tables (libfabmgr/verify/steps.h), and uses nothing but these tables. The manager
- * thus notices a defect of the incremental proof, or damaged memory.
+ * all published tables (libfabmgr/verify/steps.h), and uses nothing but these tables. So the
+ * manager notices if the proof of a local repair has a defect, or if memory is damaged.
  *
  * The proof begins QUIET_US after the last local repair. If another local repair is published
  * during the proof, the proof ends, and a proof of the new tables follows. If local repairs keep
@@ -12,7 +12,7 @@
  * needs no background proof.
  *
  * The task reads a view, whose tables do not change. It runs in slices of SLICE_US of processor
- * time, and takes at most contingency.cpu percent of one core. While the task exists, no
+ * time, and takes at most contingency.cpu percent of one core. While a background proof runs, no
  * contingencies are computed. A trap ends the running slice after at most 256 further destination
  * LIDs (sm_reproof_yield). While a round runs, a slice begins only if the first unproved local
  * repair is more than LONGEST_US ago.
@@ -35,26 +35,28 @@
 #define QUIET_US 1000000u
 #define LONGEST_US 10000000u
 #define SLICE_US 4000u
-/* Minimum pause between two slices. In virtual time, every pause has this length. */
+/* Minimum pause between two slices, in us. In virtual time, every pause is this long. */
 #define PAUSE_US 4000u
-/* Maximum number of steps in a slice; in virtual time, the only limit of a slice. */
+/* Maximum number of steps in a slice. In virtual time, a slice has no limit of time, only this
+ * one. */
 #define SLICE_PIECES 64
-/* Delay before the proof is started again if memory ran out. */
+/* delay in us before the proof begins again after memory ran out */
 #define RETRY_US 10000000
 
 struct sm_reproof_job {
     struct fab_view *view;
-    /* Value of sm_reproof.repairs when the proof began. `view` does not have the local repairs with
-     * higher numbers. */
+    /* number of local repairs (sm_reproof.repairs) that `view` includes; later ones need another
+     * proof */
     uint64_t repairs;
     struct fab_verify_steps *steps;
     struct fab_verdict verdict;
     char *witness;
-    /* True: a slice ends after SLICE_US; false (virtual time): only SLICE_PIECES limits a slice. */
+    /* true: a slice ends after SLICE_US, or after SLICE_PIECES steps; false (virtual time): only
+     * after SLICE_PIECES steps */
     bool timed;
-    /* The loop thread sets `stop` to end the running slice. */
+    /* set by the loop thread to end the running slice */
     int stop;
-    /* The proof has ended, and `status` and `verdict` are its result. */
+    /* true: the proof is complete, and `verdict` has its result */
     bool over;
     int status;        /* status of the proof so far */
     uint64_t slice_ns; /* processor time of the last slice */
@@ -90,7 +92,7 @@ static void work(void *ctx, struct loop_task *task)
     bool more = !j->over;
     for (unsigned i = 0; i < SLICE_PIECES && more && !slice_is_over(j, start_ns); i++) {
         more = fab_verify_steps_next(j->steps);
-        /* lets the loop thread run, which may have to handle a fault */
+        /* The loop thread may need the processor to handle a fault. */
         (void)sched_yield();
     }
     if (!j->over && !more)
@@ -115,7 +117,7 @@ static bool is_overdue(const struct sm_reproof *r, uint64_t now)
     return r->due_us && now - r->due_us >= LONGEST_US;
 }
 
-/* Returns how long a due background proof must still wait until it may begin, in microseconds. */
+/* Returns the time in us until the background proof may begin; 0: at once. */
 static uint64_t wait_us(const struct sm_reproof *r)
 {
     uint64_t now = clock_now_us(), quiet = r->repaired_us + QUIET_US,
@@ -123,8 +125,7 @@ static uint64_t wait_us(const struct sm_reproof *r)
     return at > now ? at - now : 0;
 }
 
-/* Drops the running background proof. If a worker is in the middle of a slice, the slice ends
- * early. */
+/* Ends the running background proof without a result. If a slice runs, it ends early. */
 static void drop_job(struct sm *s)
 {
     struct sm_reproof *r = &s->apply->reproof;
@@ -176,8 +177,8 @@ static const char *failure(const struct fab_verdict *v)
                                          : "they exceed the limits of a device";
 }
 
-/* Publishes the verdict of the proof as the verdict of the active tables. If failed writes left a
- * mixture of tables, the published verdict is that of the mixture and does not change. */
+/* Publishes the verdict of the background proof. But if failed writes left a mixture of tables, the
+ * published verdict is that of the mixture, and stays. */
 static void take_over(struct sm *s, struct sm_reproof_job *j)
 {
     if (s->apply->mixed)
@@ -203,7 +204,7 @@ static void raise_alarm(struct sm *s, struct sm_reproof_job *j)
                .reason = what, .witness = j->witness ? j->witness : "none",
                .pairs = j->verdict.unreachable_pairs);
     take_over(s, j);
-    /* The repair session may be wrong, too, so an engine computes the new tables. */
+    /* The repair session cannot be trusted any more, so an engine must compute the next tables. */
     sm_repair_forget(s);
     sm_request(s, SM_REQUEST_REROUTE);
 }
@@ -221,12 +222,11 @@ static void take_verdict(struct sm *s, struct sm_reproof_job *j)
 {
     struct sm_reproof *r = &s->apply->reproof;
     const struct fab_verdict *v = &j->verdict;
-    /* Pairs without a path are no failure of the proof if the local repair has already reported
-     * them. In this case an engine will compute new tables anyway. */
+    /* Not a failure: pairs without a path that the local repair has reported as left out. An engine
+     * will compute new tables anyway. */
     bool announced = s->apply->left_out && v->deadlock_free && v->beyond == 0 &&
                      v->witness.kind == FAB_E_UNREACHABLE;
-    /* Pairs that have no path only because of the tables of silent switches are no failure
-     * either. */
+    /* Not a failure either: pairs without a path because of the tables of silent switches. */
     announced |= sm_silent_count(s) > 0 && v->deadlock_free && v->beyond == 0 &&
                  v->witness.kind != FAB_E_LOOP;
     bool good = fab_verify_verdict_good(v);
@@ -240,7 +240,8 @@ static void take_verdict(struct sm *s, struct sm_reproof_job *j)
               j->view->generation, good, (double)r->cpu_ns / 1e6);
 }
 
-/* Takes the result of a finished proof. Must not be called while a round runs. */
+/* Handles the result of a background proof that has ended. Call this function only while no round
+ * runs. */
 static void finish(struct sm *s)
 {
     struct sm_reproof *r = &s->apply->reproof;
@@ -264,7 +265,8 @@ void sm_reproof_round_ended(struct sm *s)
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-/* Returns how long to pause after a slice that took `cpu_ns` of processor time, in microseconds. */
+/* Returns how long the pause after a slice is, in us. cpu_ns: processor time that the slice
+ * took. */
 static uint64_t pause_after(const struct sm *s, uint64_t cpu_ns)
 {
     uint64_t percent = s->in.config->contingency_cpu;
@@ -320,7 +322,7 @@ static void go_on(struct sm *s)
     r->job->stop = 0;
     if (loop_task_start(s->in.loop, &config, &r->task) == FAB_OK)
         return;
-    r->job = NULL; /* drop() has freed the job */
+    r->job = NULL; /* The task could not start, so drop() was called and has freed the job. */
     loop_timer_set(r->timer, RETRY_US);
 }
 
@@ -339,7 +341,7 @@ static void on_time(void *ctx)
     struct sm_reproof *r = &s->apply->reproof;
     loop_at(s->in.loop, "proving all tables");
     if (!r->due_us || r->task || (r->job && r->job->over) || !may_run(s))
-        /* When the running round ends, sm_reproof_prepare sets the timer again. */
+        /* sm_reproof_prepare sets the timer again at the end of the running round */
         return;
     if (r->job && r->job->repairs != r->repairs && !is_overdue(r, clock_now_us()))
         drop_job(s);
@@ -392,7 +394,7 @@ int sm_reproof_init(struct sm *s)
     return s->apply->reproof.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* If a worker is in the middle of a slice, its task owns the job and frees it later. */
+/* A slice may be running. Its task then owns the job, and frees it when it ends. */
 void sm_reproof_fini(struct sm *s)
 {
     drop_job(s);

@@ -6,9 +6,9 @@
  * Times in a record are relative to the trap that caused the reroute, or to the start of the round
  * if no trap caused it.
  *
- * If a spine with links up to the root of the up/down order fails, a local repair may have to leave
- * out paths from and to switches. Hosts do not use these paths, but the traps of some switches may
- * not reach the manager. A second reroute, the refinement, adds these paths. With 11,664 hosts,
+ * A local repair may have to leave out paths from and to switches, if a spine fails that had links
+ * up to the root of the up/down order. Hosts do not use these paths, but traps of some switches may
+ * not reach the manager. A second reroute, the refinement, adds the paths. With 11,664 hosts,
  * planning the refinement takes 1 to 3 s, and a further fault interrupts it.
  */
 #include <inttypes.h>
@@ -126,8 +126,8 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* Returns the measured rate of LFT writes in blocks per second; 0: not known. The rate is the
- * number of blocks written by the reroutes in memory, divided by the sum of their times between
+/* Returns the measured rate of LFT writes in blocks per second; 0: not known. It is computed from
+ * all reroutes in memory: the number of blocks that they wrote, divided by their times between
  * first and last write. Reroutes with failed writes or fewer than 8 blocks are left out. */
 uint32_t sm_table_write_rate(const struct sm *s)
 {

@@ -33,7 +33,8 @@ static void drop(void *owner, void *ctx)
     sm_route_job_free(ctx);
 }
 
-/* Drops the routing task. If a worker still computes, its result is dropped when it arrives. */
+/* Drops the result of the routing task. If the task still runs, its result is dropped when it
+ * arrives. */
 static void drop_job(struct sm *s)
 {
     struct sm_route_job *j = s->apply->job;
@@ -73,7 +74,7 @@ static int start(struct sm *s)
     sm_standing_take(s, &j->standing);
     j->may_leave_out = j->fixed.count == 0;
     j->no_engine = sm_freeze_bars_engine(s);
-    /* No host waits for a rebalance, so it uses one processor and leaves the others to repairs. */
+    /* A rebalance is not urgent, so it uses only one thread. */
     const bool rebalance = s->run.round->engine == SM_ENGINE_IF_BETTER;
     j->pool = rebalance ? NULL : loop_thread_pool(s->in.loop);
     if (rebalance && s->model.target)
@@ -97,7 +98,7 @@ static int start(struct sm *s)
 
 static int enter(struct sm *s)
 {
-    /* A job may be left from an aborted round. */
+    /* A round that was aborted may have left its job. */
     drop_job(s);
     sm_route_drop_replaced(s);
     return s->apply->fresh ? start(s) : FAB_OK;
@@ -147,8 +148,7 @@ static void emit_refused(struct sm *s, const struct sm_route_job *j)
                .have_tables = s->model.view && s->model.view->target);
 }
 
-/* Returns whether this is a rebalance that found no better tables, so that the active tables
- * stay. */
+/* Returns true if a rebalance found no better tables, so that the active tables stay. */
 static bool keep(struct sm *s, const struct sm_route_job *j)
 {
     bool good = j->status == FAB_OK && sm_route_job_is_good(j);
@@ -167,9 +167,9 @@ void sm_route_drop_replaced(struct sm *s)
     *old = (struct sm_replaced){0};
 }
 
-/* Keeps the active tables, their verdict and what belongs to them in s->apply->replaced, before the
- * results of the routing task replace them. If there are no active tables, keeps nothing. This is
- * so in a round with a sweep if the new snapshot has other ids or links than the one before. */
+/* The results of the routing task are about to replace the active tables. Stores the active tables,
+ * and what belongs to them, in s->apply->replaced, so that they can be restored. Does nothing if
+ * there are none; this is also so if a sweep found other ids or links than before. */
 static void keep_replaced(struct sm *s)
 {
     struct sm_replaced *old = &s->apply->replaced;
@@ -204,8 +204,8 @@ void sm_route_restore(struct sm *s)
     log_debug("sm", "the former tables stay active");
 }
 
-/* Returns FAB_OK if the new tables passed their proof, SM_ROUND_OVER if the active tables stay, or
- * the error of the routing task, such as FAB_E_NOMEM. */
+/* Decides what happens with the result of the routing task. Returns OK if the new tables passed
+ * their proof, SM_ROUND_OVER if the active tables stay, or the error of the task, such as NOMEM. */
 static int judge(struct sm *s, struct sm_route_job *j)
 {
     if (keep(s, j))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes and proves the tables of a round on a worker thread: follows the previous tables, runs
- * the engines of the chain, adopts tables that the switches hold, and compares the load.
+ * The work of the routing task, on a worker thread. New tables come from three sources: a repair of
+ * the previous tables, the engines in the chain (the list of engines to try), or the tables that
+ * the switches hold. The task proves the tables and compares their load.
  */
 #include "fabricd/sm/apply/route_job.h"
 
@@ -13,7 +14,7 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/study/choose_engine.h"
 
-/* Records an engine whose tables will not be used. */
+/* Records why the tables of this engine are not used. */
 static void pass_over(struct sm_route_job *j, const char *engine, enum fab_choice_outcome outcome,
                       const char *why)
 {
@@ -49,8 +50,9 @@ bool sm_route_job_is_good(const struct sm_route_job *j)
             v->beyond == 0 && v->witness.kind != FAB_E_LOOP);
 }
 
-/* Gives silent switches the entries that they hold, and proves the tables again. Pairs without a
- * path count as lost, because the tables of the engine had a path for each of them. */
+/* In the new tables, replaces the entries of silent switches by those that these switches hold, and
+ * proves the tables again. The engine's tables had a path for each pair, so pairs without a path
+ * are now lost because of the silent switches. */
 static int prove_fixed(struct sm_route_job *j, bool *ret_changed)
 {
     *ret_changed = false;
@@ -74,7 +76,7 @@ static struct fab_route_input input(struct sm_route_job *j)
                                     .flawed = &j->flawed};
 }
 
-/* Drops the tables of an engine whose tables will not be used. */
+/* Frees the tables that an engine computed, and their verdict. */
 static void discard(struct sm_route_job *j)
 {
     fab_verify_verdict_fini(&j->verdict);
@@ -106,9 +108,9 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     return r == FAB_OK ? prove_fixed(j, &changed) : r;
 }
 
-/* Runs the engines that come later in the chain (the list of engines to try). If their tables are
- * better than the first tables that passed the proof, takes the better tables instead. This happens
- * only with engine "auto" on a damaged fabric. */
+/* `taken` is the first engine in the chain whose tables passed the proof. With "auto" on a damaged
+ * fabric, runs the later engines, too, and keeps the best tables. Otherwise keeps the tables of
+ * `taken`. */
 static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;
@@ -134,7 +136,7 @@ static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, u
     return r;
 }
 
-/* Records tables that were not compared with others. */
+/* Records that the tables of this engine are used, without a comparison with other engines. */
 static void take(struct sm_route_job *j, const struct fab_route_engine *engine)
 {
     pass_over(j, engine->name, FAB_CHOICE_TAKEN, j->why);
@@ -148,7 +150,8 @@ static void give_reason(struct sm_route_job *j)
     t->choice = fab_target_choice_ref(j->choice);
 }
 
-/* Replaces the engine's tables by `standing`, if these pass the proof. Otherwise frees them. */
+/* `standing`: completed tables of the switches. If they pass the proof, they replace the tables of
+ * the engine, otherwise they are freed. */
 static int try_standing(struct sm_route_job *j, struct fab_lft *standing)
 {
     struct fab_lft fresh = j->of.target->lft;
@@ -172,9 +175,9 @@ static int try_standing(struct sm_route_job *j, struct fab_lft *standing)
     return r;
 }
 
-/* Replaces the engine's tables by those that the switches hold, if these pass the proof. Missing
- * paths are completed first, by a local repair if this is possible. If `few` is true, adopts the
- * tables only if few writes complete them. */
+/* Tries to use the tables that the switches hold, instead of the engine's. Their missing paths are
+ * added first, by a local repair if this is possible. They must pass the proof. few: use them only
+ * if the switches need few writes. */
 static int adopt(struct sm_route_job *j, bool few)
 {
     struct fab_lft standing = {0};
@@ -194,18 +197,19 @@ static int adopt(struct sm_route_job *j, bool few)
     return r == FAB_OK && j->standing.differs ? try_standing(j, &standing) : r;
 }
 
-/* Returns whether the tables that the switches hold can be adopted before engines are compared. If
- * there are several traffic classes, the answer is no, because the VLs of the target are not
- * complete at that time. */
+/* Returns whether the tables that the switches hold may be adopted as soon as one engine has
+ * succeeded. Not so with several traffic classes: the VLs of the target are then not complete at
+ * this time. */
 static bool may_adopt(const struct sm_route_job *j)
 {
     return j->standing.any && j->fixed.needed == 0 &&
            fab_policy_classes_count(j->of.policy.classes) <= 1;
 }
 
-/* Runs the engines of the chain in order, until the tables of an engine pass the proof. "auto" may
- * then choose a better engine, unless the tables that the switches hold are adopted: a take-over
- * must not wait for a comparison. If no engine succeeds, the verdict is that of the last engine. */
+/* Tries the engines of the chain in order, until the tables of one pass the proof. With "auto",
+ * later engines may then be compared with it, unless the tables that the switches hold are adopted:
+ * a take-over must not wait for a comparison. If no engine succeeds, the verdict is that of the
+ * last one. */
 static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain)
 {
     for (uint32_t i = 0; i < chain->count; i++) {
@@ -217,9 +221,9 @@ static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain
         if (status == FAB_OK && sm_route_job_is_good(j)) {
             if (may_adopt(j))
                 status = adopt(j, true);
-            /* If this flag is not set, choose() compares no engines. */
+            /* without this flag, choose() does not run other engines */
             j->flawed = j->flawed && !j->standing.adopted && !j->standing.near;
-            /* choose() cannot take fixed tables into account. */
+            /* choose() would compare the tables without the entries of silent switches */
             if (status == FAB_OK && j->fixed.needed == 0)
                 status = choose(j, chain, i);
             else
@@ -256,11 +260,10 @@ static int route(struct sm_route_job *j)
     return r;
 }
 
-/* Makes the new tables as a repair of the former ones for the present fabric. Returns false if this
- * is not possible, so that an engine must compute the tables. The function accepts tables that lack
- * some paths from and to switches. Otherwise an engine would have to run in this round, and a sweep
- * does not yield to faults while an engine computes. The reroute that adds the paths later does
- * yield (reroutes.c). */
+/* Makes the new tables as a repair of the former ones. Returns false if this is not possible, so
+ * that an engine must compute them. The repair may lack some paths from and to switches; a later
+ * reroute adds them (reroutes.c). To compute them now, an engine would have to run in a sweep,
+ * which faults cannot interrupt; the reroute can be interrupted. */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
@@ -277,7 +280,7 @@ static bool follow(struct sm_route_job *j)
         r = prove(j);
     if (r == FAB_OK)
         r = prove_fixed(j, &changed);
-    if (r != FAB_OK || changed) /* the session belongs to other tables, or is empty */
+    if (r != FAB_OK || changed) /* no session, or not for the tables of this round */
         fab_repair_session_fini(&j->session);
     if (r == FAB_OK && sm_route_job_is_good(j))
         return true;
@@ -288,8 +291,8 @@ static bool follow(struct sm_route_job *j)
     return false;
 }
 
-/* Divides the VLs that the engine left free among the traffic classes, and proves the tables on the
- * VLs of all classes. */
+/* The engine has used the VLs of one class. Gives the other classes their VLs, and proves the
+ * tables on the VLs of all classes. */
 static int compose(struct sm_route_job *j)
 {
     int r = sm_classes_compose(&j->of, &j->classes);
@@ -300,9 +303,9 @@ static int compose(struct sm_route_job *j)
     return prove(j);
 }
 
-/* Divides the VLs into as many equal sets as there are traffic classes. The engines route with the
- * VLs of one set only, so that each class can have its own set. If no engine can route with so few
- * VLs, halves the number of sets until an engine can. Several classes then share a set. */
+/* Divides the VLs into equal sets, one for each traffic class, and runs the engines with the VLs of
+ * one set. If no engine can route with so few VLs, tries again with half as many sets, so that
+ * several classes share a set. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;

@@ -10,8 +10,8 @@
 
 struct sm_route_job {
     struct loop_task *task; /* the worker task; NULL: it has ended */
-    /* The snapshot and policy of this task; of.target has the LIDs, and the task adds tables, VLs
-     * and the name of the engine. */
+    /* The snapshot and the policy for the task. of.target has only LIDs at first; the task adds
+     * tables, VLs and the name of the engine. */
     struct sm_sealed of;
     struct fab_target *former; /* the previous tables; NULL: none */
     /* The active tables, with which a rebalance compares the new ones; NULL in other rounds. */
@@ -19,27 +19,29 @@ struct sm_route_job {
     struct sm_gain gain;
     struct fab_repair_session session; /* repair session of `former`; empty: none */
     struct sm_fixed fixed;             /* the tables of silent switches */
-    /* Number of pairs without a path because of the fixed tables of silent switches. */
+    /* number of pairs without a path because of the entries that silent switches hold */
     uint64_t lost_pairs;
-    /* A repair may leave out paths from and to switches. */
+    /* the task may use a repair that lacks paths from and to switches */
     bool may_leave_out;
-    bool left_out; /* the repair has left out paths from and to switches */
+    bool left_out; /* the task has used a repair that lacks paths from and to switches */
     /* No engine may run, because the manager is frozen. */
     bool no_engine;
-    struct sm_standing standing; /* the tables that the switches hold; empty: not adopted */
+    /* the tables that the switches hold, if they may be adopted; otherwise empty */
+    struct sm_standing standing;
     const struct fab_pool *pool;
     struct fab_verdict verdict;
     char *witness;
     int status;
-    /* Message for operators from the engine that ran last or that was chosen, for example why it
-     * failed. */
+    /* what the last engine, or the engine that was chosen, says to operators, for example why it
+     * failed */
     char why[300];
-    /* The engines considered so far, with figures or reasons. */
+    /* all engines that were considered, each with its figures (such as link loads) or the reason
+     * why it was not used */
     struct fab_choice *choice;
     uint64_t began_us; /* manager's clock when the last engine began */
     /* Names of the engines that were passed over, with reasons. */
     char passed[800];
-    /* At least one engine was passed over because its tables failed their proof. */
+    /* an engine's tables failed their proof */
     bool refuted;
     uint64_t route_us, verify_us;
     /* manager's clock when the last engine ended (computed_us), and when the proof of its tables
@@ -48,16 +50,16 @@ struct sm_route_job {
     uint64_t cpu_ns; /* CPU time of the worker thread */
     struct sm_classes classes;
     bool composed; /* the task has set `classes` */
-    /* The engine reports that another engine may spread load better on this fabric. */
+    /* true: the engine says that on this fabric another engine may spread load better */
     bool flawed;
     bool over;
 };
 
 /* Computes and proves the tables. Called on the worker thread; ctx is the job. */
 void sm_route_job_work(void *ctx, struct loop_task *task);
-/* Returns whether the tables passed their proof. Two kinds of lost paths do not count as a failure:
- * paths lost only because of the fixed tables of a silent switch, and paths from and to switches
- * that a repair left out. */
+/* Returns whether the tables passed their proof. Two kinds of pairs without a path do not count as
+ * a failure: those that lack a path only because of the fixed tables of a silent switch, and those
+ * with a switch at one end whose path a repair left out. */
 bool sm_route_job_is_good(const struct sm_route_job *j);
 void sm_route_job_free(struct sm_route_job *j);
 

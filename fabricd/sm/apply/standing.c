@@ -3,15 +3,14 @@
  * Adopts the tables that the switches hold when this manager becomes master: after a restart, or
  * when it takes over from another manager. These tables may contain local repairs that no manager
  * remembers, or may come from another routing engine. If they pass the proof for the present
- * fabric, the manager keeps them. If they lack paths, for example over a link that failed
- * meanwhile, only the switches without a path get entries of the engine
- * (libfabmgr/repair/standing.h). If the engine's own tables need no more writes, the manager uses
- * them, and compares no other engines.
+ * fabric, the manager keeps them. If they lack paths, for example because a link failed meanwhile,
+ * only the switches without a path get entries of the engine (libfabmgr/repair/standing.h). But if
+ * the engine's own tables need no more writes than this, the manager uses the engine's tables.
  *
  * If links were lost since an earlier sweep of this manager, for example in the instant of a
- * take-over, the manager first treats the tables as those of the fabric that still had these links.
- * A local repair for the lost links then changes what it would have changed if this manager had
- * been master, in the same order of writes.
+ * take-over, the manager first assumes that the fabric still has these links, and then makes a
+ * local repair for the lost links. This repair is the same, with the same order of writes, as if
+ * this manager had been master all the time.
  *
  * Adopted tables may spread traffic less evenly than those of the engine. A rebalance follows after
  * the quiet time (rebalance.c). If the tables come from an engine that the settings no longer name,
@@ -25,10 +24,10 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/route/route.h"
 
-/* Maximum number of lost links that are remembered. If more links are lost, no local repair is
- * possible. */
+/* maximum number of lost links for which a local repair is tried */
 #define LOST_MOST 1024u
-/* If less than 1/NEAR of the blocks must be written, other engines are not compared. */
+/* If less than 1/NEAR of all blocks must be written, this counts as few writes, and other engines
+ * are not compared. */
 #define NEAR 4
 
 bool sm_standing_awaited(const struct sm *s)
@@ -56,7 +55,8 @@ void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret)
     *ret = x;
 }
 
-/* Makes tables of the size that the target has. Entries that are not known have no route. */
+/* Makes tables of the same size as `like`. Known entries come from the switches; unknown entries
+ * get no route. */
 static int fit(const struct sm_standing *x, const struct fab_lft *like, struct fab_lft *ret)
 {
     uint32_t blocks = fab_target_lft_blocks(like);
@@ -74,7 +74,8 @@ static uint32_t quarter_of(const struct fab_target *t)
     return t->lft.switch_count * fab_target_lft_blocks(&t->lft) / NEAR;
 }
 
-/* Decides whether the tables that the switches hold may replace the tables of the engine. */
+/* Compares the numbers of writes: the tables that the switches hold are used (x->differs) if they
+ * need fewer than the engine's tables. few: and less than 1/NEAR of all blocks. */
 static void weigh(struct sm_standing *x, const struct fab_target *t, bool few)
 {
     uint32_t most = quarter_of(t);
@@ -116,9 +117,9 @@ static int connect_lost(const struct sm_standing *x, const struct fab_fabric *f,
     return r;
 }
 
-/* Repairs the tables `former`, which the switches hold, for the present fabric. These tables were
- * made for the fabric `before`. Makes the repair session, and writes the repaired tables to *ret.
- * Returns NOT_FOUND if the repair is not possible, or would leave out paths. */
+/* `former` are the tables that the switches hold, made for the fabric `before`. Repairs them for
+ * the present fabric. *ret: the repaired tables. *ret_session: their repair session. Returns
+ * NOT_FOUND if the repair is not possible or would leave out paths. */
 static int repair(const struct sm_sealed *of, const struct fab_fabric *before,
                   const struct fab_target *former, struct fab_repair_session *ret_session,
                   struct fab_lft *ret)
@@ -164,7 +165,7 @@ int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool f
     if (r == FAB_OK) {
         fab_repair_standing_compare(&in, &now, &x->count);
         weigh(x, t, few);
-        /* Prefer the repair even if it changes more blocks than the tables of the engine: a repair
+        /* The repair is used even if it writes more blocks than the engine's tables would: it
          * writes each block only once. */
         x->differs |= x->count.fresh_blocks > 0 && x->count.blocks < quarter_of(t);
     }
@@ -234,8 +235,8 @@ int sm_standing_complete(struct sm_standing *x, const struct fab_fabric *f,
     return r;
 }
 
-/* Returns whether the last tables of this manager came from an engine that the settings no longer
- * name. */
+/* Returns whether the newest tables in the store came from an engine that is not in the settings
+ * any more. */
 static bool is_other_engine(const struct sm *s)
 {
     struct fab_route_chain chain;
@@ -256,7 +257,7 @@ void sm_standing_report(struct sm *s, const struct sm_standing *x)
     s->apply->adopted = x->adopted || (x->near && x->count.fresh_blocks > 0);
     if (!x->adopted)
         return;
-    /* From now on, the quiet time of the rebalance runs. */
+    /* The quiet time before the rebalance begins now. */
     s->apply->rebalance.changed_us = clock_now_us();
     event_emit(s->in.bus, tables_adopted, .subject = "fabric", .blocks = x->count.blocks,
                .entries = x->count.entries, .engine_blocks = x->count.fresh_blocks,

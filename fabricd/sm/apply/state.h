@@ -14,13 +14,12 @@
 
 #define SM_REROUTES 256 /* number of reroute records kept in memory */
 
-/* Limit of the search for a safe order of the writes: the number of LFT entries and channels that
- * it visits. At this limit the search has taken about 1.5 s of CPU time, during which a local
- * repair must wait. */
+/* While the order of the writes is computed, a local repair must wait. This limits the number of
+ * LFT entries and channels that the computation visits, and so its CPU time to about 1.5 s. */
 #define SM_TRANSITION_VISITS 100000000u
 
-/* Position of a phase that reads tables block by block: index of the port or switch, and number
- * of its table block. */
+/* How far a phase has come that reads tables block by block: the index of the port or switch, and
+ * the number of the block, that are read next. */
 struct sm_scan {
     uint32_t index, block;
 };
@@ -29,73 +28,79 @@ enum sm_touched {
     SM_UNRESPONSIVE = 2,
     SM_UNSURE = 4,
     SM_LANES_FAILED = 8,
-    /* SM_BY_LID: LFT writes to this node are LID routed. SM_BY_PATH: they have directed routes. */
+    /* SM_BY_LID: LFT writes to this switch are LID-routed SMPs. SM_BY_PATH: they are directed-route
+     * SMPs. */
     SM_BY_LID = 16,
     SM_BY_PATH = 32,
     SM_REFUSED = 64,  /* a write to this node failed */
-    SM_TOOK = 128,    /* the node acknowledged a write */
-    SM_WITHHELD = 256 /* the switch lacks a block because the manager is frozen */
+    SM_TOOK = 128,    /* the node acknowledged a write of this round */
+    SM_WITHHELD = 256 /* an LFT write to this switch was left out, because the manager is frozen */
 };
-/* The tables that the switches hold when this manager becomes master (standing.c). */
+/* The tables that the switches hold when this manager becomes master, and the result of the attempt
+ * to adopt them (standing.c). */
 struct sm_standing {
-    bool any;           /* false: the other members are not set, and no tables can be adopted */
-    struct fab_lft lft; /* a copy of the known tables */
+    bool any; /* false: there are no tables that can be adopted, and all other members are empty */
+    struct fab_lft lft; /* copy of the tables that the switches hold, as far as they are known */
     uint64_t *known;    /* bitset of the known blocks: bit sw * blocks + b */
     uint32_t blocks;
-    /* [lost_count] links that were up when the tables were made, as far as is known, and are not in
-     * the present snapshot */
+    /* [lost_count] links that the present snapshot lacks, but that were probably up when the tables
+     * were made */
     struct fab_silent_link *lost;
     uint32_t lost_count;
-    /* The completed tables need fewer writes than those of the engine. */
+    /* the tables of the switches, with their missing paths added, need fewer writes than the
+     * engine's tables */
     bool differs;
-    /* The tables that switches held, with the missing entries added, passed the proof and are
-     * used. */
+    /* the tables of the switches, with their missing paths added, have passed the proof, and are
+     * the new tables */
     bool adopted;
-    /* The engine's tables are used without a comparison with other engines, because few writes are
-     * needed. */
+    /* the engine's tables need so few writes that other engines are not compared */
     bool near;
     struct fab_standing_count count;
 };
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
-    /* Index in the plan of the next write that may be sent. */
+    /* index in the plan of the next write that is not sent yet */
     uint32_t next;
     int stage;
     /* LFT writes wait until all SwitchInfo writes (stage SWITCH, plan.h) are answered. */
     bool tables_wait;
-    /* Number of LFT writes that are sent and not answered, and for which other writes wait. */
+    /* number of LFT writes in flight for whose answers other writes wait */
     uint32_t awaited;
-    /* Manager's clock at the last answer to an LFT write for which other writes wait; 0: none
-     * yet. */
+    /* manager's clock when an LFT write for which other writes wait was last answered; 0: none
+     * yet */
     uint64_t awaited_us;
-    /* lossy_us: manager's clock at the first write that leaves pairs without a path. lost_us: time
-     * in microseconds until all pairs have a path again. 0: no pair loses its path. */
+    /* Manager's clock in us. lossy_us: when the first write was sent after which pairs have no
+     * path. lost_us: not a clock, but the time in us that passed until all pairs had a path again.
+     * 0: no pair loses its path. */
     uint64_t lossy_us, lost_us;
     /* Number of pairs that may have no path while tables change. */
     uint64_t lost_pairs;
-    /* Bitset, by index in the plan, of writes that are sent and not answered. */
+    /* bitset, by index in the plan: the write is in flight */
     uint64_t *asked;
-    /* Bitset of the LFT block numbers (LID / 64) for which a write failed at any switch. In this
-     * round, the manager sends no further write of a block with such a number if the write has to
-     * wait for other writes. */
+    /* Bitset of LFT block numbers (LID / 64); a bit is set if a write of a block with this number
+     * failed at any switch. In this round, the manager then sends no further write of a block with
+     * this number that waits for other writes. */
     uint64_t failed_block[16];
     /* The round sends no further writes; a later round sends the rest. */
     bool stopped;
     /* Number of LFT writes that failed or were not sent. */
     uint32_t failed_tables;
     uint32_t failed, reported, blocks, switches, writes;
-    /* What was not sent because the manager is frozen: number of all writes, of LFT blocks among
-     * them, and of switches that have these blocks. */
+    /* Writes that were left out because the manager is frozen. withheld: number of these writes.
+     * withheld_blocks: number of LFT blocks among them. withheld_switches: number of switches that
+     * have these blocks. */
     uint32_t withheld, withheld_blocks, withheld_switches;
-    bool barred; /* no write of the plan is sent, because the manager is frozen (program.c) */
-    /* Until the readback, the number of switches whose ports may have changed without a trap. After
-     * the readback, the number of ports that have changed. */
+    /* no write of the plan is sent, because the frozen manager must not bring up links
+     * (program.c) */
+    bool barred;
+    /* before phase "reading back": number of switches whose ports this phase must read again. After
+     * it: number of their ports that have changed. */
     uint32_t unsure;
     /* Bitset of switches that did not acknowledge an LFT write of stage EARLY (plan.h). Their links
      * must not become Active, because the switches may lack the entries of this write. */
     uint64_t *held;
-    /* No link may become Active, because a doubtful LFT block could not be restored. */
+    /* true: no new link may become Active, because a doubtful LFT block could not be restored */
     bool hold_all;
     /* [node_count] bits of enum sm_touched for each node. */
     uint16_t *touched;
@@ -103,17 +108,17 @@ struct sm_programming {
     uint64_t *written;
     /* Number of LFT entries that this round has changed. */
     uint32_t entries;
-    /* Number of LFT entries for LIDs of adapters or routers that this round has changed. */
+    /* number of the changed entries (`entries`) whose LID belongs to an adapter or router */
     uint32_t to_ends;
     uint64_t first_write_us, last_write_us;
 };
-/* What a rebalance gains: the comparison of an engine's tables with the active tables. */
+/* Compares an engine's tables with the active tables, for a rebalance. */
 struct sm_gain {
     bool same;
     /* Congestion products (doc/glossary.md) of the active tables (`was`) and of the engine's tables
      * (`now`); the lower one is better. */
     uint64_t was, now;
-    /* No order of the writes is safe: in every order, some mixture may deadlock, pairs lose their
+    /* The writes have no safe order: in each order some mixture may deadlock, or pairs lose their
      * path for a while, or hosts need new SLs. */
     bool unsafe;
 };
@@ -123,10 +128,10 @@ struct sm_rebalance { /* state of rebalance.c */
     uint64_t changed_us;
     /* Manager's clock when a rebalance last replaced the tables; 0: none has. */
     uint64_t ended_us;
-    /* Generation of the view at the end of the last rebalance. While this view stays published, a
-     * rebalance starts only if a caller requests it. */
+    /* Generation of the view after the last rebalance. While it stays published, the timer starts
+     * no rebalance, because the engine would find the same tables again. */
     uint64_t judged;
-    bool asked;          /* a caller requested the next rebalance */
+    bool asked;          /* true: a caller requested the next rebalance, not the timer */
     struct sm_gain gain; /* the gain of the running rebalance */
     /* Outcome of the last rebalance: a sentence for operators. */
     char outcome[256];
@@ -135,37 +140,36 @@ struct sm_rebalance { /* state of rebalance.c */
 struct sm_repair_making;
 struct sm_repair_state { /* state of repair_state.c */
     struct fab_repair_session session;
-    /* The value of model.tables for which the session was made. This number identifies a set of
-     * active tables. */
+    /* the session is for the active tables with this number (model.tables) */
     uint64_t tables;
-    /* The value of model.tables for which a session was last requested. */
+    /* the number (model.tables) of the active tables for which a session was last requested */
     uint64_t asked;
     /* The worker task that makes a session; NULL: none runs. */
     struct loop_task *task;
-    /* The input of a task that will start when the writes start; NULL: none. */
+    /* the input of a task that starts together with the writes of the new tables; NULL: none */
     struct sm_repair_making *sealed;
 };
 /* VLs and guaranteed shares of the traffic classes. */
 struct sm_classes {
     struct fab_qos_report report;
-    /* By traffic class: the lowest guaranteed share of a link, per mille. */
+    /* [traffic class] the lowest share of a link that is guaranteed to the class, per mille */
     uint16_t guaranteed[FAB_CLASSES_MAX];
 };
 struct sm_pins { /* state of pins.c */
     struct fab_pins *set;
-    /* The time at which the manager first found each host. The map is empty while the worker task
-     * has it. */
+    /* when the manager first found each host; empty while the worker task has the map */
     struct fab_pins_arrivals arrivals;
-    /* Maps a node GUID to the time of the last event about this node, in seconds of the
-     * manager's clock. At most FAB_PINS_MAX entries. */
+    /* maps a node GUID to the manager's clock in s at the last event about this node; at most
+     * FAB_PINS_MAX entries */
     struct fab_map told;
 };
-/* Input and result of a comparison of the fabric with a baseline of devices. While the worker task
- * runs, it owns all members. */
+/* The input and the result of a comparison of the fabric with the baseline of devices. No other
+ * code uses this struct while the worker task runs. */
 struct sm_baseline_job {
     struct fab_fabric *fabric;
     struct fab_baseline *set;
-    struct sm_unapproved *was, *made; /* was: the list before the comparison; made: the new list */
+    /* the lists of unapproved devices before the comparison (`was`) and after it (`made`) */
+    struct sm_unapproved *was, *made;
     uint32_t was_count, count;
     struct fab_unapproved *left_out; /* [left_out_count] devices that the sweep left out */
     uint32_t left_out_count;
@@ -180,17 +184,16 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     /* Devices that are not approved: a list of `count` elements, sorted by place. */
     struct sm_unapproved *list;
     uint32_t count;
-    uint64_t version;     /* how often the list has been replaced */
+    uint64_t version;     /* number of times that `list` was replaced */
     uint32_t quarantined; /* number of quarantined ports in the list */
     /* Hash of the port GUIDs of the quarantined ports; 0: no port is quarantined. */
     uint64_t quarantine;
     /* enum config_unapproved: the setting subnet.unapproved when the settings were last read. */
     uint8_t mode;
-    /* Maps a hash of a switch port to the time of the last event about this port, in seconds of
-     * the manager's clock. */
+    /* maps a hash of a switch port to the manager's clock in s at the last event about this port */
     struct fab_map told;
-    /* Manager's clock at the start of the period in which window_told counts the emitted events; 0:
-     * no event yet. */
+    /* manager's clock when the present period began (TELL_EVERY_US), in which events are counted by
+     * window_told; 0: no event yet */
     uint64_t window_us;
     uint32_t window_told, untold;
     /* Manager's clock at the last event nodes-unapproved, which sums up many devices; 0: none
@@ -198,8 +201,8 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     uint64_t summary_us;
     /* Queue of changes of the baseline; the first one is being made. */
     struct sm_baseline_edit *edits;
-    /* Pending while the first change of the baseline waits for the end of a round, or for the
-     * database. */
+    /* fires when the first change of the baseline checks again whether the round has ended, or
+     * whether the database has committed the change */
     struct loop_timer *timer;
 };
 /* The verification of a mixture of tables, defined in mixture.c. */
@@ -214,26 +217,29 @@ struct sm_reproof {    /* state of reproof.c */
      * published; 0: there was none. repaired_us: manager's clock when the last local repair was
      * published. */
     uint64_t due_us, repaired_us;
-    /* Number of local repairs published since the manager started. */
+    /* number of local repairs that were published since the start */
     uint64_t repairs;
-    struct sm_whole_proof last; /* the last proof of published tables */
-    /* Proof of the new tables of a round, until a view with them is published; time_us is 0 if
-     * there is none. */
+    /* the last proof of all published tables, in a round or in the background */
+    struct sm_whole_proof last;
+    /* the proof of all new tables of the running round; becomes `last` when they are published;
+     * time_us is 0 if there is none */
     struct sm_whole_proof fresh;
-    uint64_t proofs, failures; /* numbers of background proofs, and of those that found a failure */
-    uint64_t cpu_ns;           /* processor time of the background proofs */
+    /* proofs: number of background proofs that have ended. failures: number of those that
+     * failed. */
+    uint64_t proofs, failures;
+    uint64_t cpu_ns; /* processor time of the background proofs */
 };
 struct sm_route_job; /* a routing task, defined in route_job.h */
 struct planning;     /* a planning task, defined in plan.c */
-/* The tables that phase "routing" of a round without a sweep replaced. If a fault interrupts the
- * round before its first write, the manager restores these tables, so that a local repair can
- * begin. */
+/* The tables that were active before phase "routing" of this round (not in a round with a sweep).
+ * If a fault interrupts the round before its first write, they become active again, so that a local
+ * repair can begin. */
 struct sm_replaced {
     struct fab_target *target; /* the replaced tables; NULL: there are none that can be restored */
-    uint64_t tables;           /* number of the replaced tables (model.tables) */
+    uint64_t tables;           /* number of these tables (model.tables) */
     struct fab_verdict verdict;
     uint64_t lost_pairs, left_out;
-    bool unproved; /* a background proof of the replaced tables was due */
+    bool unproved; /* these tables were waiting for a background proof */
 };
 /* Bytes for the list of names in a summary event. */
 #define SM_NAMES_LEN 160
@@ -251,27 +257,28 @@ struct sm_degraded {
 
 /* Functions of standing.c. */
 struct sm_standing;
-/* Returns whether this manager may adopt tables, and the switches may hold some. Switches that were
- * just powered on have no routes, and a copy of their tables would only cost time. */
+/* Returns whether this manager may adopt tables, and whether some switch holds a route. If all
+ * switches were just powered on, there is nothing to adopt. */
 bool sm_standing_exist(const struct sm *s);
-/* Copies the tables that the switches hold, on a worker thread. If memory runs out, *ret does not
- * change. */
+/* Copies the tables that the switches hold to *ret. Runs on a worker thread. If memory runs out,
+ * *ret stays empty. */
 void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret);
-/* Completes the tables that the switches hold (libfabmgr/repair/standing.h), on a worker thread.
- * few: only if less than a quarter of the blocks must be written. Sets x->differs if the completed
- * tables need fewer writes than `t`, the tables of the engine; *ret is set only then. Returns OK or
+/* Adds the missing paths to the tables that the switches hold (libfabmgr/repair/standing.h). Runs
+ * on a worker thread. `t`: the engine's tables. Sets x->differs and *ret if the result needs fewer
+ * writes than the engine's tables (few: and less than a quarter of all blocks). Returns OK or
  * NOMEM. */
 int sm_standing_complete(struct sm_standing *x, const struct fab_fabric *f,
                          const struct fab_target *t, bool few, struct fab_lft *ret);
-/* Does the same as sm_standing_complete, but by a local repair for the lost links, which changes
- * only entries that the lost links make necessary. Also makes the repair session. Returns NOT_FOUND
- * if the repair is not possible: no lost links are known, or they are not the only reason for
- * missing paths. */
+/* Like sm_standing_complete, but adds the missing paths by a local repair for the lost links. Also
+ * makes the repair session. Returns NOT_FOUND if such a repair is not possible: no lost links are
+ * known, or paths are missing for other reasons, too. */
 int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool few,
                        struct fab_repair_session *ret_session, struct fab_lft *ret);
-/* Moves the tables to adopt, and a copy of the list of lost links, to *ret. */
+/* Moves to *ret the copy of the tables that the switches hold, and copies the list of lost links to
+ * it. */
 void sm_standing_take(struct sm *s, struct sm_standing *ret);
-/* Reports adopted tables, and lets a rebalance follow. Ends the adoption of tables. */
+/* Call this function when the tables are chosen. If the tables of the switches were adopted,
+ * reports it, and lets a rebalance follow. No tables are adopted after this call. */
 void sm_standing_report(struct sm *s, const struct sm_standing *x);
 void sm_standing_fini(struct sm_standing *x);
 
@@ -279,19 +286,20 @@ struct sm_apply {
     /* This manager has become master and has no tables of its own yet, so it may adopt those that
      * the switches hold. */
     bool adopts;
-    bool routes_read; /* since the start, the manager has read an LFT block that has a route */
-    /* The tables to adopt, from the phase "addressing" to the phase "routing". */
+    bool routes_read; /* this manager has read a route from the LFT of some switch */
+    /* copy of the tables that the switches hold; phase "addressing" makes it, and phase "routing"
+     * takes it */
     struct sm_standing standing;
-    /* [lost_count] the links that sweeps found lost since this manager last had tables of its own;
-     * filled while `adopts` is set */
+    /* [lost_count] links that were found lost since this manager last had tables of its own;
+     * collected only while `adopts` is true */
     struct fab_silent_link *lost;
     uint32_t lost_count;
-    /* The active tables are adopted ones, so a rebalance follows. */
+    /* the active tables were adopted, so a rebalance must follow */
     bool adopted;
     /* engine of the newest tables in the store; "": not known */
     char last_engine[32];
     struct loop_tasks tasks;
-    struct sm_scan scan; /* how far the running phase has come */
+    struct sm_scan scan; /* how far the running phase has come that reads tables */
     /* Target of the running round: at first it has only LIDs, later also tables. NULL: the active
      * target stays. */
     struct fab_target *fresh;
@@ -303,28 +311,28 @@ struct sm_apply {
     struct planning *planning;
     struct sm_repair_state repair;
     struct sm_programming program;
-    /* Fires when packets have left the fabric and the next writes may be sent. */
+    /* fires when packets in flight have left the fabric, so that the next writes may be sent */
     struct loop_timer *settle;
     struct sm_rebalance rebalance;
     struct sm_dry_run *dry_run; /* the running dry run of a reroute or rebalance, or NULL */
     struct sm_reproof reproof;
     struct sm_pins pins;
     struct sm_baseline baseline;
-    /* VLs and guaranteed shares of the traffic classes, as sm_classes_report last got them; all
-     * zero: none yet. */
+    /* VLs and guaranteed shares of the traffic classes in the last report (sm_classes_report); all
+     * zero: none yet */
     struct sm_classes classes;
     /* Number of pairs without a path in the active tables because of the entries of silent
      * switches. */
     uint64_t lost_pairs;
-    /* Generation of the last local repair that left some switches without a route to each other,
-     * or that would have had to write fixed tables. An engine must compute new tables after such
-     * a repair. 0: none. */
+    /* Generation of the view of the last local repair that left pairs of switches without a route,
+     * or that could not write fixed tables which it had to change. An engine must then compute new
+     * tables. 0: none. */
     uint64_t left_out;
-    /* Number of switches that show another setting for the enforcement of partitions than the one
-     * that they acknowledged, as of the last check. */
+    /* number of switches that enforce partitions in another way than they acknowledged, when this
+     * was last checked */
     uint32_t unchecked;
-    /* The policy changed, so the next plan also writes the timers (for example HOQLife) and the
-     * error thresholds of ports. */
+    /* timers (such as HOQLife) or error thresholds of ports changed in the policy, so the next plan
+     * writes them */
     bool tune;
     /* The next plan sets ClientReregister at all hosts, because the store does not have their
      * registrations. */
@@ -333,11 +341,11 @@ struct sm_apply {
     /* LID of the former master, as in fab_plan_input.former_sm_lid; 0: none. */
     uint32_t former_sm_lid;
 
-    /* mixed: table writes failed, so `verdict` is that of a mixture of old and new tables.
-     * mixture_alarm: s->alarm is about this mixture. */
+    /* mixed: table writes failed, so the switches hold a mixture, and `verdict` is its verdict.
+     * mixture_alarm: the present alarm is about this mixture. */
     bool mixed, mixture_alarm;
-    /* Table writes of a local repair failed, and the mixture that the switches now hold is not yet
-     * verified. */
+    /* table writes of a local repair failed, and the resulting mixture of tables is not verified
+     * yet */
     bool unjudged;
     /* [failed_count] LFT writes that failed or were not sent (failed_blocks.c). */
     struct sm_failed_block *failed;
@@ -355,27 +363,29 @@ struct sm_apply {
     /* Links that were reported as degraded, and not as restored. */
     struct sm_degraded degraded;
     struct fab_census census;
-    /* Generation of the view whose nodes, ports and links `census` counts; 0: none. */
+    /* generation of the view for which `census` has the numbers of nodes, ports and links; 0:
+     * none */
     uint64_t counted;
     void (*on_publish)(void *ctx); /* the listener of sm_on_publish, or NULL */
     void *on_publish_ctx;
 };
 
 /* Functions of repair_state.c. */
-/* sm_repair_lend moves the repair session to the routing task, which updates it for the new tables.
- * sm_repair_give_back takes it back. The session is empty if it does not belong to the tables that
- * the routing task replaces. */
+/* The routing task updates the repair session for the new tables. sm_repair_lend moves the session
+ * to the task; *ret is empty if the session is not for the tables that are replaced.
+ * sm_repair_give_back takes it back. */
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
-/* sm_repair_seal collects the input for a new repair session, unless the present session belongs to
- * the new active tables. If sm_repair_is_sealed returns true, the snapshot is a part of this input
- * and must not be changed in place. sm_repair_begin starts the task that makes the session. */
+/* These functions prepare a repair session for new active tables. sm_repair_seal collects the
+ * input, unless the present session already is for these tables. While sm_repair_is_sealed returns
+ * true, the snapshot is a part of the input and must not be changed in place. sm_repair_begin
+ * starts the task that makes the session. */
 void sm_repair_seal(struct sm *s);
 void sm_repair_drop_sealed(struct sm *s);
 bool sm_repair_is_sealed(const struct sm *s);
 void sm_repair_begin(struct sm *s);
-/* Moves the delta of the last update of the repair session to *ret, if the active tables are the
- * result of this update. Otherwise *ret is empty. */
+/* If the active tables were made by an update of the repair session, moves the delta of this update
+ * to *ret. Otherwise *ret is empty. */
 void sm_repair_take_last(struct sm *s, struct fab_repair_delta *ret);
 void sm_repair_state_fini(struct sm *s);
 
@@ -399,8 +409,9 @@ int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_bas
                         struct sm_baseline_job **ret);
 void sm_baseline_job_run(struct sm_baseline_job *j);
 void sm_baseline_job_free(struct sm_baseline_job *j); /* j may be NULL */
-/* Takes over the list of unapproved devices that the job made; j NULL: no device is unapproved.
- * Returns whether new P_Key tables are needed, because the set of quarantined ports changed. */
+/* Replaces the list of unapproved devices by the one that the job has made (j NULL: by an empty
+ * list). Returns true if other ports are quarantined than before, so that new P_Key tables are
+ * needed. */
 bool sm_baseline_take_list(struct sm *s, struct sm_baseline_job *j);
 
 /* Functions of baseline_edit.c. */
@@ -414,8 +425,8 @@ void sm_route_fini(struct sm *s);
 /* Makes the tables in s->apply->replaced the active ones again, if there are any. */
 void sm_route_restore(struct sm *s);
 void sm_route_drop_replaced(struct sm *s);
-/* Replaces the line ends of a witness by ';', because the text of an event must be a single line.
- * `text` may be NULL. */
+/* The text of an event is a single line. Replaces line ends in the text of a witness by ';'. `text`
+ * may be NULL. */
 void sm_route_one_line(char *text);
 
 /* Functions of program.c. */
@@ -423,16 +434,16 @@ void sm_program_fini(struct sm_programming *p);
 struct fab_plan_input sm_program_input(const struct sm *s);
 /* Takes ownership of the plan that phase "programming" will send. Returns OK or NOMEM. */
 int sm_program_begin(struct sm *s, struct fab_plan *plan);
-/* Stops sending writes. The round ends when the writes that are in flight are answered. Another
- * round must then complete the plan, because some switches do not hold the new tables yet. */
+/* The round sends no more writes, and ends when those in flight are answered. Switches may then
+ * lack entries of the new tables, so another round must follow. */
 void sm_program_stop(struct sm *s);
 
-/* Adds the LFT block of write `op` to the list of blocks that were not written (failed_blocks.c).
- * sent: true if the write was sent but failed, false if it was never sent. */
+/* Notes that the LFT block of write `op` is not written (failed_blocks.c). sent: true if the write
+ * was sent and failed; false if it was not sent. */
 void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
-/* Call sm_failed_begin before the writes of a plan for the whole fabric, and sm_failed_prune after
- * the writes of each round. sm_failed_begin removes all blocks from the list, except doubtful
- * ones. sm_failed_prune removes the blocks whose write failed but whose contents are now known. */
+/* These functions remove blocks from the list of failed blocks. sm_failed_begin: before a plan for
+ * the whole fabric is sent, which repeats all writes; only doubtful blocks stay. sm_failed_prune:
+ * after the writes of each round; blocks whose contents are known again are removed. */
 void sm_failed_begin(struct sm *s);
 /* Returns a new array with one failed write for each doubtful block, which the caller frees; NULL:
  * no memory. */
@@ -447,10 +458,10 @@ void sm_plan_stop(struct sm *s);
 struct fab_transition_outcome;
 int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
-/* Call this function when a plan is made, before its first write is sent. It emits an event if
- * mixtures of tables may have a loop or a cycle of channel dependencies. It emits another event if
- * pairs lose their path for a while. order_us: time in us that proving and ordering the writes
- * took. by_labels: the labels of a local repair proved the order. */
+/* Call this function when a plan is made, before its first write is sent. It emits an event if a
+ * mixture of tables may have a loop or a cycle of channel dependencies, and an event if pairs lose
+ * their path for a while. order_us: time in us that proving and ordering the writes took.
+ * by_labels: the labels of a local repair proved the order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
 /* Returns how long to wait until all packets in flight have left the fabric, in microseconds. */
@@ -477,16 +488,18 @@ int sm_publish_verdict(struct sm *s, const struct fab_verdict *verdict);
 void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                        struct fab_change *changes, size_t count);
 
-/* Returns how many changes of one kind get an event each; more get one summary event. */
+/* Returns the maximum number of changes of one kind that get an event each. If there are more
+ * changes, one summary event replaces these events. */
 size_t sm_events_singly(const struct sm *s);
 /* The names in a summary event about links. */
 struct sm_link_names {
     /* Name and GUID of the node at which all links end; "": there is no such node. */
     char node[SM_PLACE_LEN];
     uint64_t guid;
-    char names[SM_NAMES_LEN + 8]; /* the first links, "leaf-1/5 - spine-2/1, ..." */
+    char names[SM_NAMES_LEN + 8]; /* the names of the first links, as "leaf-1/5 - spine-2/1, ..." */
 };
-/* Makes names of links. links: [count] changes; only their GUIDs and ports are read. */
+/* Writes the names for a summary event. links[count]: of each change, only GUIDs and ports are
+ * used. */
 void sm_name_links(const struct fab_fabric *f, const struct fab_change *links, size_t count,
                    struct sm_link_names *ret);
 
@@ -494,8 +507,8 @@ void sm_name_links(const struct fab_fabric *f, const struct fab_change *links, s
 /* Lists the `count` degraded links of a snapshot. Runs on a worker thread. Returns OK or NOMEM. */
 int sm_degraded_list(const struct fab_fabric *f, uint32_t count, struct sm_degraded *ret);
 void sm_degraded_fini(struct sm_degraded *d);
-/* Emits events about links that became degraded or were restored since the last report. now: the
- * degraded links of the snapshot f. */
+/* `now` has all degraded links of the snapshot f. Emits events about links that were not degraded
+ * in the last report, and about those that are no longer degraded. */
 void sm_report_degraded(struct sm *s, const struct fab_fabric *f, const struct sm_degraded *now);
 
 /* Functions of reroutes.c. */
@@ -510,8 +523,8 @@ uint64_t sm_rebalance_entries(const struct sm *s);
 bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us);
 /* Sets the timer of the next rebalance, if one will be due later. */
 void sm_rebalance_prepare(struct sm *s);
-/* Compares how evenly two sets of tables spread load. Runs on a worker thread. Returns OK, NOMEM,
- * or BUSY if the task was cancelled. */
+/* Computes how evenly the active and the new tables spread load, for a rebalance. Runs on a worker
+ * thread. Returns OK, NOMEM, or BUSY if the task was cancelled. */
 int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *active,
                        const struct fab_target *fresh, struct loop_task *task, struct sm_gain *ret);
 /* Checks whether the writes of the new tables have a safe order, and sets gain->unsafe if not. Runs
@@ -523,12 +536,13 @@ static inline bool sm_gains(const struct sm_gain *g)
 {
     return !g->same && g->now < g->was && !g->unsafe;
 }
-/* Writes why a rebalance keeps the active tables. `why` is described at sm_rebalance_skipped. */
+/* Writes a sentence about why a rebalance keeps the active tables; for `why` see
+ * sm_rebalance_skipped. */
 #define SM_OBJECTION_LEN 220
 void sm_rebalance_objection(const struct sm_gain *gain, const char *why,
                             char ret[SM_OBJECTION_LEN]);
-/* Emits rebalance-skipped. why: the reasons why no engine could compute tables. NULL: the tables of
- * an engine were no better than the active ones, or had no safe order. */
+/* Emits rebalance-skipped. why: why no engine could compute tables. NULL: an engine could, but its
+ * tables were no better than the active ones, or its writes had no safe order. */
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why);
 void sm_rebalance_report(struct sm *s);
 
@@ -541,45 +555,48 @@ void sm_reproof_fini(struct sm *s);
 /* Call this function when the view of a local repair was published. It notes that the tables
  * need a background proof. */
 void sm_reproof_repaired(struct sm *s);
-/* sm_reproof_whole notes that a round has proved all new tables, and drops the background proof,
- * which is no longer needed. sm_reproof_published notes that the view with these tables was
- * published. */
+/* The tables of a round are proved as a whole, so they need no background proof. Call
+ * sm_reproof_whole after this proof; it drops the background proof. Call sm_reproof_published when
+ * the view with these tables was published. */
 void sm_reproof_whole(struct sm *s, uint64_t duration_us);
 void sm_reproof_published(struct sm *s);
 void sm_reproof_get_status(const struct sm *s, struct sm_proof *ret);
 
-/* Notes whether a switch port enforces partitions (partition.c), after its answer to a PortInfo
- * write has updated the snapshot. */
+/* Call this function when a switch has acknowledged a write of PortInfo and the snapshot was
+ * updated. Notes how the port enforces partitions (partition.c). */
 void sm_partition_acknowledged(struct sm *s, uint32_t port);
 
 /* Functions of classes.c. */
-/* Returns whether the VLs were made for the number of traffic classes that the policy has. */
+/* Returns whether the VLs are divided for as many traffic classes as the policy has. */
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
 /* Divides the VLs of the engine in of->target among all traffic classes. Returns OK or NOMEM. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
-/* The entries that silent switches hold, with the switch ids of a snapshot (fixed.c). */
+/* The entries that silent switches hold (fixed.c). Switches are identified by their ids in a
+ * snapshot. */
 struct sm_fixed {
     uint32_t count;  /* number of silent switches */
     uint32_t needed; /* number of silent switches that routes cannot avoid */
     uint32_t *sw;    /* [count] ids of the silent switches */
-    /* [count] 1: entries of this silent switch are known; 0: none is known. */
+    /* [count] 1: at least one entry of this silent switch is known; 0: none */
     uint8_t *known;
     uint32_t top;
     uint8_t *entry; /* [count][top + 1] LFT entries that the silent switches hold */
 };
 int sm_fixed_take(const struct sm *s, struct sm_fixed *ret); /* returns OK or NOMEM */
 void sm_fixed_fini(struct sm_fixed *x);
-/* Gives the silent switches in the new tables the entries that they hold. *ret_changed says whether
- * this changed an entry of a switch that routes cannot avoid. Returns OK or NOMEM. */
+/* In the new tables, replaces the entries of silent switches by the entries that these switches
+ * hold. *ret_changed: this has changed an entry of a silent switch that routes cannot avoid.
+ * Returns OK or NOMEM. */
 int sm_fixed_apply(const struct sm_fixed *x, const struct fab_fabric *f, struct fab_target *t,
                    bool *ret_changed);
-/* Returns whether the fabric can change from the VLs `was` to the VLs `now`. If routes cannot avoid
- * a silent switch, `now` and `was` must be the same, because the SL-to-VL tables of this switch
- * cannot be written. */
+/* SL-to-VL tables of silent switches cannot be written. Returns whether the VLs may change from
+ * `was` to `now`: always if routes can avoid all silent switches, otherwise only if both are the
+ * same. */
 bool sm_fixed_accepts_vls(const struct sm_fixed *x, const struct fab_vls *was,
                           const struct fab_vls *now);
 
-/* Emits events if the VLs or guaranteed shares of the classes differ from the last report. */
+/* Emits events about the VLs and guaranteed shares of the traffic classes, if these have changed
+ * since the last report. */
 void sm_classes_report(struct sm *s, const struct sm_classes *now);
 
 #endif

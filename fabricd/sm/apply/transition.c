@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Emits two kinds of events about the change from old to new tables. One says that pairs lose their
- * path for a while. The other says that mixtures of old and new tables may have a loop or a cycle
- * of channel dependencies.
+ * Emits two kinds of events about the change from old to new tables. Some pairs lose their path for
+ * a while; or some mixture of old and new tables may have a loop or a cycle of channel
+ * dependencies.
  *
- * Between two rounds of a transition, the manager pauses until packets that were sent before have
- * left the fabric. Some pairs have no path during this pause, so it must be short. A switch
- * discards a packet that has waited for HOQLife at the head of a queue, so a pause of a few times
- * HOQLife would be safe. But HOQLife is 1 s by default, so the manager waits at most
- * SETTLE_MOST_US. Packets usually leave within microseconds, or within a few milliseconds if there
- * is congestion.
+ * Between two rounds of a transition, the manager pauses until packets in flight have left the
+ * fabric. Some pairs have no path during this pause, so it must be short. A pause of a few times
+ * HOQLife would be safe, because a switch discards a packet that has waited for HOQLife at the head
+ * of a queue. But HOQLife is 1 s by default, so the manager waits at most SETTLE_MOST_US. Packets
+ * usually leave within microseconds, or within a few milliseconds if there is congestion.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
@@ -17,7 +16,8 @@
 #include "libfabmgr/transition/plan_order.h"
 
 #define SETTLE_MOST_US 10000u
-/* Greatest HOQLife for which 4.096 us * 2^HOQLife is less than SETTLE_MOST_US. */
+/* the longest pause is SETTLE_MOST_US; this is the greatest HOQLife with 4.096 us * 2^HOQLife below
+ * it */
 #define HOQ_LIFE_LONGEST 11u
 
 uint64_t sm_transition_settle_us(const struct sm *s)

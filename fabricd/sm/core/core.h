@@ -21,11 +21,11 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/smstate/smstate.h"
 
-/* Maximum number of single events of one kind in a round. One summary event reports the rest. */
+/* If a round has more events of one kind than this, one summary event replaces the others. */
 #define SM_EVENTS_A_ROUND 64
 
-/* Facts about the running round. Its phases set these facts. Later phases read them, and so do the
- * reroute record and the events at the end of the round. */
+/* Facts about the running round. Its first phases set them; later phases, the record of a reroute
+ * and the events at the end of the round use them. */
 struct sm_run {
     /* The running round; if none runs, the last one. */
     const struct sm_round *round;
@@ -33,63 +33,65 @@ struct sm_run {
     uint64_t started_us, sent_before;
     /* Manager's clock at the trap that caused the round; 0: no trap caused it. */
     uint64_t trap_us;
-    /* The round takes over the result of a background heavy sweep. */
+    /* true: the sweep of this round was made before, as a background heavy sweep */
     bool from_background;
-    /* The sweep found the same node ids and the same links as the sweep before. */
+    /* true: the sweep found the same nodes, with the same ids, and the same links as the sweep
+     * before */
     bool same;
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
-    /* If the round replaces the tables of a local repair by better balanced ones: the generation of
-     * the view that the repair published. Otherwise 0. */
+    /* For a round that replaces the tables of a local repair by better balanced ones: generation of
+     * the view that the repair has published. 0: the round is of another kind. */
     uint64_t follows;
-    /* Cause of the round, as a phrase for operators. */
+    /* why the round was begun, as a phrase for operators */
     char cause[96];
-    /* Manager's clock when this round had discovered the fabric (known_us), computed the tables
-     * (computed_us), and proved them (proved_us). 0: the round has not reached or does not have
-     * this step. */
+    /* Manager's clock at three steps of this round. known_us: the changes of the fabric were known.
+     * computed_us: the tables were computed. proved_us: the tables were proved. 0: the round has
+     * not made this step (yet). */
     uint64_t known_us, computed_us, proved_us;
-    /* Numbers of nodes and links that this round lost and gained; no other member of the struct is
-     * set. */
+    /* numbers of nodes and links that came and left in this round; the other members of struct
+     * reroute are not set */
     struct reroute changed;
 };
 
-/* Functions of folders of higher rank that the core calls. wiring/wiring.c sets all of them. */
+/* The core calls functions of folders that may call it only through this struct. wiring/wiring.c
+ * sets all members. */
 struct sm_wiring {
     const struct sm_round *rounds; /* [SM_ROUND_KINDS] the kinds of round */
-    /* Requests that belong to no round. The MAD session sends those of first_requests before the
-     * requests of the running round, and those of last_requests after them. Both functions return
+    /* Give requests that belong to no round to the MAD session. Those of first_requests go before
+     * the requests of the running round, those of last_requests after them. Both functions return
      * false if they have no request. */
     bool (*first_requests)(struct sm *s, struct fab_mads_request *ret);
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
-    /* Returns whether a local repair would handle a link failure now. */
+    /* Returns whether a local repair can handle a link failure now. */
     bool (*repair_ready)(const struct sm *s);
-    /* Returns whether a targeted sweep, which checks the result of a port probe, will soon read
-     * this switch. */
+    /* Returns whether this switch will soon be read by a targeted sweep that checks the result of a
+     * port probe. */
     bool (*check_waits)(const struct sm *s, uint64_t node_guid);
-    /* Returns whether the running targeted sweep awaits an answer of this node. */
+    /* Returns whether a request of the running targeted sweep to this node is unanswered. */
     bool (*sweep_awaits)(const struct sm *s, uint64_t node_guid);
-    /* Called when a switch that did not answer the running round has answered over another
-     * route. */
+    /* Called when a switch has answered over another route, after it did not answer the running
+     * round. */
     void (*switch_answered)(struct sm *s, uint64_t node_guid);
     void (*trap_came)(struct sm *s);
-    /* The core calls before_choice before it chooses the next round. add_facts sets the members of
-     * struct sm_facts that the core does not know. */
+    /* before_choice is called before the core chooses the next round. add_facts adds those facts
+     * for the choice that other folders know. */
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
     /* called when a round has ended, before the next one is chosen */
     void (*round_ended)(struct sm *s, int status);
-    /* Called when a round has ended, after the core has begun the next round, if there is one. */
+    /* Called after round_ended, when the next round (if any) has begun. */
     void (*round_over)(struct sm *s);
     void (*repair_state_made)(struct sm *s);
-    /* The core calls node_touched if the state of a node changed or may have changed. */
+    /* Called when the state of a node has changed, or may have changed. */
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
-    /* The core calls use_settings when the manager is resumed, and its settings were reloaded while
+    /* Called when a frozen manager is resumed: puts the settings into use that were reloaded while
      * it was frozen. */
     void (*use_settings)(struct sm *s);
-    /* The core calls offender_found if the host at this port of the snapshot provably misbehaved,
-     * and the settings demand its isolation. cause: what the host did. */
+    /* Called when a host provably misbehaved, and the settings demand that its port is isolated.
+     * port: the host's port in the snapshot. cause: what the host did. */
     void (*offender_found)(struct sm *s, uint32_t port, const char *cause);
 };
 
@@ -114,7 +116,7 @@ struct sm {
     struct sm_take_over *take_over;
     /* the wiring of a rehearsal; unused otherwise */
     struct sm_wiring rehearsing;
-    /* Why the manager can neither send nor receive at its port; "": it can. */
+    /* why the manager can neither send nor receive at its port; "": it can do both */
     char device_alarm[160];
 };
 
@@ -145,7 +147,8 @@ static inline bool sm_can_repair(const struct sm *s)
 /* Creates the state of the core and sets the timers of light and heavy sweeps. Returns OK or
  * NOMEM. */
 int sm_core_init(struct sm *s);
-/* Calls the callbacks of all callers that wait for a round, even if their round has not begun. */
+/* Ends the wait of all callers that wait for a round, also if their round has not begun: calls
+ * their callbacks. */
 void sm_waiters_end(struct sm *s, int status, const char *text);
 /* Drops the worker task of the running phase. Call this function before the state of the other
  * folders is freed. */
@@ -156,29 +159,29 @@ uint64_t sm_uptime_us(const struct sm *s);
 /* ---- requests (requests.c) ------------------------------------------------------------------- */
 
 enum sm_request {
-    /* Requests a heavy sweep without delay, because the snapshot may be wrong. */
+    /* a heavy sweep; not in the background, because the snapshot may be wrong */
     SM_REQUEST_HEAVY = 1,
     SM_REQUEST_BACKGROUND = 2, /* a background heavy sweep */
     SM_REQUEST_REROUTE = 4,
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16,
-    /* Requests a round that writes the current M_Key to ports that are known to have another
-     * M_Key. */
+    /* a round that writes the current M_Key to ports that are known to have another M_Key */
     SM_REQUEST_KEYS = 32
 };
 /* sm_request sets requests, sm_is_requested tests whether any of them is set, and sm_request_met
- * clears them. The arguments are bitsets of enum sm_request. While the manager is frozen,
- * sm_request keeps some requests until it is resumed (sm_freeze_keep). */
+ * clears them. The arguments are bitsets of enum sm_request. If the manager is frozen, sm_request
+ * passes some requests to freeze.c, which makes them when the manager is resumed. */
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
 /* Clears the requests in the bitset `requests`, and returns which of them were set. */
 unsigned sm_take_requests(struct sm *s, unsigned requests);
-/* Requests one heavy sweep instead of the requested targeted sweeps. */
+/* Replaces all requested targeted sweeps by one heavy sweep. */
 void sm_request_heavy(struct sm *s);
-/* Requests a heavy sweep, in the background if a view is published. */
+/* Requests a heavy sweep. It runs in the background if a view is published. */
 void sm_request_sweep(struct sm *s);
-/* Requests a heavy sweep within 2 s (HEAVY_LATER_US). Until it begins, further calls do nothing. */
+/* Requests a heavy sweep in 2 s (HEAVY_LATER_US). If one is requested in this way already, does
+ * nothing. */
 void sm_request_heavy_later(struct sm *s);
 /* Request a targeted sweep of a node or of a set of nodes. GUID 0 is ignored. */
 void sm_request_target(struct sm *s, uint64_t node_guid);
@@ -190,58 +193,58 @@ void sm_request_probe(struct sm *s, uint64_t node_guid);
 /* Call this function if ports of this switch may have changed. It requests a port probe if a local
  * repair is possible, otherwise a targeted sweep. */
 void sm_request_ports(struct sm *s, uint64_t node_guid);
-/* Call this function with the SwitchInfo that a switch sent. If the switch reports that the state
- * of a port changed (PortStateChange, IBA 14.2.5.4), the function calls sm_request_ports. It does
- * not if a targeted sweep will soon read the switch anyway. If the LinearFDBTop is not the value
- * that the manager wrote, the switch was reset; the function then requests a targeted sweep. */
+/* Call this function with the SwitchInfo that a switch has sent. PortStateChange (IBA 14.2.5.4)
+ * means that the state of a port changed: the function calls sm_request_ports, unless a targeted
+ * sweep will read the switch soon anyway. A LinearFDBTop that the manager has not written means
+ * that the switch was reset: the function requests a targeted sweep. */
 void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
-/* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
- * manager answers traps of this switch by a targeted sweep and not by another probe. */
+/* This switch did not answer a port probe. Until a sweep ends or routes change, traps of this
+ * switch cause a targeted sweep, not another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Adds switches to the running port probe: those for which a probe was requested after this probe
- * began. found: the probe has found a change. The function then adds switches only in the first 20
- * ms of the probe (JOIN_US). */
+/* Port probes of more switches may be requested while a probe runs. Adds these switches to the
+ * running probe. found: the running probe has already found a change; it then takes further
+ * switches only in its first 20 ms (JOIN_US). */
 void sm_probe_join(struct sm *s, bool found);
-/* Call this function after a trap about this node. It requests a port probe or a targeted sweep,
- * and interrupts the running round if this round would use outdated facts. link_changed: the trap
- * reports a change of a link. */
+/* Call this function after a trap about this node. link_changed: the trap says that a link changed.
+ * Requests a port probe (after a change of a link) or a targeted sweep. If the running round works
+ * with facts that the trap has made outdated, interrupts it. */
 void sm_request_after_trap(struct sm *s, uint64_t node_guid, bool link_changed);
-/* Returns true if a port probe or a targeted sweep is requested. */
+/* Returns true if a fault may be waiting: a port probe or a targeted sweep is requested. */
 bool sm_fault_waits(const struct sm *s);
 /* Returns true if a trap came that no round has handled yet. */
 bool sm_trap_waits(const struct sm *s);
-/* Notes that a write to this node failed. The targeted sweep that sm_request_retry requests will
- * include the node. */
+/* Notes that a write to this node failed, so that the targeted sweep after the next
+ * sm_request_retry reads the node. */
 void sm_request_retry_of(struct sm *s, uint64_t node_guid);
-/* Requests another sweep after a failure, with a delay that doubles with each call. Call
- * sm_request_retry_reset after a round succeeded; the next delay is then the shortest again. */
+/* Requests another sweep after a failure. The delay before it doubles with each call. Call
+ * sm_request_retry_reset after a round without a failure; the delay is then short again. */
 void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
 /* Notes whether writes to this node failed in the last round that wrote to it. */
 void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses);
-/* Notes that writes failed at these nodes, and forgets what is noted about all other nodes. */
+/* Replaces the list of nodes at which writes fail by `nodes`. */
 void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes);
 bool sm_is_refusing(const struct sm *s, uint64_t node_guid);
-/* Notes that an event about failed writes names this node. Returns false if no further event is
- * needed: an earlier event named the node, and writes to the node have failed in each round since
- * then. */
+/* Call this function before an event about failed writes to this node. Returns false if the event
+ * would be a repetition: an earlier event named the node, and writes to it have failed in each
+ * round since then. */
 bool sm_refusing_name(struct sm *s, uint64_t node_guid);
 
 /* Sets the cause of the next sweep or repair, a phrase for operators. Does nothing if a cause is
  * already set. */
 void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Gives the cause and the trap time of the running round to the next round. */
+/* Lets the next round have the same cause and the same trap time as the running round. */
 void sm_cause_carry_over(struct sm *s);
 
-/* Calls `done` at the end of the next round of this kind, or of another kind that does the same
- * work (struct sm_round.serves). Returns OK; NOMEM; or DENIED if another manager is master, or if
- * the manager is frozen and does not run such a round. */
+/* Lets the caller wait for the next round of this kind, or of a kind that does the same work
+ * (struct sm_round.serves); `done` is called at its end. Returns OK; NOMEM; or DENIED if another
+ * manager is master, or if the manager is frozen and does not run such a round. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 /* Returns what sm_wait would return if there is memory. */
 int sm_wait_check(const struct sm *s, enum sm_round_kind kind);
 void sm_wait_forget(struct sm *s, void *ctx);
-/* Makes the callers that wait for a heavy sweep wait for the background heavy sweep that begins
- * now. */
+/* A background heavy sweep begins now. Callers that wait for a heavy sweep now wait for this
+ * one. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
@@ -251,21 +254,21 @@ void sm_schedule(struct sm *s);
 /* Starts the running targeted sweep again from its beginning, if its phase allows this (struct
  * sm_phase.restarts). */
 void sm_round_repeat(struct sm *s);
-/* Requests a heavy sweep right after the running targeted sweep. Call this function if the targeted
- * sweep could not read all nodes that it had to read. */
+/* Call this function if the running targeted sweep could not read a node that it had to read. A
+ * heavy sweep then follows without a pause. */
 void sm_round_widen(struct sm *s);
-/* Aborts the running round because of a fault, and requests it again. Does nothing if the running
- * phase may not be interrupted. */
+/* Because of a fault, aborts the running round and requests it again. Does nothing if the running
+ * phase cannot be interrupted. */
 void sm_round_postpone(struct sm *s);
-/* Ends the time in which targeted sweeps must wait (sm_targets_wait). Call this function if links
- * failed and no local repair was possible. */
+/* Call this function if links failed and no local repair was possible. Targeted sweeps then need
+ * not wait any more (sm_targets_wait). */
 void sm_pace_urgent(struct sm *s);
-/* Returns true while targeted sweeps must wait, because such sweeps changed the tables several
- * times within seconds (pace.c). Meanwhile, local repairs route around failed links, but do not
- * bring back links that returned. */
+/* Targeted sweeps have changed the tables several times within seconds, so they must wait for a
+ * while (pace.c). Returns whether this is so. Meanwhile, local repairs still route around failed
+ * links, but do not bring back links that returned. */
 bool sm_targets_wait(const struct sm *s);
-/* Returns whether the tables changed several times within seconds, so that one event should sum up
- * many changes. */
+/* Returns true if the tables changed several times within the last seconds. One summary event then
+ * replaces the events about single changes. */
 bool sm_pace_many(const struct sm *s);
 /* Sets the alarm, a sentence that tells operators why no new tables are written; "" if there is
  * none. */
@@ -278,10 +281,11 @@ bool sm_run_busy(const struct sm *s);
 const struct sm_phase *sm_run_phase(const struct sm *s);
 /* Returns the number of unanswered requests of the running phase. */
 uint32_t sm_run_outstanding(const struct sm *s);
-/* Makes the MAD session send what its window allows. Call this function when a phase or another
- * user of the session may have new requests. */
+/* Lets the MAD session send as many requests as its window allows. Call this function when there
+ * may be new requests. */
 void sm_run_pump(struct sm *s);
-/* Enters the next phase in the next loop iteration if the running phase is finished. */
+/* If the running phase is finished, enters the next phase, in the next iteration of the event
+ * loop. */
 void sm_run_check(struct sm *s);
 /* Cancels the unanswered requests of the running phase. The phase continues without their
  * answers. */
@@ -292,11 +296,11 @@ void sm_run_give_up_if(struct sm *s, fab_mads_match *matches, void *arg);
 /* Adds cpu_ns to the sum of CPU time that the metrics show for the worker task of the running
  * phase. */
 void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);
-/* Drops the running round. Does not call the callbacks of the callers that wait for this round. */
+/* Drops the running round. Callers that wait for it continue to wait. */
 void sm_run_abort(struct sm *s);
 
-/* Returns whether a requested change of M_Keys must run before the next targeted sweep, because
- * BEFORE_KEYS_MOST targeted sweeps (rounds.c) have already delayed the change. */
+/* Targeted sweeps precede a requested change of M_Keys. Returns true if this has happened so often
+ * (BEFORE_KEYS_MOST, rounds.c) that the change must now run first. */
 bool sm_keys_overdue(const struct sm *s);
 
 /* Handles a trap from a device (trap.c). */
@@ -310,41 +314,40 @@ void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint
 
 /* ---- M_Keys of requests (m_key.c) ------------------------------------------------------------ */
 
-/* sm_m_key_wanted returns the M_Key that the policy demands for a port. sm_m_key_former returns the
- * M_Key that the policy demanded before the last change; 0: none. All ports of a switch have the
- * M_Key of its port 0. port: id in the snapshot; FAB_NONE: a port that the snapshot does not
- * contain. */
+/* sm_m_key_wanted returns the M_Key that the port must have by the present policy, sm_m_key_former
+ * the one by the policy before the last change (0: none). All ports of a switch have the M_Key of
+ * its port 0. port: id in the snapshot; FAB_NONE: the port is not in the snapshot. */
 uint64_t sm_m_key_wanted(const struct sm *s, uint32_t port);
 uint64_t sm_m_key_former(const struct sm *s, uint32_t port);
 /* Returns the M_Key that the file subnet.m_key_file lists for this port of the snapshot, or for
  * port 0 of its switch; 0: none. */
 uint64_t sm_m_key_listed(const struct sm *s, uint32_t port);
-/* Returns the M_Key that requests to this port of the snapshot must carry: the key that was read
- * from the port, or from port 0 of its switch. If that key is not known, returns the key of
- * sm_m_key_wanted. */
+/* Returns the M_Key that a request to this port of the snapshot must carry: the M_Key that was read
+ * from it or, if it is not known, the one that it must have (sm_m_key_wanted). For a port of a
+ * switch, that of port 0. */
 uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
 /* Returns the id in the snapshot of the port that owns this LID in the published view; FAB_NONE: no
  * port does. */
 uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid);
-/* Returns whether a received packet with this M_Key proves that its sender knows the operator's
- * keys. The key must be that of the manager's own port (IBA 14.2.5.13). */
+/* Returns true if a received packet with this M_Key was sent by somebody who knows the operator's
+ * keys: it carries the M_Key of this manager's port (IBA 14.2.5.13). */
 bool sm_m_key_proves(const struct sm *s, uint64_t key);
-/* Sets the M_Key of an SMP to that of the port at which the SMP ends. The directed route of the
- * SMP, or else its destination LID, determines this port. */
+/* Sets the M_Key of an SMP. It is the key of the port at which the SMP ends, by its directed route
+ * or, if it has none, by its destination LID. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
-/* Sets the M_Key of each try of an SMP that a discovery sends. guid: the node GUID that the device
- * claims; 0: not known. The first tries carry the key that sm_m_key_fill chooses. The last tries
- * carry the previous key and the listed key: a device of protection level 2 or 3 does not answer a
- * request with a wrong key. */
+/* Sets the M_Keys of a discovery's SMP. guid: the node GUID that the device claims; 0: not known.
+ * If there is no answer, the SMP is sent again. The first tries carry the key that sm_m_key_fill
+ * chooses; the last tries carry the previous and the listed key, because a device of protection
+ * level 2 or 3 does not answer a wrong key. */
 void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_request *req);
-/* Call this function with each answer to a request of a discovery. It notes the directed routes on
- * which the device answered only the previous or the listed key. */
+/* Call this function with each answer to an SMP of a discovery. If the device has answered only to
+ * the previous or the listed key, notes this for its directed route. */
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
-/* Call this function when the snapshot or an M_Key in it has changed. It updates what
- * sm_m_keys_are_mixed returns. */
+/* Call this function when the snapshot has changed, or an M_Key in it. Finds out again whether
+ * ports may need different M_Keys (sm_m_keys_are_mixed). */
 void sm_m_key_recount(struct sm *s);
-/* Returns true if ports may need different M_Keys: subnet.m_key is "derived", or was before the
- * last change, or a port is known to have another M_Key than the one that the policy demands. */
+/* Returns true if ports may need different M_Keys. Reasons: subnet.m_key is "derived", or was
+ * before the last change, or a port is known to have another M_Key than it must have. */
 bool sm_m_keys_are_mixed(const struct sm *s);
 /* Returns the M_Keys that the policy had before the last change. Some ports may still have them. */
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s);
@@ -359,8 +362,8 @@ static inline uint32_t sm_own_ports(const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_is_switch(f, node) ? 1 : f->nodes[node].num_ports + UINT32_C(1);
 }
-/* Returns whether the port hides its M_Key. At protection level 1 or higher, a port shows its M_Key
- * only in answers to requests that carry this key. */
+/* Returns whether the answer with this PortInfo may have hidden the M_Key. At protection level 1 or
+ * higher, a port shows its M_Key only to requests that carry it. */
 static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
 {
     return info->m_key == 0 && info->m_key_protect > 0;
@@ -370,8 +373,8 @@ static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
 
 struct sm_phase_work {
     void (*work)(void *ctx); /* runs on a worker thread */
-    /* Frees the result of a task that is not needed any more. s is NULL while struct sm is
-     * freed. */
+    /* Called instead of `leave` if the result of a task is not needed any more; frees it. s is NULL
+     * while struct sm is freed. */
     void (*drop)(struct sm *s, void *ctx);
 };
 /* Starts the worker task of the running phase. Returns OK, or NOMEM after it has called drop(). */

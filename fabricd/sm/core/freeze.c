@@ -5,9 +5,9 @@
  * "no writes", the manager sends no Set except that of SMInfo, which the election needs.
  *
  * The function admits() checks each MAD before the transport sends it, so that no other part of the
- * manager can write. The rounds know the mode, too: they leave out the writes that the mode
- * forbids, and count them. Requests for other rounds wait until the manager is resumed. A heavy
- * sweep then writes what is missing.
+ * manager can write. The rounds themselves also leave out the writes that the mode forbids, and
+ * count them. Requests for reroutes, rebalances and changes of M_Keys wait until the manager is
+ * resumed. A heavy sweep then writes what is missing.
  *
  * The mode is stored in the database, and is the same after a restart.
  */
@@ -28,7 +28,7 @@
 #define AT_CLASS 1
 #define AT_METHOD 3
 #define AT_ATTRIBUTE 16
-/* Requests that wait until the manager is resumed. */
+/* These requests wait while the manager is frozen. */
 #define WAITING ((unsigned)(SM_REQUEST_REROUTE | SM_REQUEST_REBALANCE | SM_REQUEST_KEYS))
 
 /* ---- the gate -------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ bool sm_freeze_admits(const struct sm *s, uint16_t attr_id)
            (mode == SM_REPAIRS_ONLY && is_repair(attr_id));
 }
 
-/* The function that must admit each MAD of this process (fabricd/transport/transport.h). */
+/* Decides about each MAD of this process whether the transport may send it (transport_on_send). */
 static bool admits(void *ctx, const struct transport_mad *mad)
 {
     struct sm *s = ctx;
@@ -88,7 +88,8 @@ bool sm_freeze_keeps_settings(struct sm *s)
     return s->core->freeze.settings;
 }
 
-/* Puts into use the reloaded settings that had to wait until the manager is resumed. */
+/* The manager is resumed. If settings were reloaded in mode "repairs only", puts them into use
+ * now. */
 static void use_settings(struct sm *s)
 {
     bool waited = s->core->freeze.settings;
@@ -173,8 +174,8 @@ void sm_freeze_alarm(struct sm *s, const char *what)
 
 /* ---- storing --------------------------------------------------------------------------------- */
 
-/* This character separates the members in the stored text. No member contains it, because control
- * characters are removed from the names and reasons that RPC clients send. */
+/* The stored text is a list of values, separated by this character. No value contains it: the names
+ * and reasons that RPC clients send are stored without control characters. */
 #define SEPARATOR '\n'
 
 static void save(const struct sm *s)
@@ -188,8 +189,8 @@ static void save(const struct sm *s)
     store_put_freeze(s->in.store, f->mode == SM_NOT_FROZEN ? "" : text);
 }
 
-/* Returns the next member of the stored text, and replaces the separator after it by a NUL; "":
- * there is no further member. */
+/* Returns the next value of the stored text, and ends it with a NUL; "": there is no further
+ * value. */
 static const char *next_member(char **at)
 {
     char *from = *at, *end = strchr(from, SEPARATOR);
@@ -275,7 +276,7 @@ int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by
     copy_printable(f.by, sizeof(f.by), by);
     copy_printable(f.reason, sizeof(f.reason), reason);
     if (mode == SM_NO_WRITES && sm_freeze_bars_writes(s))
-        /* the writes that were withheld are still missing, so only sm_resume may permit repairs */
+        /* the missing writes are not forgotten when an operator freezes the frozen manager again */
         f.writes = z->now.writes;
     f.new_nodes = z->now.new_nodes;
     f.new_links = z->now.new_links;

@@ -8,14 +8,14 @@
 #define SM_FREEZE_TEXT 640 /* size in bytes of the text that the store keeps */
 
 struct sm_freezing {
-    /* the state for operators; its texts `postponed` and `confirming` are not set here */
+    /* the state as the status shows it; the texts `postponed` and `confirming` are set elsewhere */
     struct sm_freeze_status now;
     /* Requests (enum sm_request) that wait until the manager is resumed. */
     unsigned waiting;
-    bool settings; /* reloaded settings wait, too */
+    bool settings; /* true: reloaded settings are waiting until the manager is resumed */
     char confirming[160];
-    bool alarm;               /* the present alarm was raised because of the mode */
-    struct loop_timer *timer; /* resumes the manager */
+    bool alarm;               /* true: the present alarm was raised because the manager is frozen */
+    struct loop_timer *timer; /* fires when the freeze ends by itself */
 };
 
 /* Returns whether the manager may write this attribute now. */
@@ -24,19 +24,21 @@ bool sm_freeze_admits(const struct sm *s, uint16_t attr_id);
 bool sm_freeze_bars_writes(const struct sm *s);
 /* Returns true in mode "repairs only": no engine may run, and new nodes and links wait. */
 bool sm_freeze_bars_engine(const struct sm *s);
-/* requests: a bitset of enum sm_request. Keeps the requests that must wait until the manager is
- * resumed, and returns the others. */
+/* Keeps those of the requests (bitset of enum sm_request) that must wait while the manager is
+ * frozen. Returns the others. */
 unsigned sm_freeze_keep(struct sm *s, unsigned requests);
-/* Returns whether reloaded settings must wait until the manager is resumed, and notes that they
- * wait. They must wait in mode "repairs only": the active tables stay the basis of local repairs,
- * and the new settings might forbid these tables. */
+/* In mode "repairs only", reloaded settings must wait until the manager is resumed: local repairs
+ * change the active tables only a little, and the new settings might forbid these tables. Returns
+ * whether they must wait, and notes it. */
 bool sm_freeze_keeps_settings(struct sm *s);
-/* Notes what a plan would have written, had the mode permitted it. writes: number of all writes.
- * blocks: number of LFT blocks among them. switches: number of switches that have these blocks. */
+/* Notes the writes of a plan that were left out because the manager is frozen. writes: number of
+ * all writes. blocks: number of LFT blocks among them. switches: number of switches that have these
+ * blocks. */
 void sm_freeze_note_plan(struct sm *s, uint32_t writes, uint32_t blocks, uint32_t switches);
 /* Notes how many new nodes and links the last sweep found, which the manager does not use yet. */
 void sm_freeze_note_gains(struct sm *s, uint32_t nodes, uint32_t links);
-/* Notes the loss that a further sweep must confirm, for the status; "": there is none. */
+/* A sweep has found a sudden loss (sweep/confirm.c), which a further sweep must confirm. Stores the
+ * loss as a phrase for the status; "": no loss waits for a confirmation. */
 void sm_freeze_note_confirming(struct sm *s, const char *what);
 /* Raises an alarm, which the end of the freeze clears. what: the reason. The function appends the
  * remedy. */

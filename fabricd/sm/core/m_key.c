@@ -6,12 +6,12 @@
  * shows its M_Key in all answers. At other levels it shows the key only to requests that carry this
  * key, and 0 to others. A request carries the key of the port at which it ends. If this key is not
  * known, the request carries the current key, which the policy demands. Usually all known keys
- * equal the current key; the manager then need not find out at which port a request ends.
+ * equal the current key, so it does not matter at which port a request ends.
  *
  * A device of protection level 2 or 3 does not answer a request with a wrong key. So the last tries
  * of a discovery's request carry the previous key and the listed key, if there are such keys. The
- * policy demanded the previous key before it changed. If the device answered only such a try,
- * requests on the same directed route carry the same key until the snapshot has the device.
+ * policy demanded the previous key before it changed. If only such a try was answered, later
+ * requests on the same directed route carry this key, too, until the device is in the snapshot.
  *
  * Listed keys are those of another manager, from the file subnet.m_key_file. A listed key is sent
  * only to the place of the port for which the file lists this key. fill_by_place checks this
@@ -20,8 +20,8 @@
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
 
-/* The M_Key to which the device at the end of a directed route answered: the one that the policy
- * demands, the previous one or the listed one. */
+/* Which M_Key the device at the end of a directed route has answered: the current one, the previous
+ * one or the listed one. */
 enum path_key { PATH_WANTED, PATH_FORMER, PATH_LISTED };
 
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
@@ -30,8 +30,7 @@ bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
            !fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node);
 }
 
-/* Returns the port whose M_Key protects this port. For a port of a switch this is port 0 of the
- * switch, otherwise the port itself. */
+/* Returns the port that has the M_Key for `port`: port 0 of its switch, or else the port itself. */
 static uint32_t keyed_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = fab_fabric_port(f, port)->node;
@@ -108,7 +107,8 @@ uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid)
 
 static uint64_t hash_of(const struct fab_path *path)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ path->hops; /* start value of the FNV-1a hash */
+    /* the offset basis of the FNV-1a hash */
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ path->hops;
     for (uint8_t hop = 1; hop <= path->hops; hop++)
         hash = (hash ^ path->port[hop]) * UINT64_C(0x100000001b3);
     return hash;
@@ -145,12 +145,13 @@ void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req)
 /* The end of a directed route: the port that was last seen there. */
 struct end {
     uint64_t guid, port_guid; /* 0: not known */
-    /* Id of the port in the snapshot; FAB_NONE: only model.places knows the port. */
+    /* id of the port in the snapshot; FAB_NONE: it is known only from the places of earlier sweeps
+     * (model.places) */
     uint32_t port;
 };
 
-/* Follows a directed route from port to port, by the places where ports were last seen. Before the
- * first sweep of this process, the places are those in the store. */
+/* Finds the port at the end of a directed route that the snapshot does not have. Follows the route
+ * by the places where ports were last seen; the store keeps them over restarts. */
 static struct end end_by_places(const struct sm *s, const struct fab_path *path)
 {
     const struct fab_places *places = s->model.places;
@@ -191,11 +192,11 @@ static void add_last_key(struct fab_mads_request *req, uint64_t key)
 }
 
 /* Sets the M_Keys of a discovery's request if ports can have different keys (subnet.m_key: derived,
- * and subnet.m_key_file). guid: the node GUID that the device claims; 0: not known. The key of a
- * port is sent only to the place where this port was last seen, and only if the device there claims
- * the port's GUID. A device of protection level 2 or 3 shows its GUID only to requests with its
- * key. For such a device the place alone must suffice. At a new place, sm_phase_identify_keys sends
- * the key after it has accepted the GUID. */
+ * or subnet.m_key_file). guid: the node GUID that the device claims; 0: not known. The key of a
+ * port is sent only to the place where the port was last seen, and only if the device there claims
+ * its GUID. At protection levels 2 and 3, a device claims no GUID before it has got its key, so the
+ * place alone decides. If the device claims the GUID at a new place, sm_phase_identify_keys sends
+ * the key later, after its own checks. */
 static void fill_by_place(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
 {
     struct end e = find_end(s, req->path);
@@ -240,7 +241,7 @@ void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a)
     else if (a->m_key != fab_policy_m_key(&s->policy.m_keys, guid) &&
              a->m_key == listed_at(s, a->path, guid))
         key = PATH_LISTED;
-    /* If memory runs out here, a later discovery notes the route. */
+    /* If no memory is left for this, a later discovery finds the key again. */
     if (key != PATH_WANTED)
         (void)fab_base_map_put(&c->key_paths, hash_of(a->path), key);
 }

@@ -9,17 +9,17 @@
 #include "fabricd/sm/core/phase.h"
 
 struct sm_facts {
-    /* A view is published, and the model has a snapshot of the fabric. */
+    /* a view is published, and there is a snapshot of the fabric */
     bool known;
-    /* Traps came recently, and the pause after the last of them (sweep.trap_settle_ms) has not
-     * ended. Only port probes may run. */
+    /* The pause after the last trap (sweep.trap_settle_ms) has not ended. Only port probes may run
+     * in this pause. */
     bool settling;
-    /* A local repair would handle a link failure now. */
+    /* a local repair can handle a link failure now */
     bool repair_ready;
     /* A sweep has waited too long while port probes ran. */
     bool sweep_overdue;
     bool probes; /* port probes are requested */
-    /* Port probes of more switches are requested than a struct sm_guids can hold. */
+    /* port probes of so many switches are requested that a struct sm_guids cannot hold them */
     bool too_many_probes;
     bool targets; /* a targeted sweep is requested */
     /* A heavy sweep other than a background heavy sweep is requested. */
@@ -38,8 +38,8 @@ struct sm_facts {
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,
-    /* Turn the requested port probes into a targeted sweep of the same switches, then choose
-     * again. */
+    /* Replace the requested port probes by a targeted sweep of the same switches. Then call
+     * sm_next_round again. */
     SM_NEXT_PROBES_TO_TARGETS,
     SM_NEXT_ROUND
 };

@@ -3,9 +3,9 @@
  * Limits how often the tables change. When racks lose power or start, a thousand devices change
  * within seconds, one after the other; a few changes of the tables then handle all of them.
  *
- * The first changes of the tables are made at once. Each takes a token from a token bucket. While
- * the bucket is empty, the manager only collects changes of the fabric. One change of the tables
- * later handles all of them:
+ * The first changes of the tables are made at once. Each takes a token from a token bucket. When
+ * the bucket is empty, the manager collects changes of the fabric for a while; the next change of
+ * the tables then handles all of them.
  *
  * - Local repairs: REPAIRS_AT_ONCE without a delay, then one after each pause of REPAIR_EACH_US.
  *   While links keep failing, the pause doubles up to REPAIR_DOUBLINGS times.
@@ -27,15 +27,15 @@
 #define SWEEPS_AT_ONCE 8
 #define SWEEP_EACH_US 1000000u
 #define SWEEP_DOUBLINGS 1
-/* After this many changes of the tables in quick succession, one event sums up many nodes and
- * links. */
+/* If the tables change more often than this in quick succession, one summary event replaces the
+ * events about single nodes and links. */
 #define SINGLE_CHANGES 4
 
 static const struct fab_bucket_rate repair_rate = {REPAIR_EACH_US, REPAIRS_AT_ONCE};
 static const struct fab_bucket_rate sweep_rate = {SWEEP_EACH_US, SWEEPS_AT_ONCE};
 
-/* Takes a token for a change of the tables. Returns how long the next change must wait, in
- * microseconds. */
+/* Takes a token for a change of the tables that was made. Returns the time in us until the next
+ * change may be made. */
 static uint64_t take(struct sm_pace *p, const struct fab_bucket_rate *rate, uint32_t doublings)
 {
     uint64_t now = clock_now_us();

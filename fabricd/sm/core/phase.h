@@ -14,19 +14,19 @@
 
 struct sm;
 
-/* The functions `enter` and `leave` of a phase return FAB_OK to continue the round, or
- * SM_ROUND_OVER to end the round without failure. A negative status means that the round failed. */
+/* enter() and leave() of a phase return FAB_OK if the round continues, SM_ROUND_OVER if the round
+ * ends here without a failure, or a negative status if the round has failed. */
 /* The round ends after this phase, without failure. */
 #define SM_ROUND_OVER 1
 
-/* Says in which kinds of round a fault may interrupt a phase. The interrupted round is repeated
+/* In which kinds of rounds a fault may interrupt a phase. The interrupted round is made again
  * later. */
 enum sm_yields {
     SM_YIELDS_NEVER, /* in no round */
-    /* only in a round whose sweep found the same nodes and links as the sweep before it */
+    /* only in a round whose sweep has found the same nodes and links as the sweep before */
     SM_YIELDS_UNCHANGED,
-    /* Like SM_YIELDS_UNCHANGED, and also in a reroute or rebalance. Until the first write of such a
-     * round, the active tables are as good as before. */
+    /* Like SM_YIELDS_UNCHANGED, and also in reroutes and rebalances. Nothing is lost by the
+     * interruption of such a round before its first write, because the active tables are usable. */
     SM_YIELDS_OPTIONAL,
     SM_YIELDS /* in every round */
 };
@@ -35,26 +35,26 @@ struct sm_phase {
     /* Name of the phase, as `fabricctl status` shows it. */
     const char *name;
     int (*enter)(struct sm *s);
-    /* Fills in path, method, attribute and tag of the phase's next request; the runner sets the
-     * other fields. Returns false if there is no request now. The runner calls `next` again after
-     * every answer. */
+    /* Gives the next request of the phase to the runner: its path, method, attribute and tag; the
+     * runner sets the rest. Returns false if there is no request now. The runner calls `next` again
+     * after every answer. */
     bool (*next)(struct sm *s, struct fab_mads_request *ret);
     void (*answer)(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
-    /* Returns whether the phase is over. The runner calls it when all requests of the phase are
-     * answered. NULL: the phase is over as soon as all requests are answered. */
+    /* Called when all requests of the phase are answered: returns whether the phase is over. NULL:
+     * it is over then. */
     bool (*finished)(const struct sm *s);
     int (*leave)(struct sm *s);
-    /* The runner calls `stalled` every 10 ms while requests of the phase are unanswered.
-     * stalled_us: the time since the last answer, in microseconds. A phase that does not wait for
-     * all retries gives up the requests here. May be NULL. */
+    /* Called every 10 ms while requests of the phase are unanswered. stalled_us: time in us since
+     * the last answer. A phase that need not wait for all retries can give up its requests here.
+     * May be NULL. */
     void (*stalled)(struct sm *s, uint64_t stalled_us);
     /* The runner calls `abort` if the round is aborted during this phase. May be NULL. */
     void (*abort)(struct sm *s);
     enum sm_yields yields;
-    /* True: the function `next` sets the M_Key of each request. False: the runner sets it. */
+    /* true: `next` sets the M_Key of each request; false: the runner does */
     bool keyed;
-    /* If a trap names another node during this phase of a targeted sweep, the sweep starts again
-     * and includes the node. */
+    /* true: if a trap comes about another node during this phase of a targeted sweep, the sweep
+     * starts again and also reads this node */
     bool restarts;
 };
 
@@ -63,9 +63,9 @@ enum sm_round_kind {
     SM_ROUND_HEAVY,    /* sweeps the whole fabric */
     SM_ROUND_TARGETED, /* sweeps only the suspects */
     SM_ROUND_REROUTE,  /* computes new tables without a sweep */
-    /* Computes new tables, which replace the active tables only if they spread load better. */
+    /* computes new tables, and uses them only if they spread load better than the active ones */
     SM_ROUND_REBALANCE,
-    /* Reads SwitchInfo of each switch to see whether a port changed. */
+    /* asks each switch for SwitchInfo, to see whether a port has changed */
     SM_ROUND_LIGHT,
     SM_ROUND_PORT, /* enables or disables one port */
     /* Probes ports, and repairs the routes around failed ISLs. */
@@ -81,7 +81,8 @@ enum sm_engine_use {
     /* The engine runs only if nodes or links changed. */
     SM_ENGINE_IF_NEEDED,
     SM_ENGINE_ANEW,
-    /* The engine runs, but its tables replace the active ones only if they spread load better. */
+    /* an engine runs, and its tables are used only if they spread load better than the active
+     * ones */
     SM_ENGINE_IF_BETTER
 };
 enum sm_on_failure { SM_FAILURE_IGNORED, SM_FAILURE_RETRY, SM_FAILURE_HEAVY_SWEEP };
@@ -89,38 +90,38 @@ enum sm_on_failure { SM_FAILURE_IGNORED, SM_FAILURE_RETRY, SM_FAILURE_HEAVY_SWEE
 struct sm_round {
     const char *name;
     const struct sm_phase *const *phases; /* the phases in their order, NULL-terminated */
-    /* Bitset of enum sm_request: the requests that this round fulfils. They are cleared when the
-     * round begins. */
+    /* bitset of enum sm_request: requests that this round fulfils, so that its beginning clears
+     * them */
     unsigned meets;
-    /* Bitset of 1 << kind, for kinds of rounds. When this round ends, the core calls the callbacks
-     * of the callers that wait for a round of one of these kinds. */
+    /* bitset with bit 1 << kind: callers that wait for a round of such a kind are called at the end
+     * of this round */
     unsigned serves;
     enum sm_engine_use engine;
     enum sm_on_failure on_failure;
-    bool whole; /* sweeps the whole fabric */
-    /* Before the round begins, the nodes for which targeted sweeps are requested become its
-     * suspects. */
+    bool whole; /* true: the round sweeps the whole fabric */
+    /* true: the round begins with the nodes for which targeted sweeps are requested as its
+     * suspects */
     bool targets;
-    bool scoped; /* the round sweeps only its suspects */
-    /* Before the round begins, the switches for which port probes are requested become its
-     * suspects. Such a round runs before all others. */
+    bool scoped; /* true: the round reads only its suspects */
+    /* true: the round begins with the switches for which port probes are requested as its suspects.
+     * It precedes all other rounds. */
     bool probes;
-    /* The round is a light sweep, which is aborted if a trap requests a targeted sweep. */
+    /* true: the round is a light sweep, and is aborted when a trap requests a targeted sweep */
     bool light;
-    /* `fabricctl status` and the reroute record show the text of sm_cause_set as the cause of this
-     * round. */
+    /* true: sm_cause_set gives the cause of this round, which `fabricctl status` and the record of
+     * a reroute show */
     bool causes;
-    /* While the round runs, the manager sends no other requests. */
+    /* true: during the round, the manager sends no requests of other kinds */
     bool alone;
-    /* After this round, the manager may again probe switches that did not answer a port probe. */
+    /* true: after this round, switches that did not answer a port probe may be probed again */
     bool informs;
     /* Called when the round begins; may be NULL. */
     void (*begun)(struct sm *s);
     /* Called when the round has ended; may be NULL. */
     void (*ended)(struct sm *s, int status);
     /* Called when a fault has interrupted the round; the function requests the round again.
-     * awaited: a caller waits for the round. NULL: sm_round_postpone requests the round again, for
-     * the nodes in run.suspects if the member `scoped` is true. */
+     * awaited: a caller waits for the round. NULL: sm_round_postpone requests it again itself (if
+     * `scoped` is true, for the nodes in run.suspects). */
     void (*postponed)(struct sm *s, bool awaited);
     /* Returns a sentence about the outcome of the round, for the callers that waited for it, or "".
      * May be NULL. */

@@ -2,12 +2,11 @@
 /*
  * Runs long computations of a phase on a worker thread, so that the loop can serve other requests.
  *
- * The phase starts the task in its function `enter`, is over when the task has ended, and takes the
- * result in its function `leave`. The task owns its data, or the model has lent the data to the
- * task (sm_model_lend).
+ * enter() of the phase starts the task, the phase is over when the task has ended, and leave()
+ * takes the result. The data of the task are its own, or lent by the model (sm_model_lend).
  *
  * If the round is aborted, the worker still completes the computation. The next round begins only
- * after the task has returned all data that the model lent.
+ * when the task has ended and has given back what the model lent.
  */
 #include <stdlib.h>
 
@@ -18,7 +17,7 @@
 struct sm_phase_task {
     const struct sm_phase_work *work;
     void *ctx;
-    /* NULL: the thread pool has not accepted the task. */
+    /* NULL: the loop has not accepted the task yet */
     struct loop_task *task;
     /* CPU time that the worker thread has spent in the task, in nanoseconds. */
     uint64_t cpu_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures how long each phase of each kind of round takes: in the manager's time, in CPU time of
- * the loop thread, and in CPU time of the worker task. The metrics have the sums.
+ * the loop thread, and in CPU time of the worker task. The metrics show the sums.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/core/state.h"

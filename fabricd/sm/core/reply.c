@@ -6,7 +6,8 @@
 #include "fabricd/sm/core/core.h"
 #include "libfabmgr/base/status.h"
 
-/* Byte offsets in an SMP (IBA 14.2.1). A reply is the request with these fields changed. */
+/* Byte offsets in an SMP (IBA 14.2.1). A reply is a copy of the request in which only these fields
+ * change. */
 enum { AT_CLASS = 1, AT_METHOD = 3, AT_STATUS = 4, AT_DR_SLID = 32, AT_DR_DLID = 34, AT_DATA = 64 };
 
 void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,
@@ -18,7 +19,7 @@ void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint
     if (bytes[AT_CLASS] == FAB_CLASS_SMP_DIRECTED) {
         memcpy(bytes + AT_DR_SLID, to->bytes + AT_DR_DLID, 2);
         memcpy(bytes + AT_DR_DLID, to->bytes + AT_DR_SLID, 2);
-        /* Sets the direction bit, which marks a response with a directed route. */
+        /* the direction bit (D) of a directed-route SMP says that it is a response */
         status |= 0x8000;
     }
     bytes[AT_STATUS] = (uint8_t)(status >> 8);

@@ -19,15 +19,15 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-/* Maximum number of times that faults postpone the round which takes over a background heavy sweep.
- * Such a round is short, so a fault gains little from postponing it. */
+/* Maximum number of times that faults postpone the round after a background heavy sweep, which
+ * takes over its result. The round is short, so a fault need not wait long for its end. */
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
-/* After this many targeted sweeps, a requested change of M_Keys comes first. A device that rejects
- * the manager's writes causes one targeted sweep after the other without a pause, and the change of
- * keys would never begin. */
+/* A requested change of M_Keys waits for at most this many targeted sweeps. Without the limit, it
+ * could wait for ever: a device that rejects the manager's writes causes one targeted sweep after
+ * the other. */
 #define BEFORE_KEYS_MOST 16
-/* After this many targeted sweeps in a row, the pause between them doubles. */
+/* After each BACKOFF_STEP targeted sweeps in a row, the pause before the next one doubles. */
 #define BACKOFF_STEP 8
 #define BACKOFF_MOST 6 /* maximum number of doublings of the pause */
 
@@ -65,7 +65,7 @@ static struct sm_facts facts_of(const struct sm *s)
     return facts;
 }
 
-/* Notes when port probes began to delay a requested sweep. */
+/* If requested port probes delay a requested sweep, notes when this began. */
 static void note_overdue(struct sm *s)
 {
     struct sm_core *c = s->core;
@@ -141,8 +141,8 @@ static void end_waiters(struct sm *s, int status, const char *text)
         sm_waiters_call(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
 }
 
-/* After a sweep or a repair, permits port probes of the switches that did not answer an earlier
- * port probe. */
+/* Called when a round has ended. After a sweep or a repair, switches that did not answer a port
+ * probe may be probed again. */
 static void note_progress(struct sm *s)
 {
     const struct sm_round *round = s->run.round;
@@ -252,8 +252,8 @@ void sm_round_restart_with(struct sm *s, uint64_t node_guid)
         sm_round_repeat(s);
 }
 
-/* Aborts the running light sweep after a trap, because the targeted sweep that the trap requests
- * finds the change sooner. */
+/* Called after a trap. The trap requests a targeted sweep, which finds the change sooner than a
+ * running light sweep, so the light sweep is aborted. */
 void sm_round_drop_light(struct sm *s)
 {
     if (!sm_run_busy(s) || !s->run.round->light || s->core->light_dropped >= RESTARTS_MOST)

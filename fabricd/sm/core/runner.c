@@ -5,8 +5,8 @@
  * finished.
  *
  * A phase never ends inside a callback of the MAD session. The callback only sets a timer, and the
- * phase ends in the next iteration of the loop. Therefore a function of a phase never runs inside
- * another call of the same function.
+ * phase ends in the next iteration of the loop. So no function of a phase can be called while
+ * another function of the phase is running.
  */
 #include <string.h>
 
@@ -75,9 +75,9 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Supplies the next request to the MAD session. MFT writes come first if only few of them are left
- * and no local repair runs. Then come the requests of the running round, then other MFT writes and
- * the requests of a background heavy sweep. */
+/* Supplies the next request to the MAD session. The order is: the last few MFT writes (not during a
+ * local repair), the requests of the running round, then other MFT writes and the requests of a
+ * background heavy sweep. */
 static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;
@@ -136,8 +136,8 @@ static void begin_phase(struct sm *s)
     sm_run_check(s);
 }
 
-/* Enters the phase. If its function `enter` ends the round, the time measurement of this phase
- * ends, too. */
+/* Enters the phase. If enter() fails or ends the round, also ends the measurement of the phase's
+ * time. */
 static int enter_phase(struct sm *s, const struct sm_phase *phase)
 {
     loop_at(s->in.loop, phase->name);
@@ -154,8 +154,8 @@ static void end_round(struct sm *s, int status)
     sm_round_ended(s, status);
 }
 
-/* Enters the next phase of the round. If a port probe is requested and a fault may interrupt the
- * next phase, postpones the round instead. */
+/* Enters the next phase of the round. If a port probe is requested, the round is then postponed,
+ * unless this phase may not be interrupted. */
 static int enter_next(struct sm *s, const struct sm_phase *next)
 {
     log_debug("sm", "%s", next->name);
@@ -166,8 +166,8 @@ static int enter_next(struct sm *s, const struct sm_phase *next)
     return r;
 }
 
-/* Leaves the finished phase and enters the next one. Each iteration of the event loop enters at
- * most one phase, so that other users of the loop are not delayed. */
+/* If the running phase is finished, leaves it and enters the next one. Only one phase is entered in
+ * an iteration of the event loop, so that other work of the loop is not delayed. */
 static void advance(void *ctx)
 {
     struct sm *s = ctx;
@@ -179,7 +179,8 @@ static void advance(void *ctx)
         sm_phase_time_end(s);
         if (r == FAB_OK && next)
             r = enter_next(s, next);
-        if (r == FAB_OK && !sm_run_busy(s)) { /* the round was postponed */
+        /* a port probe was requested, so enter_next has postponed the round */
+        if (r == FAB_OK && !sm_run_busy(s)) {
             sm_schedule(s);
             return;
         }

@@ -19,7 +19,7 @@ struct sm_waiter { /* a caller that waits for a round */
     sm_done *done;
     void *ctx;
     enum sm_round_kind kind;
-    /* The caller waits for the running background heavy sweep. */
+    /* true: the caller waits for the running background heavy sweep, and not for a round */
     bool background;
     /* The round for which the caller waits has begun. */
     bool running;
@@ -28,9 +28,10 @@ struct sm_waiter { /* a caller that waits for a round */
 /* Token bucket that limits how often the tables change (pace.c). There is one for local repairs
  * and one for targeted sweeps. */
 struct sm_pace {
-    uint64_t full_us; /* Manager's clock in us when the token bucket is full again
-                       * (libfabmgr/base/bucket.h). */
-    uint32_t pauses;  /* number of successive pauses */
+    /* time on the manager's clock in us at which the token bucket will be full again
+     * (libfabmgr/base/bucket.h) */
+    uint64_t full_us;
+    uint32_t pauses; /* number of pauses since the bucket was last full */
 };
 
 struct sm_core {
@@ -38,23 +39,25 @@ struct sm_core {
     /* Bitset of requests (enum sm_request) that no round has fulfilled yet. */
     unsigned requested;
     struct sm_guids targets, probes;
-    /* Switches that did not answer a port probe. */
+    /* switches that did not answer a port probe; they are not probed again before a sweep */
     struct sm_guids unanswered;
-    struct sm_guids retry; /* nodes to which a write failed */
+    /* nodes at which a write failed; the targeted sweep of the next retry reads them */
+    struct sm_guids retry;
     /* Nodes at which writes failed in the last round that wrote to them. */
     struct sm_guids refusing;
-    /* The nodes in `refusing` that an event has named. */
+    /* those nodes in `refusing` that an event has named already */
     struct sm_guids named;
     /* Manager's clock at the first trap that no round has handled yet; 0: no such trap. */
     uint64_t trap_us;
-    /* Manager's clock when port probes began to delay a requested sweep; 0: no sweep is delayed. */
+    /* Manager's clock when requested port probes began to delay a requested sweep; 0: no sweep is
+     * delayed. */
     uint64_t overdue_us;
     /* Cause of the next sweep or repair; "": not set. */
     char cause[96];
     struct sm_waiter *waiters;
     struct loop_timer *light_timer, *heavy_timer, *retry_timer;
     uint64_t retry_delay_us;
-    /* When retry_timer fires, it requests a heavy sweep. */
+    /* true: retry_timer requests a heavy sweep when it fires */
     bool heavy_later;
 
     struct sm_trap_limit *traps;      /* state of trap_limit.c */
@@ -63,17 +66,18 @@ struct sm_core {
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
-    /* a key rotation is under way: some ports may still have the previous M_Key */
+    /* true: an M_Key rotation is not complete, so some ports may still have the previous key */
     bool m_keys_rotate;
     /* True: ports may need different M_Keys (sm_m_keys_are_mixed). */
     bool m_keys_mixed;
-    /* Directed routes to devices that answered only requests with the previous or the listed M_Key.
-     * Maps the hash of such a route to the key (enum path_key). */
+    /* Maps the hash of a directed route to the M_Key (enum path_key) that the device at its end has
+     * answered. Has only routes whose device answered not the current key, but the previous or the
+     * listed one. */
     struct fab_map key_paths;
 
     /* Members of rounds.c. */
     struct loop_timer *settle_timer;
-    /* How often further traps have restarted the running targeted sweep. */
+    /* number of times that a trap has restarted the running targeted sweep */
     uint32_t restarts;
     /* Number of rounds that faults have postponed since the last heavy sweep. */
     uint32_t postponed;
@@ -81,9 +85,9 @@ struct sm_core {
     uint32_t light_dropped;
     /* Number of targeted sweeps since a change of M_Keys was requested. */
     uint32_t before_keys;
-    /* Number of successive rounds that ended while further traps waited. */
+    /* number of successive rounds during which further traps came */
     uint32_t backoff;
-    /* A heavy sweep follows the running targeted sweep without a pause (sm_round_widen). */
+    /* true: when the running targeted sweep ends, a heavy sweep follows at once (sm_round_widen) */
     bool widens;
     char alarm[1280];
     uint64_t created_us;
@@ -92,20 +96,22 @@ struct sm_core {
 
     /* Members of pace.c. */
     struct sm_pace repair_pace, sweep_pace;
-    struct loop_timer *probe_timer;   /* While this timer is pending, port probes wait. */
-    struct loop_timer *targets_timer; /* While this timer is pending, targeted sweeps wait. */
-    /* Generation of the published view when the running round began. */
+    struct loop_timer *probe_timer;   /* port probes wait while this timer is set */
+    struct loop_timer *targets_timer; /* targeted sweeps wait while this timer is set */
+    /* generation of the published view when the running round began; shows at its end whether the
+     * tables changed */
     uint64_t generation_before;
 
     /* Members of runner.c: the running round. */
-    /* The running phase and the phases after it, NULL-terminated; NULL: no round runs. */
+    /* the phases of the running round, from the running phase on, NULL-terminated; NULL: no round
+     * runs */
     const struct sm_phase *const *phases;
     /* Number of unanswered requests of the running phase. */
     uint32_t outstanding;
     struct loop_timer *advance, *stall;
-    /* An answer has come since the timer `stall` was last set. */
+    /* true: an answer has come since the stall timer was set */
     bool answered;
-    uint64_t stalled_us; /* time since the last answer */
+    uint64_t stalled_us; /* time in us since the last answer */
     /* Members of phase_times.c, for the running phase. phase_began_us: manager's clock in us when
      * the phase began. phase_began_ns: CPU time of the loop thread in ns when the phase began.
      * phase_worker_ns: CPU time in ns of the worker task of the phase. */
@@ -134,8 +140,8 @@ void sm_waiters_postpone(struct sm *s);
 
 /* Functions of rounds.c. */
 void sm_round_ended(struct sm *s, int status);
-/* Restarts the running targeted sweep with this node as a further suspect, because the directed
- * routes of the sweep may use the link that failed. */
+/* A link has failed, and directed routes of the running targeted sweep may use it. Starts the sweep
+ * again, with this node as a further suspect. */
 void sm_round_restart_with(struct sm *s, uint64_t node_guid);
 void sm_round_drop_light(struct sm *s);
 bool sm_is_settling(const struct sm *s);
@@ -143,8 +149,9 @@ bool sm_is_settling(const struct sm *s);
 /* Functions of pace.c. */
 int sm_pace_init(struct sm *s); /* returns OK or NOMEM */
 void sm_pace_fini(struct sm *s);
-/* Call sm_pace_begun when a round begins, and sm_pace_ended when it has ended. If the round changed
- * the tables, sm_pace_ended takes a token, and begins a pause if the bucket is empty. */
+/* Call sm_pace_begun when a round begins, and sm_pace_ended when it has ended. If the round has
+ * changed the tables, sm_pace_ended takes a token; if the bucket is then empty, further changes
+ * must wait. */
 void sm_pace_begun(struct sm *s);
 void sm_pace_ended(struct sm *s);
 bool sm_probes_wait(const struct sm *s);
@@ -154,15 +161,16 @@ int sm_trap_limit_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_limit_fini(struct sm *s);
 int sm_trap_forward_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_forward_fini(struct sm *s);
-/* Call this function when a heavy sweep ends. Traps from unknown LIDs cause heavy sweeps, with a
- * growing pause between them. If the sweep found changes, the function resets this pause. */
+/* Call this function when a heavy sweep has ended. Traps from unknown LIDs cause heavy sweeps,
+ * and the pause between two such sweeps grows. If this sweep found changes, the pause is short
+ * again. */
 void sm_trap_swept(struct sm *s);
 
 /* Functions of trap_violation.c. */
 int sm_violations_init(struct sm *s); /* returns OK or NOMEM */
 void sm_violations_fini(struct sm *s);
-/* Call this function when a heavy sweep ends. It compares the counters of key violations with their
- * former values. */
+/* Call this function when a heavy sweep has ended. It looks for counters of key violations that
+ * have risen since they were last read. */
 void sm_violations_swept(struct sm *s);
 
 /* Functions of runner.c. */

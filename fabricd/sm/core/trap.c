@@ -25,9 +25,10 @@ static void name_of(const struct sm *s, uint64_t guid, char name[SM_PLACE_LEN])
         sm_node_name(f, node, name);
 }
 
-/* Returns whether the device sent this trap because it refused a write of the manager with a wrong
- * M_Key. The manager repeats such writes with a growing delay (sm_request_retry). If it did a
- * targeted sweep after each of these traps, the sweep would cause the next trap, without end. */
+/* The manager repeats a write that failed with a growing delay (sm_request_retry). If a device
+ * refuses the write because of a wrong M_Key, it also sends trap 256. A targeted sweep after this
+ * trap would repeat the write and cause the next trap, without end. Returns true if this is such a
+ * trap. */
 static bool is_about_our_writes(const struct sm *s, uint64_t guid, uint16_t trap)
 {
     return trap == TRAP_BAD_M_KEY && sm_is_refusing(s, guid);
@@ -62,9 +63,8 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
     return t;
 }
 
-/* Returns whether the manager reads the device because of this notice. Trap 256 is such a notice: a
- * wrong M_Key starts the lease period of the port, and the correct key in the requests of a
- * targeted sweep stops it. */
+/* Returns whether the device must be read because of this notice. Trap 256 is one reason: a wrong
+ * M_Key has started the lease period of the port, and a request with the correct key stops it. */
 bool sm_trap_acts(const struct sm *s, const struct fab_notice *n)
 {
     bool key = n->trap == TRAP_BAD_M_KEY && fab_policy_m_keys_set(&s->policy.m_keys);
@@ -85,12 +85,12 @@ static void take_effect(struct sm *s, const struct sm_trap *t)
     sm_trap_forward(s, t);
 }
 
-/* Returns whether the manager may answer the trap. TrapRepress carries the M_Key from the trap and
- * never another key, because a forged source LID could direct the manager's key to an attacker.
- * TrapRepress is not sent in two cases. If the port has another key by now, TrapRepress would be a
- * key violation; the device will repeat the trap with its new key. If the trap has the key of
- * another manager, TrapRepress would stop the lease period that a wrong M_Key started, and a lost
- * key would never expire. */
+/* Returns whether the manager may answer the trap. TrapRepress carries the M_Key of the trap: if
+ * the source LID is forged, any other key would be sent to an attacker. There are two reasons not
+ * to answer. The port has got another key meanwhile, so TrapRepress would be a key violation; the
+ * device will repeat the trap with its new key. Or the trap has the key of another manager:
+ * TrapRepress would stop the lease period that a wrong M_Key has started, and a lost key would
+ * never expire. */
 static bool may_repress(const struct sm *s, const struct transport_mad *mad,
                         const struct fab_mad *head, const struct fab_notice *notice)
 {

@@ -30,36 +30,35 @@ struct sm_trap {
 /* Functions of trap_check.c. */
 /* Returns the id of the port that owns a LID in the published view; FAB_NONE: no port does. */
 uint32_t sm_trap_owner(const struct sm *s, uint32_t lid);
-/* Returns why the manager neither acts on this notice nor forwards it, as a phrase for operators;
- * NULL: the notice is plausible. */
+/* Returns why the sender of this notice cannot have issued it, as a phrase for operators. The
+ * manager then neither acts on the notice nor forwards it. NULL: the notice is plausible. */
 const char *sm_trap_doubt(const struct sm *s, const struct sm_trap *t);
 /* Writes to `place` the name of the switch port to which the sender is connected. If the sender is
  * a switch, writes the name of the switch. */
 void sm_trap_place(const struct sm *s, uint32_t port, char place[SM_PLACE_LEN]);
 
 /* Functions of trap_limit.c. */
-/* Counts the trap. Returns false if its source sent too many traps; the manager then only answers
- * the trap with TrapRepress (trap_limit.c). */
+/* Counts the trap. Returns false if its source sent more traps than the limit permits. The manager
+ * then only answers the trap (trap_limit.c). */
 bool sm_trap_admit(struct sm *s, const struct sm_trap *t);
-/* Counts a trap that the manager refuses. Emits an event, unless it emitted one about the same
- * source within the last minute. */
+/* Counts a trap that sm_trap_doubt rejects. Emits an event about its source, at most one in a
+ * minute. */
 void sm_trap_refuse(struct sm *s, const struct sm_trap *t, const char *reason);
-/* Call this function for a trap from a LID that no known port owns, because a new node may have
- * sent it. It requests a heavy sweep at most once a minute, and less often if these sweeps find
- * nothing new. */
+/* Call this function for a trap from a LID without a known owner; perhaps a new node has sent it.
+ * Requests a heavy sweep, at most one a minute, and fewer if these sweeps find nothing new. */
 void sm_trap_unknown(struct sm *s);
 
 /* Functions of trap_forward.c. */
 /* Reads the device that sent the notice (trap_forward.c). If it answers, passes the notice to the
  * listener of sm_on_notice, which is subnet administration. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
-/* Returns the number of notices that sm_trap_forward did not pass on. The reason is that the device
- * did not answer, too many reads were pending, or this manager was no longer master. */
+/* Returns the number of notices that sm_trap_forward dropped: the device did not answer, too many
+ * notices were waiting for a read, or this manager was no longer master. */
 uint64_t sm_trap_unconfirmed(const struct sm *s);
 
 /* Functions of trap_violation.c. */
-/* Handles traps 256 to 259 about wrong keys, and ignores other traps. It reads the violation
- * counter of the device, and emits an event if the counter rose. */
+/* Traps 256 to 259 report a wrong key. Reads the violation counter of the device, and emits an
+ * event if the counter rose. Does nothing for other traps. */
 void sm_trap_violation(struct sm *s, const struct sm_trap *t);
 void sm_violation_counts(const struct sm *s, struct sm_trap_counts *ret);
 

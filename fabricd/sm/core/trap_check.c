@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks whether the sender of a notice can issue it (IBA 13.4.8.2, 14.2.5.1). Only the manager
- * issues notices 64 to 69, so a device cannot send them. Any other notice is about the device that
- * sends it: the IssuerLID and the LID in the DataDetails must belong to the node with the source
- * LID of the packet. Only switches send traps 128 and 259.
+ * Checks whether the sender of a notice can have issued it (IBA 13.4.8.2, 14.2.5.1). Notices 64 to
+ * 69 are issued by the subnet manager only, and traps 128 and 259 by switches only. All other
+ * notices are about their sender: IssuerLID and the LID in DataDetails must belong to the node
+ * whose LID is the source LID of the packet.
  *
  * These checks save work but prove nothing. The root user of a host can give its port any LID, and
  * switches do not check source LIDs. The manager therefore reads the device before it acts on a
@@ -21,8 +21,8 @@ uint32_t sm_trap_owner(const struct sm *s, uint32_t lid)
     return v->target->lids.owner[lid];
 }
 
-/* Returns whether the LID in the notice belongs to the node that sent the notice. LID 0 names no
- * device, and the function then returns true. */
+/* Returns whether `lid`, a LID in the notice, belongs to the node that sent the notice. A notice
+ * with LID 0 names no device; this is accepted. */
 static bool is_of_sender(const struct sm *s, const struct sm_trap *t, uint16_t lid)
 {
     return lid == 0 || sm_model_guid_of_lid(&s->model, lid) == t->guid;

@@ -4,12 +4,12 @@
  * PortInfo of the device by its directed route. If the device does not answer, or has another LID,
  * the manager assumes that the notice did not come from this device.
  *
- * A read may get no answer because a link on the directed route has just failed. The manager
- * therefore repeats the read after AGAIN_US, by the directed route that it knows then. It makes at
+ * If there is no answer, perhaps a link on the directed route has just failed. The manager
+ * therefore repeats the read after AGAIN_US, by the directed route that it then knows. It makes at
  * most READS_MOST reads for a notice.
  *
- * At most CHECKS notices wait for a read, and at most CHECKS_A_SOURCE of one source LID. The
- * manager only counts further notices, and does not pass them on.
+ * At most CHECKS notices wait for a read, and at most CHECKS_A_SOURCE of one source LID. Further
+ * notices are counted and dropped.
  */
 #include <stdlib.h>
 
@@ -18,13 +18,13 @@
 
 #define CHECKS 256
 #define CHECKS_A_SOURCE 8
-/* Delay between a read without an answer and its repetition. */
+/* time in us after which a read without an answer is repeated */
 #define AGAIN_US 1000000u
 #define READS_MOST 5
 
 struct check {
     struct sm *sm;
-    /* `again`: the last read was not answered and will be repeated. */
+    /* busy: this entry is in use. again: the last read got no answer, and will be repeated. */
     bool busy, again;
     uint8_t reads;
     uint16_t lid;

@@ -5,13 +5,13 @@
  * bucket, from which each of their traps takes a token. Traps from switches do not use the shared
  * bucket, so that a flood from hosts cannot delay a trap about a failed link.
  *
- * The manager answers a trap beyond the limit only with TrapRepress. If it would have read the
- * device (traps 128, 144 and 256), it puts the source LID into a queue of owed reads. The read
- * follows as soon as the buckets have a token, so no change is lost. One read covers all earlier
- * traps of the device, because a port probe or targeted sweep reads all its ports.
+ * The manager answers a trap beyond the limit only with TrapRepress. Traps 128, 144 and 256 demand
+ * that the device is read. Beyond the limit, this read is owed: the source LID waits in a queue
+ * until the buckets have a token again. So no change is lost. One read is enough for all earlier
+ * traps of the device, because it covers all its ports.
  *
- * The table has an entry for each unicast LID, so that no source can displace another. Only entries
- * of LIDs that send traps occupy memory.
+ * The table has an entry for each unicast LID, so that no source can displace another. The kernel
+ * gives memory only to those pages of the table that are used.
  */
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@
 #define OWED_EVERY_US 125000u
 /* Maximum number of owed reads that the manager starts in one iteration of the event loop. */
 #define OWED_AT_ONCE 256u
-/* The event trap-flood is emitted after this many repressed traps of a source. */
+/* after this many traps beyond the limit, the event trap-flood is emitted about a source */
 #define FLOOD 64u
 /* Minimum time between two events of one kind about the same source. */
 #define EVENT_EVERY_US 60000000u
@@ -37,22 +37,22 @@ static const struct fab_bucket_rate hosts_rate = {.each_us = 2000, .burst = 2048
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
 struct source {
-    /* Manager's clock when the token bucket of this source is full again
-     * (libfabmgr/base/bucket.h). */
+    /* time on the manager's clock at which the token bucket of this source will be full again
+     * (libfabmgr/base/bucket.h) */
     uint64_t full_us;
-    /* Manager's clock when `traps` and `repressed` began to count. */
+    /* manager's clock when the counts `traps` and `repressed` were last set to 0 */
     uint64_t since_us;
     /* Manager's clock at the last event trap-flood (flood_told_us) and trap-refused
      * (refused_told_us) about this source; 0: none yet. */
     uint64_t flood_told_us, refused_told_us;
-    /* traps: number of traps since since_us. repressed: how many of them exceeded the limit. */
+    /* traps: number of traps since since_us. repressed: number of those beyond the limit. */
     uint32_t traps, repressed;
-    /* Number of refused traps since the last event about refused traps of this source. */
+    /* number of traps of this source that sm_trap_doubt rejected since the last event about them */
     uint32_t refused;
-    /* Number of the trap (128, 144 or 256) for which the manager still owes this source a read; 0:
-     * none. */
+    /* 0: no read is owed; otherwise the number of the trap (128, 144 or 256) because of which it is
+     * owed */
     uint16_t owed;
-    /* Next LID in the queue of owed reads; 0: this LID is the last. */
+    /* next LID in the queue of owed reads; 0: this is the last one, or not in the queue */
     uint16_t next;
 };
 
@@ -65,8 +65,8 @@ struct sm_trap_limit {
     uint16_t first, last;
     uint32_t queued;
     struct loop_timer *owed_timer;
-    /* unknown_timer requests a heavy sweep after a trap from an unknown LID. The times below limit
-     * how often this happens. */
+    /* unknown_timer requests the heavy sweep after a trap from an unknown LID. unknown_next_us,
+     * unknown_wait_us and unknown_last_us limit how often. */
     struct loop_timer *unknown_timer;
     uint64_t unknown_next_us, unknown_wait_us, unknown_last_us;
     struct sm_trap_counts counts;
@@ -79,9 +79,9 @@ static uint16_t index_of(const struct sm_trap *t)
 
 /* ---- events ---- */
 
-/* Returns whether an event about a source may be emitted now. The rate is also limited for all
- * sources together: a host that forges many LIDs could otherwise displace all other events from the
- * journal. */
+/* Returns whether an event about a source may be emitted now. There is a limit for each source, and
+ * one for all sources together: a host that forges many LIDs must not fill the event journal with
+ * these events. */
 static bool may_tell(struct sm_trap_limit *l, uint64_t *told_us)
 {
     uint64_t now = clock_now_us();
@@ -183,8 +183,8 @@ static void make_up(struct sm *s, uint16_t lid)
         return;
     }
     x->owed = 0;
-    /* a LID without an owner needs no read: a sweep has already found that the port has left the
-     * fabric */
+    /* If the LID has no owner any more, a sweep has found that the port left the fabric, so there
+     * is nothing to read. */
     if (port != FAB_NONE && sm_is_master(s))
         sm_trap_act(s, sm_model_guid_of_lid(&s->model, lid), trap);
 }

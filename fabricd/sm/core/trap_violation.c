@@ -6,14 +6,14 @@
  * one of the traps 256 to 259 (IBA 14.2.5.1).
  *
  * A trap can be forged. The manager therefore reads PortInfo of the device by its directed route.
- * The manager drops the trap unless the counter rose since it was last read. A counter at its
- * maximum, 0xffff, cannot rise any more; the manager then accepts the trap. Because traps can be
- * lost, the manager also compares the counters of all ports after each heavy sweep.
+ * If the counter has not risen since it was last read, the trap is dropped. Only a counter at its
+ * maximum, 0xffff, need not have risen. Because traps can be lost, the manager also compares the
+ * counters of all ports after each heavy sweep.
  *
- * The counter proves a violation, but not who caused it, because a host that forges a trap can also
- * cause the violation. If the packet had a directed route, its sender is the first adapter on its
- * return path, because the switches wrote this path. For any other packet the manager knows only
- * the source LID, which the sender can forge.
+ * The counter proves a violation, but not who caused it: a host that forges a trap can also cause
+ * the violation. If the wrong packet had a directed route, its sender is the first adapter on its
+ * return path, because switches write this path. In all other cases only the source LID is known,
+ * which the sender can forge.
  *
  * The rate of events is limited, for each port and key and for the fabric. All violations are
  * counted.
@@ -34,14 +34,14 @@
 
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
-/* What the manager knows about the violations of one key (M_Key, P_Key or Q_Key) at one port. */
+/* The violations of one key (M_Key, P_Key or Q_Key) at one port. */
 struct row {
     struct sm *sm;
     uint64_t guid; /* GUID of the node that has the port */
     /* manager's clock when the last event about this key and port was emitted; 0: none yet */
     uint64_t told_us;
     uint32_t untold; /* number of violations since the last event */
-    /* Source LID of the trap that the manager is confirming. */
+    /* source LID of the trap that is being confirmed */
     uint16_t lid;
     uint8_t port, key; /* port number, and which key (enum sm_key) */
     /* used: the row belongs to a port and key. reading: a PortInfo request is in flight, to confirm
@@ -56,9 +56,10 @@ struct row {
 
 struct sm_violations {
     struct row row[ROWS];
-    /* Violation counters that were not 0 when last read, by map_key(). */
+    /* maps map_key() of a violation counter to its value when it was last read; has only counters
+     * that are not 0 */
     struct fab_map known;
-    /* A heavy sweep has ended since the start, so `known` covers all ports. */
+    /* true: a heavy sweep has ended since the start, so `known` has the counters of all ports */
     bool swept;
     uint64_t events_full_us;
     uint64_t counts[SM_KEYS], unconfirmed;
@@ -66,8 +67,8 @@ struct sm_violations {
 
 /* ---- counters ---- */
 
-/* Returns the hash under which the map `known` stores a counter. If two counters have the same
- * hash, a violation can be overlooked. */
+/* Returns the key under which the map `known` has a counter. Two counters may have the same key;
+ * then a violation can be overlooked. */
 static uint64_t map_key(uint64_t guid, uint8_t port, uint8_t key)
 {
     return guid * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)port * SM_KEYS + key;
@@ -80,16 +81,15 @@ static uint16_t counter_of(const struct fab_port_info *info, uint8_t key)
                              : info->q_key_violations;
 }
 
-/* Stores the counter `now` in `to`. Returns by how much the counter rose since the value in `from`.
- * A lower value means that the device restarted and counts from 0 again; the function then returns
- * 0. */
+/* Stores the value `now` of a counter in the map `to`. Returns by how much it is higher than in the
+ * map `from`; 0 if it is lower, because the device was restarted and counts from 0 again. */
 static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uint64_t at,
                              uint16_t now)
 {
     uint32_t was = 0;
     (void)fab_base_map_get(from, at, &was);
     if (now > 0 || was > 0)
-        /* if memory runs out, the same rise of the counter is reported twice */
+        /* without memory, this rise of the counter will be reported a second time */
         (void)fab_base_map_put(to, at, now);
     return now >= was ? now - was : 0;
 }
@@ -101,8 +101,8 @@ static bool is_older(const struct row *a, const struct row *b)
     return !a->used || (b->used && a->told_us < b->told_us);
 }
 
-/* Returns the row for a key of a port. If there is none, reuses the row whose last event is the
- * oldest. Returns NULL if every row waits for an answer to its PortInfo request. */
+/* Returns the row for this key and port. If there is none, takes over the row whose last event is
+ * the oldest. Returns NULL if all rows wait for an answer to PortInfo. */
 static struct row *row_of(struct sm *s, uint64_t guid, uint8_t port, uint8_t key)
 {
     struct row *oldest = NULL;
@@ -126,9 +126,10 @@ static uint32_t across(const struct fab_fabric *f, uint32_t node, uint8_t num)
                : FAB_NONE;
 }
 
-/* Follows the return path of a packet with a directed route, from the device at `port`. Returns the
- * first port of an adapter on this path. The rest of the path proves nothing, because that adapter
- * wrote it. Returns FAB_NONE if the path uses a link that no longer exists. */
+/* Finds the sender of a packet with a directed route, which the device at `port` has received:
+ * follows the return path in the packet to the first port of an adapter. What comes behind it
+ * proves nothing, because this adapter wrote it. Returns FAB_NONE if a link of the path no longer
+ * exists. */
 static uint32_t sender_by_route(const struct fab_fabric *f, uint32_t port,
                                 const struct fab_violation *v)
 {
@@ -261,9 +262,9 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
 
 /* ---- traps ---- */
 
-/* Returns by how much the counter rose; 0: the device does not confirm the trap. The source LID of
- * the trap must belong to the port. External ports of switches have no LID, so this check does not
- * apply to them. */
+/* Returns by how much the counter rose; 0: the device does not confirm the trap. Also 0 if the
+ * source LID of the trap does not belong to the port (not checked for external ports of switches,
+ * which have no LID). */
 static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
 {
     struct sm_violations *x = r->sm->core->violations;
@@ -278,9 +279,9 @@ static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
     return rise == 0 && now == COUNTER_MOST ? 1 : rise;
 }
 
-/* Returns whether the manager's own TrapRepress caused the violation. Because the sender of a trap
- * can be forged, TrapRepress carries the M_Key of the trap, never the manager's own. A device with
- * another M_Key counts this as a violation. */
+/* Returns whether the violation was caused by a TrapRepress of this manager. Because the sender of
+ * a trap can be forged, TrapRepress carries the M_Key of the trap and not that of the device; the
+ * device counts a wrong key as a violation. */
 static bool is_own_answer(const struct sm *s, const struct row *r)
 {
     uint32_t port = port_at(s->model.view ? s->model.view->fabric : NULL, r->guid, r->port);
@@ -341,7 +342,7 @@ void sm_trap_violation(struct sm *s, const struct sm_trap *t)
         t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : fab_fabric_port(f, t->port)->num;
     struct row *r = row_of(s, t->guid, num, key_of(t->notice.trap));
     if (!r || r->reading)
-        /* The next trap or heavy sweep finds this rise of the counter. */
+        /* The row is in use. The next trap or heavy sweep will find this rise of the counter. */
         return;
     r->lid = t->slid;
     r->trap = t->notice.trap;

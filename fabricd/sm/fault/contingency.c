@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the contingency plans: the local repairs for the failure of each single link and each
- * single switch. Such a failure is called a case in this folder. A local repair first looks for the
- * plan of its case (sm_contingency_lookup).
+ * single switch. Such a failure is called a case in this folder. A local repair uses the plan of
+ * its case, if there is one (sm_contingency_lookup).
  *
  * A worker task computes contingencies while no round runs. The task reads a version of the tables
  * that does not change when a local repair makes new tables. It runs in slices of a few
@@ -11,10 +11,9 @@
  * (sm_contingency_yield).
  *
  * After a local repair, a targeted sweep or a rebalance, the plans must fit the new state of the
- * repair session. Plans that the change of state does not affect stay valid. The task checks all
- * other plans, and computes a plan again if it is not valid any more
- * (libfabmgr/repair/contingency/contingency.h). If an engine computes tables for another fabric,
- * all plans are dropped.
+ * repair session. Plans that the change does not affect stay valid. All other plans are checked,
+ * and computed again if they are not valid any more (libfabmgr/repair/contingency/contingency.h).
+ * If an engine computes tables for another fabric, all plans are dropped.
  *
  * The order of the cases is: first the links that flapped or had errors, then the switches, then
  * all other links. If the plans fill the memory that contingency.memory allows, a new plan replaces
@@ -30,11 +29,11 @@
 #include "fabricd/sm/fault/state.h"
 #include "fabricd/sm/links/links.h"
 
-/* Delay between the end of a round and the start of the computation. */
+/* time in us from the end of a round until the computation begins */
 #define QUIET_US 1000000u
-/* Minimum pause between two slices. In virtual time, every pause has this length. */
+/* Minimum pause between two slices, in us. In virtual time, every pause is this long. */
 #define PAUSE_US 4000u
-/* The pause between two slices while the background proof runs (apply/reproof.c). */
+/* pause between two slices, in us, while a background proof runs (apply/reproof.c) */
 #define PROOF_PAUSE_US 20000u
 /* A plan is kept only if it takes at most 1 / PLAN_SHARE of contingency.memory. */
 #define PLAN_SHARE 8
@@ -44,9 +43,9 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-/* Frees one plan of an earlier state, to make room for a new one. The function frees only a plan
- * whose case was not handled yet for the present state. The search begins at the last case. Returns
- * false if there is no such plan. */
+/* Frees a plan to make room for a new one: a plan that was computed for an earlier state of the
+ * repair session, and whose case was not handled yet for the present state. Searches from the end
+ * of the list, where the cases are least likely. Returns false if there is no such plan. */
 static bool evict_last(struct sm_contingency_state *a)
 {
     size_t left = fab_repair_contingency_left(a->maker);
@@ -62,13 +61,13 @@ static bool evict_last(struct sm_contingency_state *a)
     return false;
 }
 
-/* Stores the result for a case, with its plan. If the plan is too long, or if the function cannot
- * free enough memory for the plan, it stores the result without the plan. */
+/* Stores what was computed for a case. If the plan is too long, or if there is no memory for it,
+ * stores everything except the plan. */
 static void take_one(struct sm *s, struct fab_repair_contingency *c)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
     bool fits = c->plan && c->plan_len <= budget(s) / PLAN_SHARE;
-    /* drops the plan that this case has from an earlier state */
+    /* the plan that this case had in an earlier state is not needed any more */
     fab_repair_contingencies_evict(&a->all, c->row);
     while (fits && a->all.memory + c->plan_len > budget(s))
         fits = evict_last(a);
@@ -89,8 +88,9 @@ static void take(struct sm *s, struct sm_contingency_job *j)
     j->count = 0;
 }
 
-/* Ends the computation for the present state of the repair session. Keeps the maker (struct
- * fab_repair_contingency_maker) for the next state, unless the computation failed. */
+/* Ends the computation: nothing is left to compute for the present state of the repair session. The
+ * maker (struct fab_repair_contingency_maker) is kept for the next state, unless the computation
+ * failed. */
 static void finish(struct sm *s, int status)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -125,7 +125,8 @@ static void drop(struct sm_contingency_state *a)
     begin_state(a);
 }
 
-/* Returns how long to pause after a slice that took `cpu_ns` of processor time, in microseconds. */
+/* Returns how long the pause after a slice is, in us. cpu_ns: processor time that the slice
+ * took. */
 static uint64_t pause_after(const struct sm *s, uint64_t cpu_ns)
 {
     uint64_t percent = s->in.config->contingency_cpu;
@@ -154,7 +155,8 @@ static void done(void *owner, void *ctx)
         finish(s, j->status);
     sm_contingency_job_free(j);
     if (!loop_timer_pending(a->timer))
-        /* The repair session may have changed while the task ran. */
+        /* The repair session may have changed while the task ran; this function then begins
+         * again. */
         sm_contingency_prepare(s);
 }
 
@@ -164,8 +166,8 @@ static void drop_job(void *owner, void *ctx)
     sm_contingency_job_free(ctx);
 }
 
-/* Gives the worker task the plans that the next cases have from an earlier state of the repair
- * session. */
+/* For the cases of the next slice, gives the worker task the plans that were computed for an
+ * earlier state of the repair session. */
 static void lend_plans(const struct sm_contingency_state *a, struct sm_contingency_job *j)
 {
     for (uint32_t i = 0; i < SLICE_CASES; i++) {
@@ -182,8 +184,8 @@ static const struct fab_lft *session_tables(struct sm *s)
     return fab_repair_session_tables(sm_repair_session(s), s->model.target);
 }
 
-/* Starts a worker task for the next slice. The task takes over `later`, a newer state of the repair
- * session, or NULL. Returns OK or NOMEM. */
+/* Starts a worker task that computes the next slice. `later`: a newer state of the repair session,
+ * which the task owns from now on; NULL: the state is the same. Returns OK or NOMEM. */
 static int go_on(struct sm *s, struct fab_repair *later)
 {
     static const struct loop_task_ops ops = {"computing contingencies", sm_contingency_work, done,
@@ -216,8 +218,8 @@ static int go_on(struct sm *s, struct fab_repair *later)
     return r;
 }
 
-/* Lists the links that are more likely to fail than others, because they flapped or had errors, by
- * port ids of the repair session. */
+/* Lists the links that flapped or had errors. Their plans are computed first, because these links
+ * are more likely to fail. Links are identified by port ids of the repair session. */
 static int set_likely(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -251,8 +253,8 @@ static int begin(struct sm *s)
     return go_on(s, NULL);
 }
 
-/* Starts to compute plans, or to check plans of an earlier state, for the present state of the
- * repair session. */
+/* The repair session has a new state. Starts to compute the missing plans, and to check those of
+ * earlier states. */
 static int follow(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -268,8 +270,8 @@ static int follow(struct sm *s)
     return go_on(s, later);
 }
 
-/* Assigns the plans to the present repair session. If this session is for other tables, drops the
- * plans. Must not be called while the worker task runs. */
+/* Gives the collection of plans the present state of the repair session. If this session is for
+ * other tables, drops all plans. Call this function only while no worker task runs. */
 static void take_over(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -294,13 +296,13 @@ static void on_time(void *ctx)
     struct sm_contingency_state *a = &s->fault->contingency;
     loop_at(s->in.loop, "computing contingencies");
     if (sm_reproof_runs(s) && !sm_run_busy(s)) {
-        /* The background proof uses the share of the core that contingency.cpu permits, so the
-         * computation of plans waits. */
+        /* contingency.cpu limits the CPU time of the background proof and of the plans together, so
+         * the plans wait until the proof has ended */
         loop_timer_set(a->timer, PROOF_PAUSE_US);
         return;
     }
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
-        /* The end of the running round calls sm_contingency_prepare, which sets the timer again. */
+        /* sm_contingency_prepare sets the timer again at the end of the running round */
         return;
     take_over(s);
     if (!is_behind(s))
@@ -319,7 +321,7 @@ void sm_contingency_prepare(struct sm *s)
     if (budget(s) == 0 || !sm_repair_ready(s) || sm_run_busy(s))
         return;
     if (a->task)
-        return; /* when the task ends, done() calls this function again */
+        return; /* done() calls this function again when the task has ended */
     take_over(s);
     if (!is_behind(s))
         return;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports the contingencies, and how many of them are computed. All ids are those of the present
- * snapshot. */
+/* Reports the contingencies to operators. Ids of nodes and ports in a report are those of the
+ * present snapshot. */
 #include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/fault/state.h"
 
-/* Assumed rate of LFT writes in blocks per second, until reroutes have shown the real rate. */
+/* rate of LFT writes, in blocks per second, that is assumed before reroutes have shown the real
+ * rate */
 #define WRITE_RATE 25000
 
-/* Returns a phrase that says what the computation waits for; "": the computation runs or is
+/* Returns what the computation of the plans is waiting for, as a phrase; "": it is running or
  * complete. */
 static const char *waits_for(const struct sm *s)
 {
@@ -47,7 +48,8 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
     ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
 }
 
-/* Returns the id that a port has in the present snapshot. port: its id in the repair session. */
+/* The repair session and the present snapshot have different port ids. Returns the id in the
+ * snapshot for `port`, an id in the session. */
 static uint32_t port_now(const struct sm *s, uint32_t port)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);

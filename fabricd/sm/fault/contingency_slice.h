@@ -11,32 +11,35 @@ struct loop_task;
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    /* A newer state of the repair session, which the task gives to the maker before anything else.
-     * NULL: the maker has the newest state. */
+    /* Newer state of the repair session, which the maker must get first. NULL: the maker has the
+     * newest state already. */
     struct fab_repair *later;
     struct fab_lft tables; /* the tables of `later` */
-    /* True: the maker returns the plans, because contingency.memory may have room for them. False:
-     * it returns only the sizes of the plans and the link loads. */
+    /* true: contingency.memory may have room for the plans, so the maker returns them; false: it
+     * returns only their sizes and the link loads */
     bool keep;
-    /* True: a slice ends after SLICE_US. False (virtual time): it ends after a number of cases. */
+    /* true: a slice ends after SLICE_US of processor time; false (virtual time): after a fixed
+     * number of cases */
     bool timed;
-    /* The loop thread sets `stop` to a value other than 0 to end the slice. */
+    /* set by the loop thread to end the slice */
     int stop;
-    /* [SLICE_CASES] the plan of each of the next cases, from an earlier state of the repair
+    /* [SLICE_CASES] plans of the next cases that were computed for an earlier state of the repair
      * session; NULL: the case has none */
     struct fab_repair_stored_plan *earlier[SLICE_CASES];
-    /* The state of the session (its number of commits) for which the plan in earlier[] is valid. */
+    /* [SLICE_CASES] the state of the repair session, as its number of commits, for which the plan
+     * in earlier[] is valid */
     uint64_t valid_at[SLICE_CASES];
     struct fab_repair_contingency made[SLICE_CASES];
-    /* indices in row[] of struct fab_repair_contingencies: cases whose plans in earlier[] are still
-     * valid */
+    /* cases whose plan in earlier[] is still valid, as indices in row[] of struct
+     * fab_repair_contingencies */
     uint32_t confirmed[SLICE_CASES];
     /* cases: number of cases that this slice has handled. count: length of made[]. confirms: length
      * of confirmed[]. */
     uint32_t cases, count, confirms;
     uint64_t cpu_ns;
-    bool strays; /* the maker cannot continue with `later` */
-    int status;  /* NOT_FOUND: all contingencies are computed */
+    /* true: the maker cannot go on from its state to `later`, so another maker must begin again */
+    bool strays;
+    int status; /* result of the slice; NOT_FOUND: all contingencies are computed */
 };
 
 /* Computes or checks contingencies until the slice ends; for struct loop_task_ops. */

@@ -11,10 +11,10 @@
 int sm_fault_init(struct sm *s); /* returns OK or NOMEM */
 void sm_fault_fini(struct sm *s);
 /* Call this function when a round with a port probe and local repair has ended. It requests the
- * targeted sweep that checks the result of the probe. No sweep is needed if the cause was a trap
- * and the probe found only links that are held down. */
+ * targeted sweep that checks the result of the probe. No sweep is needed if a trap caused the
+ * probe, and only held-down links had changed. */
 void sm_probe_ended(struct sm *s, int status);
-/* Returns whether port probes have read nodes that no targeted sweep has read since then. */
+/* Returns whether a port probe has read a node that no targeted sweep has read since. */
 bool sm_probe_unchecked(const struct sm *s);
 /* Like sm_probe_unchecked, but for one node. */
 bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid);
@@ -23,10 +23,10 @@ void sm_contingency_prepare(struct sm *s);
 /* Pauses the computation of contingency plans at once, because a fault may have to be handled. */
 void sm_contingency_yield(struct sm *s);
 
-/* Sets the timer of the next step of the incremental rebalance, if a step is due. Drops a step that
- * was computed for an earlier state of the repair session. */
+/* If a step of the incremental rebalance is due, sets its timer. If a step was computed for an
+ * earlier state of the repair session, drops it. */
 void sm_step_prepare(struct sm *s);
-/* Returns whether a step was computed and must be carried out. */
+/* Returns whether a step of the incremental rebalance is computed and waits for its round. */
 bool sm_step_waits(const struct sm *s);
 
 extern const struct sm_phase sm_phase_probe, sm_phase_repair, sm_phase_report_repair, sm_phase_step,

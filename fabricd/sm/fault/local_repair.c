@@ -7,9 +7,9 @@
  * Phase "repairing" takes the repair from the contingency plans (contingency.c). If no plan is for
  * these links, the phase computes and proves a repair from the repair session
  * (apply/repair_state.c). The loop thread does this for a few links, a worker thread for more. The
- * phase then changes fabric and tables, and publishes them. If readers still use the fabric or the
- * tables, the phase makes a new version and changes the new version (libfabmgr/base/pages.h). Phase
- * "programming" (apply/program.c) sends the writes.
+ * phase then changes fabric and tables, and publishes them. If readers still use the old fabric or
+ * tables, the change is made in a new version (libfabmgr/base/pages.h). Phase "programming"
+ * (apply/program.c) sends the writes.
  *
  * If no local repair is possible, the active tables stay unchanged until a targeted sweep and an
  * engine have produced new ones.
@@ -43,8 +43,8 @@ static struct fab_plan_op op_of(struct sm *s, const struct fab_repair_delta *d, 
     };
 }
 
-/* Adds LFT writes of the repair to the plan. early: true adds the writes that must be acknowledged
- * before links become Active; false adds the other writes. */
+/* Adds LFT writes of the repair to the plan. early: true adds those writes that must be
+ * acknowledged before the returned links become Active; false adds all other writes. */
 static void add_tables(struct sm *s, const struct fab_repair_delta *d, bool early,
                        struct fab_plan *plan, uint32_t *count)
 {
@@ -82,8 +82,8 @@ static bool is_active(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
 }
 
-/* Call this function if a silent switch is at one end of this link. It excludes all links of
- * this switch from the snapshot, unless they are excluded already. Returns OK or NOMEM. */
+/* A switch at one end of this link is silent. Excludes all its links from the snapshot, if they are
+ * not yet excluded. Returns OK or NOMEM. */
 static int exclude_silent(struct sm *s, const struct sm_link *c)
 {
     struct fab_fabric *f = s->model.fabric;
@@ -97,8 +97,8 @@ static int exclude_silent(struct sm *s, const struct sm_link *c)
     return r;
 }
 
-/* Removes the failed links from the snapshot. *ret_active: number of these links with Active ports.
- * *ret_degraded: number of these links that were degraded. Returns OK or NOMEM. */
+/* Removes the failed links from the snapshot. *ret_active: how many of them had Active ports.
+ * *ret_degraded: how many were degraded. Returns OK or NOMEM. */
 static int cut_links(struct sm *s, uint32_t *ret_active, uint32_t *ret_degraded)
 {
     struct sm_model *m = &s->model;
@@ -197,8 +197,8 @@ static int enter(struct sm *s)
     return sm_repair_search_begin(s);
 }
 
-/* Ends the round without a repair. The targeted sweep that follows counts its time from the trap
- * that caused the probe. */
+/* Ends the round without a repair. A targeted sweep follows; its duration counts from the trap that
+ * caused the probe. */
 static int give_up(struct sm *s, const struct sm_repair_search *x)
 {
     log_info("sm", "no local repair, a targeted sweep follows: %s",
@@ -216,8 +216,8 @@ static int leave(struct sm *s)
     struct sm_probe *p = &s->fault->probe;
     struct sm_repair_search *x = sm_repair_search_end(s);
     if (x->status != FAB_OK && p->gains > 0 && p->count > 0)
-        /* Failed links interrupt traffic, so the repair handles only them. A sweep brings back the
-         * returned links. */
+        /* No repair was found for the failed and the returned links together. The failed links
+         * interrupt traffic, so they are repaired first; a sweep brings back the returned links. */
         x = sm_repair_search_failed_only(s, x);
     if (!x)
         return FAB_E_NOMEM;
@@ -239,8 +239,8 @@ static int leave(struct sm *s)
     return r;
 }
 
-/* Emits the events and makes the records of a local repair after its writes. The store gets the
- * view only after the targeted sweep that checks the repair. */
+/* After the writes of a local repair: emits events and makes the record. The view is not stored
+ * now, but after the targeted sweep that checks the repair. */
 static int report(struct sm *s)
 {
     const struct sm_probe *p = &s->fault->probe;
@@ -252,7 +252,8 @@ static int report(struct sm *s)
         sm_flap_note_up(s, &p->gained[i]);
     for (uint32_t i = 0; i < p->count; i++)
         if (p->link[i].silent)
-            /* The event switch-silent has reported all links of the silent switch. */
+            /* this link needs no event, because switch-silent was emitted for all links of the
+             * switch */
             continue;
         else if (p->link[i].isolated)
             sm_isolate_done(s, &p->link[i]);

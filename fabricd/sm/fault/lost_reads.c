@@ -2,13 +2,13 @@
 /*
  * Cancels reads of a port probe whose directed routes lead over failed links or through failed
  * switches. Such reads get no answer, and the probe would delay the repair by 10 to 20 ms until it
- * stops waiting for them. After the repair, the manager knows directed routes around the failed
- * links, and another probe reads the switches that this one could not read.
+ * stops waiting for them. After the repair there are directed routes around the failed links.
+ * Another probe then reads the switches that this probe could not read.
  */
 #include "fabricd/sm/fault/state.h"
 
-/* Returns whether the probe found the link of this port down. The list of the probe also has links
- * that are still up but must be isolated; for such a link the function returns false. */
+/* Returns true if the probe has found the link of this port down. The links in the list of the
+ * probe are not all down: some are up, but must be isolated. */
 static bool is_down(const struct sm *s, uint32_t port)
 {
     const struct sm_probe *p = &s->fault->probe;
@@ -18,8 +18,8 @@ static bool is_down(const struct sm *s, uint32_t port)
     return false;
 }
 
-/* Returns whether the directed route uses a failed link, or reaches a failed switch or the switch
- * `doubt`. */
+/* Returns true if the directed route leads over a failed link, through a failed switch, or through
+ * the switch `doubt`. */
 static bool is_cut(const struct sm *s, const struct fab_path *path, uint32_t doubt)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -45,8 +45,8 @@ struct selection {
     uint32_t doubt;
 };
 
-/* Returns whether to cancel this request of the probe. Notes the switches whose reads are
- * cancelled. */
+/* Decides whether to cancel this request of the probe. If so, notes the switch that it should have
+ * read. */
 static bool select_cut(void *arg, uint64_t tag, const struct fab_path *path)
 {
     const struct selection *x = arg;

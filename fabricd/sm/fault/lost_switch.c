@@ -11,16 +11,16 @@
  * The probe visits all neighbours of the failed switch, even those that sent no trap, but reads
  * only their ports that lead to it. One local repair thus handles the failure of the whole switch.
  *
- * If a suspect's port to the failed switch is still up, the suspect sent its trap for another
- * reason, and the probe reads all its ports. If that port is down, this explains the trap. Other
- * changes at this suspect are left to the targeted sweep that checks the result of the probe.
+ * Suspects are neighbours that sent a trap. If a suspect's port to the failed switch is down, this
+ * explains its trap; other changes at this suspect are left to the targeted sweep after the probe.
+ * If that port is up, the trap had another reason, so the probe reads all ports of the suspect.
  */
 #include <string.h>
 
 #include "fabricd/sm/fault/state.h"
 #include "libfabmgr/base/bitset.h"
 
-/* A switch counts as failed if at least this many of its links failed. */
+/* if at least this many links of a switch failed, the switch itself counts as failed */
 #define LEAST_LINKS 2
 
 static uint32_t suspect_node(const struct sm *s, uint32_t suspect)
@@ -51,8 +51,8 @@ static uint32_t count_failed_links_to(const struct sm *s, uint32_t node)
     return count;
 }
 
-/* Returns the peer of port `num` of the switch `node`. Returns FAB_NONE if port `num` does not
- * lead to another switch, or if the probe has already found its link failed. */
+/* Returns the peer of port `num` of the switch `node`, if it is a port of another switch and the
+ * probe has not found the link failed. Otherwise returns FAB_NONE. */
 static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -63,8 +63,8 @@ static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
     return fab_fabric_port(f, port)->peer;
 }
 
-/* Finds a neighbour of the switch `node`, other than `suspect`, whose directed route does not
- * lead through `node`. Returns the neighbour's port to `node`, or FAB_NONE. */
+/* Finds a neighbour of the switch `node` that can tell whether `node` has failed: not `suspect`,
+ * and with a directed route around `node`. Returns the neighbour's port to `node`, or FAB_NONE. */
 static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t suspect)
 {
     const struct sm_model *m = &s->model;
@@ -78,8 +78,8 @@ static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t
     return FAB_NONE;
 }
 
-/* Notes that one link of the switch `node` failed, the link to the switch `suspect`. Because
- * `node` itself may have failed, the probe will ask another of its neighbours. */
+/* The link between the switches `node` and `suspect` has failed, so perhaps `node` has failed.
+ * Notes that the probe must ask another neighbour of `node`. */
 static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
 {
     struct sm_lost_switches *l = &s->fault->lost;
@@ -89,8 +89,8 @@ static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
     if (l->doubts == SM_LOST_SWITCHES)
         return;
     uint32_t other = find_other_neighbour(s, node, suspect);
-    /* If `node` is the switch next to the manager, the directed routes to all its neighbours may
-     * lead through it. In this case the function computes new directed routes around `node`. */
+    /* All directed routes to the neighbours may lead through `node`, for example if it is next to
+     * the manager. New directed routes around `node` are then computed. */
     if (other == FAB_NONE) {
         sm_reads_cut(s, node);
         if (sm_model_avoid(&s->model, node) == FAB_OK)
@@ -132,8 +132,8 @@ bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port)
     return *ret_port != FAB_NONE;
 }
 
-/* Returns whether one of the first suspects has unanswered reads. Suspects that are failed
- * switches do not count, because they cannot answer. */
+/* Returns true if reads of one of the first suspects are unanswered. Suspects that have failed do
+ * not count, because they cannot answer. */
 static bool reads_pending(const struct sm *s)
 {
     const struct sm_lost_switches *l = &s->fault->lost;
@@ -155,8 +155,8 @@ bool sm_lost_switch_awaited(struct sm *s)
 void sm_lost_switch_count(struct sm *s, uint32_t node, int change)
 {
     struct sm_lost_switches *l = &s->fault->lost;
-    /* Reads that were sent before their switch became a suspect were not counted, so pending[i] may
-     * already be 0 when their answers come. */
+    /* A read can be sent before its switch becomes a suspect. Such a read was not counted in
+     * pending[], so its answer must not make pending[i] negative. */
     for (uint32_t i = 0; i < SM_FIRST_SUSPECTS && i < s->run.suspects.count; i++)
         if (suspect_node(s, i) == node && (change > 0 || l->pending[i] > 0))
             l->pending[i] = (uint32_t)((int)l->pending[i] + change);
@@ -244,6 +244,6 @@ void sm_lost_switch_stop(struct sm *s)
     if (!l->again)
         l->end = 0;
     l->again = true;
-    /* The cancelled reads get no answers any more. */
+    /* the reads were cancelled, so no answers are awaited any more */
     memset(l->pending, 0, sizeof(l->pending));
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "probing ports" reads the state of all links of the switches that traps named, with one
- * SubnGet(PortInfo) per port. These reads are enough to find failed ISLs, whose routes must be
- * repaired at once. The phase handles a link that must be isolated like a failed link. If a switch
- * failed, the phase reads few ports of its neighbours (lost_switch.c).
+ * SubnGet(PortInfo) per port. They find failed ISLs, whose routes must be repaired at once. Links
+ * that must be isolated are handled like failed links. If a switch failed, the phase reads few
+ * ports of its neighbours (lost_switch.c).
  *
  * The phase compares the answers with the snapshot. It also verifies ISLs that came back
  * (returned_links.c). A targeted sweep handles all other changes (a new link, a host, another link
@@ -16,7 +16,7 @@
 #include "fabricd/sm/fault/state.h"
 #include "fabricd/sm/links/links.h"
 
-/* Delay from a port probe to the targeted sweep that checks its result. */
+/* time in us from a port probe to the targeted sweep that checks its result */
 #define CHECK_US 100000u
 
 /* ---- the phase ------------------------------------------------------------------------------- */
@@ -36,8 +36,8 @@ static void next_suspect(struct sm *s)
     s->fault->next_port = 1;
 }
 
-/* Sets *ret_node to the node of the next suspect. Returns whether it is a switch to which a
- * directed route is known. */
+/* Sets *ret_node to the node of the next suspect. Returns true if it is a switch, and a directed
+ * route to it is known. */
 static bool find_suspect(struct sm *s, uint32_t *ret_node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -49,9 +49,8 @@ static bool find_suspect(struct sm *s, uint32_t *ret_node)
     return true;
 }
 
-/* If the suspect is a silent switch, its ports cannot be read. If routes can avoid this switch, the
- * function lists all its links as links that the local repair must exclude. Returns whether the
- * suspect is silent. */
+/* A silent switch cannot be read. If this suspect is silent and routes can avoid it, adds all its
+ * links to the links that the local repair must exclude. Returns whether the suspect is silent. */
 static bool take_silent(struct sm *s, uint64_t guid)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -70,8 +69,8 @@ static bool take_silent(struct sm *s, uint64_t guid)
     return true;
 }
 
-/* Begins to probe the next suspect, and sets *ret_node. Returns false if the probe does not read
- * the ports of this suspect. */
+/* Begins with the next suspect, and sets *ret_node to it. Returns false if its ports are not read
+ * in this probe. */
 static bool begin_suspect(struct sm *s, uint32_t *ret_node)
 {
     struct sm_fault *x = s->fault;
@@ -119,7 +118,7 @@ static bool is_at_end(const struct sm *s)
 }
 
 /* Fills in a request that reads the next port of the next suspect. Returns false if all suspects
- * are read, or if the probe must first learn whether a switch failed. */
+ * are read, or if the probe must first find out which switches have failed. */
 static bool read_suspect(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -152,8 +151,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         sm_lost_switch_read_again(s);
     if (read_suspect(s, ret))
         return true;
-    /* The suspects that sm_probe_join added may need no read. There is then no further answer after
-     * which the runner would call this function again, so the function itself must go on. */
+    /* The runner calls this function again after each answer. If the new suspects need no read,
+     * there is no further answer, so the function must finish now. */
     if (is_at_end(s))
         sm_lost_switch_read_again(s);
     return read_suspect(s, ret);
@@ -248,9 +247,9 @@ static int leave(struct sm *s)
     return r != FAB_OK || any ? r : SM_ROUND_OVER;
 }
 
-/* Requests another port probe for the suspects that did not answer or were not read yet. The
- * directed routes to them probably lead over the failed links. After the local repair, the manager
- * uses other directed routes. */
+/* Some suspects did not answer or were not read, probably because the directed routes to them lead
+ * over the failed links. Requests another port probe for them. After the repair, it uses other
+ * directed routes. */
 static void postpone_unread(struct sm *s)
 {
     struct sm_fault *x = s->fault;
@@ -261,16 +260,16 @@ static void postpone_unread(struct sm *s)
         sm_request_probe(s, suspects->guid[x->next_suspect]);
 }
 
-/* Cancels the unanswered requests; a targeted sweep then reads these switches. If the probe has
- * found a failed link, the function cancels them at once, so that the repair does not wait for
- * another switch that hangs. Otherwise it waits for the time of one try. */
+/* Cancels the unanswered requests, and leaves these switches to a targeted sweep. If the probe has
+ * found a failed link, this is done at once, because a switch that hangs must not delay the repair.
+ * Otherwise it is done after the time of one try. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
     bool tried = stalled_us >= sm_first_try_us(s);
     bool waited = sm_lost_switch_give_up(s);
     if (waited && p->count == 0)
-        sm_run_pump(s); /* reads the other suspects */
+        sm_run_pump(s); /* now the reads of the other suspects can be sent */
     if (p->count == 0 && (waited || !tried))
         return;
     if (waited)
@@ -278,8 +277,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     p->more = true;
     sm_lost_switch_stop(s);
     if (!tried)
-        /* The switches did not have the time of one try to answer, so they do not count as
-         * unresponsive. */
+        /* these switches had less time than one try to answer, so they do not count as
+         * unresponsive */
         p->unresponsive = (struct sm_guids){0};
     sm_run_give_up(s);
 }
@@ -295,8 +294,8 @@ const struct sm_phase sm_phase_probe = {.name = "probing ports",
 
 /* ---- the check by a sweep -------------------------------------------------------------------- */
 
-/* Call this function for a node that did not answer. It adds to `to` all switches on the directed
- * route to the node, because any of them may hang. */
+/* A node did not answer. Adds all switches on the directed route to it to `to`, because each of
+ * them may be the one that hangs. */
 static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -317,9 +316,9 @@ static void request_check(struct sm *s)
     s->fault->unchecked = (struct sm_guids){0};
 }
 
-/* Requests the targeted sweep that checks the result of the probe. No such sweep is needed if a
- * trap caused the probe, and only held-down links changed. A light sweep would find other
- * changes. */
+/* Requests the targeted sweep that checks the result of the probe. It is not needed after a probe
+ * that was caused by a trap and found only changes of held-down links; a light sweep would find
+ * other changes. */
 void sm_probe_ended(struct sm *s, int status)
 {
     struct sm_guids *to = &s->fault->unchecked;

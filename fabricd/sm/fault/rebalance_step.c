@@ -3,8 +3,8 @@
  * Rebalances the routes step by step after local repairs (libfabmgr/repair: fab_repair_rebalance).
  * Local repairs spread the traffic of failed links without regard to the link loads. A step counts
  * the loads, and moves some of the displaced entries to paths of the same length with lighter
- * links. The baseline does not change, so a repair restores the baseline values when the links come
- * back.
+ * links. The baseline is not changed. So when the links come back, a repair can give the entries
+ * their baseline values again.
  *
  * The first step begins DELAY_US after a repair. A worker task computes and proves the step and
  * orders its writes. The task starts only while no round runs. A fault never waits for the task,
@@ -21,17 +21,22 @@
 #include "fabricd/sm/mcast/mcast.h"
 
 #define DELAY_US 50000u
-/* Minimum ratio of a pause to the computation before the pause. */
+/* the pause after a computation is at least this many times as long as the computation */
 #define PAUSE_FACTOR 4
-/* Number of changed entries at which a step ends. The step completes the LID at which it reaches
- * this number. */
+/* A step ends when it has changed this many entries. It completes its last LID, so it may change a
+ * few more. */
 #define STEP_ENTRIES 256
 
-struct sm_step { /* While the worker task runs, only the task may access the members. */
+/* The input and the result of the worker task. No other code uses this struct while the task
+ * runs. */
+struct sm_step {
     struct fab_repair *copy;
     struct fab_lft tables;
-    uint64_t tables_number, commits; /* the state of the repair session */
-    uint32_t at; /* the last LID of the step; 0: the pass over the LIDs is complete */
+    /* the state of the repair session for which the step was computed: number of the active tables
+     * (model.tables), and number of commits */
+    uint64_t tables_number, commits;
+    /* the last LID that the step examined; 0: it has reached the last LID of the fabric */
+    uint32_t at;
     struct fab_repair_delta delta;
     int status;
     uint64_t cpu_ns;
@@ -57,7 +62,7 @@ static bool is_current(const struct sm *s, const struct sm_step *x)
     return sm_repair_ready(s) && x->tables_number == s->model.tables && x->commits == commits_of(s);
 }
 
-/* Returns whether the repair session has the state that the last step left. */
+/* Returns whether the repair session has not changed since the last step. */
 static bool goes_on(const struct sm *s)
 {
     const struct sm_step_state *a = &s->fault->step;
@@ -102,7 +107,8 @@ static void pause_after(struct sm *s, const struct sm_step *x)
     loop_timer_set(s->fault->step.timer, pause_us > DELAY_US ? pause_us : DELAY_US);
 }
 
-/* Skips a step that changes nothing, or that would drop packets. */
+/* The step changes nothing, or would drop packets. Notes how far it has come, and does not apply
+ * it. */
 static void skip(struct sm *s, const struct sm_step *x)
 {
     struct sm_step_state *a = &s->fault->step;
@@ -176,7 +182,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     struct sm_step_state *a = &s->fault->step;
     if (a->task || a->ready || !may_run(s))
-        /* The end of the task, or of the running round, will call sm_step_prepare. */
+        /* sm_step_prepare will be called again when the task, or the running round, has ended */
         return;
     if (begin(s) != FAB_OK)
         log_debug("sm", "no memory for an incremental rebalance");

@@ -5,9 +5,9 @@
  * proves a plan of an earlier state. Otherwise the search computes the repair from the repair
  * session, and proves it.
  *
- * For a few links, the loop thread does this work, because the start of a worker task would take as
- * long. For more links, for example after the failure of a switch, a check can take 25 ms and a
- * computation 0.1 s. A worker task then does the work, with a copy of the session's state.
+ * For a few links, the loop thread searches, because the start of a worker task would take as long
+ * as the search. For more links, for example after the failure of a switch, a check can take 25 ms
+ * and a computation 0.1 s; so a worker task searches, with a copy of the session's state.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-/* Maximum number of failed links for which the loop thread computes the repair. If more links
- * failed, a worker task computes it. */
+/* if more links failed, a worker task and not the loop thread computes the repair */
 #define LINKS_ON_LOOP 4
 
 static void drop_input(struct sm_repair_search *x)
@@ -38,8 +37,9 @@ void sm_repair_search_free(struct sm_repair_search *x)
     free(x);
 }
 
-/* Lists all failed links: those that the last port probe found, and those that earlier local
- * repairs of this repair session routed around. Links that came back are left out. */
+/* Lists all links that are failed now: those that the last port probe found, and those around which
+ * local repairs of this session have routed before. Links that the probe found returned are left
+ * out. */
 static int list_failed(struct sm *s, struct sm_repair_search *x)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);
@@ -57,8 +57,8 @@ static int list_failed(struct sm *s, struct sm_repair_search *x)
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
-/* Takes the contingency plan. Sets the status to NOT_FOUND if there is no plan, or if the plan is
- * not valid any more. */
+/* Uses the contingency plan. Sets the status to NOT_FOUND if there is no plan for these links, or
+ * if it is not valid any more. */
 static void take_plan(struct sm_repair_search *x, struct fab_repair *state,
                       const struct fab_lft *tables)
 {
@@ -105,8 +105,7 @@ static void drop(struct sm *s, void *ctx)
     sm_repair_search_free(ctx);
 }
 
-/* Computes the repair on a worker thread. The worker task owns x from now on; on NOMEM, the
- * function frees x. */
+/* Starts a worker task that computes the repair. It owns x from now on; on NOMEM, x is freed. */
 static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 {
     static const struct sm_phase_work search_work = {work, drop};
@@ -122,8 +121,8 @@ static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-/* Lists the failed links, and looks up the contingency plan for exactly these links. If links came
- * back, there is no such plan. */
+/* Lists the failed links, and looks for the contingency plan that is for exactly these links. There
+ * is none if other links came back. */
 static void prepare(struct sm *s, struct sm_repair_search *x)
 {
     x->status = list_failed(s, x);
@@ -148,8 +147,8 @@ int sm_repair_search_begin(struct sm *s)
 
 /* ---- missing writes -------------------------------------------------------------------------- */
 
-/* Returns whether packets may pass the switch: at least one of its ISLs is up, and the probe has
- * not found this ISL failed. */
+/* Returns whether packets may be forwarded through the switch: it has at least one ISL that is up
+ * and that the probe has not found failed. */
 static bool forwards(const struct sm *s, uint32_t sw)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -170,8 +169,8 @@ static bool writes_block(const struct fab_repair_delta *d, uint32_t block)
     return false;
 }
 
-/* Returns whether the switches may lack table entries on which the proof of the repair depends,
- * because earlier writes failed.
+/* Earlier writes may have failed, so that switches lack entries of the active tables. Returns true
+ * if the proof of the repair depends on such an entry.
  *
  * If all missing writes are those of local repairs, the labels ascend along the paths of the
  * mixture that the switches hold (libfabmgr/repair/write_order.c). A further repair is then safe if
@@ -193,9 +192,9 @@ static bool lacks_entries(const struct sm *s, const struct sm_repair_search *x)
     return false;
 }
 
-/* The proof of a repair assumes that each switch holds the active tables. If a switch may lack some
- * of their entries, sets the result of the search to BUSY. A sweep then orders and sends all
- * missing writes. */
+/* The proof of a repair assumes that all switches hold the active tables. If the proof depends on
+ * an entry that a switch may lack, sets the result to BUSY; a sweep then sends all missing writes
+ * in a safe order. */
 static void check_tables(struct sm *s, struct sm_repair_search *x)
 {
     bool gains = s->fault->probe.gains > 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds links between switches that come back after a failure. The repair session knows which link
- * each port had when the tables were computed. If a port probe finds a port with a failed link up
- * again, it verifies that the same link is back. NodeInfo, read over the link, shows whether the
- * same port is at the other end. PortInfo of that port shows the port's state. SwitchInfo of both
- * switches shows whether one of them was reset, and has lost its tables. No sweep is needed for
- * such a link. The local repair removes the link from the list of dead links, and brings it to
- * Active before any table entry leads into it.
+ * each port had when the tables were computed. A port probe may find a port of a failed link up
+ * again. Four requests then verify that the same link is back. NodeInfo, read over the link, shows
+ * the port at the other end. PortInfo of that port shows its state. SwitchInfo of both switches
+ * shows whether one of them was reset and has lost its tables. If the link is verified, no sweep is
+ * needed: the local repair removes it from the list of dead links, and makes it Active before any
+ * table entry leads over it.
  *
  * A targeted sweep handles all other links: links of hosts, links that the baseline does not have,
  * and links that must stay excluded. It also handles links to a switch that is cut off or that the
@@ -19,8 +19,8 @@
 #include "fabricd/sm/fault/state.h"
 
 /* The four requests that verify a link: NodeInfo over the link, PortInfo of the port at its other
- * end, and SwitchInfo of both switches. The tag of a request is its bit shifted left by TAG_SHIFT,
- * plus the port id. */
+ * end, and SwitchInfo of both switches. They are bits of a bitset. The tag of a request is its bit
+ * << TAG_SHIFT, plus the port id. */
 enum { ASK_NODE = 1, ASK_PEER = 2, ASK_NEAR = 4, ASK_FAR = 8, ASK_ALL = 15 };
 #define TAG_SHIFT 32
 
@@ -104,8 +104,8 @@ static void fill(struct sm *s, struct sm_return *l, unsigned ask, struct fab_mad
         ret->attr_mod = fab_fabric_port(f, l->peer)->num;
     }
     sm_m_key_fill(s, ret);
-    /* sm_m_key_fill would have to find the port at the end of the route, but the snapshot does not
-     * have this link yet. So the M_Key is set here. */
+    /* sm_m_key_fill cannot find the port at the end of this route, because the snapshot lacks the
+     * link. So the M_Key is set here. */
     if (ask == ASK_NODE)
         ret->m_key = sm_m_key_of_port(s, l->peer);
     l->asked |= (uint8_t)ask;
@@ -145,8 +145,8 @@ static bool is_same_port(const struct fab_fabric *f, const struct sm_return *l, 
            info.num_ports == node->num_ports && info.local_port == fab_fabric_port(f, l->peer)->num;
 }
 
-/* Returns whether a switch has kept its tables. If it was reset, its LinearFDBTop differs from the
- * value that the manager wrote. */
+/* Returns whether the switch still has its tables. If it was reset, its LinearFDBTop is not the one
+ * that the manager has written. */
 static bool has_kept_tables(const struct sm *s, uint32_t sw, const uint8_t *data, size_t len)
 {
     struct fab_switch_info info;

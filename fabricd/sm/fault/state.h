@@ -13,62 +13,68 @@
 /* A link between two switches that may have come back (returned_links.c). */
 struct sm_return {
     struct sm_return *next;
-    /* Ids of the ports at the ends of the link. The port probe found `port` up. */
+    /* Ids of the ports at the ends of the link. `port` is the one that the port probe has found
+     * up. */
     uint32_t port, peer;
     /* Directed route over this link to the switch of `peer`. */
     struct fab_path path;
-    /* PortInfo as it was read from `port` and from `peer`. */
+    /* PortInfo of `port` and of `peer`, as read during the verification */
     struct fab_port_info info[2];
-    /* Bitsets of the verifying requests that were sent (asked) and answered as expected (good). */
+    /* bitsets of the four requests that verify the link (returned_links.c): those that were sent
+     * (asked), and those that were answered as expected (good) */
     uint8_t asked, good;
 };
 struct sm_probe { /* result of a port probe */
-    /* ISLs that the probe found failed, or that must be isolated, each listed once. */
+    /* ISLs that the probe has found failed, and ISLs that are up but must be isolated; each is
+     * listed once */
     struct sm_link *link;
     uint32_t count;
     struct sm_return *back; /* ISLs that came back, each listed once */
     /* [gains] the ISLs that came back and were verified. */
     struct sm_link *gained;
     uint32_t gains;
-    /* Number of ports of held-down links at which the probe found another state than before. */
+    /* number of ports with held-down links whose state (up or down) is not the one that was known
+     * before the probe */
     uint32_t held;
     /* Switches that did not answer the probe, or to which no directed route is known. */
     struct sm_guids unresponsive;
     /* Switches whose reads were cancelled, because their directed routes lead over failed links
      * (lost_reads.c). */
     struct sm_guids cut;
-    /* The probe found other changes, which only a targeted sweep can handle. */
+    /* the probe has found other changes, which a targeted sweep must handle */
     bool more;
 };
 #define SM_LOST_SWITCHES 8
-/* A port probe reads all ports of this many suspects in any case. One would not be enough: the
- * failed switch itself is a suspect if it sent a trap before it failed. */
+/* Number of suspects (at the beginning of the list) of which a port probe always reads all
+ * ports. One would not be enough: a failed switch is itself a suspect if it sent a trap before
+ * it failed. */
 #define SM_FIRST_SUSPECTS 3
 /* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
-    /* [doubts] doubt: id of a switch that has lost one link. other: a port of another neighbour
-     * that leads to this switch. The state of this port shows whether the whole switch failed.
-     * FAB_NONE: the port was read, or there is none. */
+    /* [doubts] switches that have lost one link, so that perhaps the whole switch has failed.
+     * doubt: id of the switch. other: a port of another neighbour that leads to it; its state shows
+     * whether the switch has failed. FAB_NONE: this port was read, or there is none. */
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    /* [count] for each failed switch: the number of its port that the probe handles next. The
-     * switch itself cannot be read, so the probe reads the port at the other end of each of its
-     * links. */
+    /* [count] for each failed switch: number of its port that the probe handles next. The failed
+     * switch cannot be read, so the probe reads the port at the other end of the link. */
     uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
     /* number of unanswered reads of each of the first suspects */
     uint32_t pending[SM_FIRST_SUSPECTS];
-    /* The probe knows all failed switches (node[]), so it may read the other suspects. */
+    /* true: node[] has all failed switches, so the probe may read the suspects after the first
+     * ones */
     bool decided;
-    /* narrow: suspects of which the probe at first reads only the ports to a failed switch. reread:
-     * narrow suspects whose trap had another reason, so that the probe reads all their ports. */
+    /* narrow: suspects of which the probe reads only the ports that lead to a failed switch.
+     * reread: those of them whose trap is not explained by this; the probe then reads all their
+     * ports. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
-    bool any; /* the bitset `narrow` is not empty */
-    /* The probe has read all suspects and goes through them again. Of the suspects before `end`, it
-     * now reads only those in `reread`. */
+    bool any; /* at least one bit of `narrow` is set */
+    /* The probe has come to the end of the suspects, and goes through them a second time. Of the
+     * suspects before `end`, it now reads only those in `reread`. */
     bool again;
-    /* Number of suspects when the probe began to go through them again. */
+    /* number of suspects when the probe came to their end for the first time */
     uint32_t end;
 };
 struct sm_contingency_state { /* state of contingency.c */
@@ -81,14 +87,14 @@ struct sm_contingency_state { /* state of contingency.c */
     /* Input and result of the running worker task; NULL: none runs. */
     struct sm_contingency_job *job;
     struct loop_timer *timer;
-    /* All plans are computed or checked for the state of the repair session with number
-     * all.commits. */
+    /* true: all plans are computed or checked for the present state of the repair session
+     * (all.commits) */
     bool complete;
-    /* number of contingencies at the end of the list `all` that evict_last has already searched for
-     * a plan to free */
+    /* Number of cases at the end of the list that evict_last has searched already for a plan to
+     * free. They have none that can be freed. */
     size_t searched;
-    /* Number of plans of earlier states that were found valid for the present state, all.commits.
-     */
+    /* number of plans of earlier states that were checked and are valid for the present state
+     * (all.commits) */
     uint32_t kept;
     /* Processor time of the worker tasks so far, in nanoseconds. */
     uint64_t cpu_ns;
@@ -98,7 +104,8 @@ struct sm_contingency_state { /* state of contingency.c */
         uint8_t port;
     } suspect[SM_SUSPECTS];
     uint32_t suspects;
-    /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
+    /* link load of the most loaded channel of the active tables: number of endport pairs whose
+     * paths use it */
     uint64_t load;
 };
 struct sm_step;
@@ -106,19 +113,20 @@ struct sm_step_state { /* state of rebalance_step.c */
     struct loop_timer *timer;
     struct loop_task *task; /* computes the next step; NULL: none runs */
     struct sm_step *ready;  /* a computed step that waits for its round; NULL: none */
-    /* The last step belongs to this state of the repair session: the number of the active tables
-     * (model.tables), and the number of commits. */
+    /* the state of the repair session after the last step: number of the active tables
+     * (model.tables), and number of commits */
     uint64_t tables_number, commits;
-    uint32_t at; /* the last LID of the last step; 0: a pass over the LIDs is complete */
-    bool moved;  /* the present pass over the LIDs has changed entries */
-    /* A whole pass over the LIDs has changed no entry, so no further step is due until the state of
-     * the repair session changes. */
+    /* the last LID that the last step has examined; 0: it has reached the last LID of the fabric */
+    uint32_t at;
+    bool moved; /* a step of the present pass over the LIDs has changed entries */
+    /* The last pass over the LIDs has changed no entry. No step is due until the repair session has
+     * a new state. */
     bool settled;
 };
-/* A search for a repair (repair_search.c). While its worker task runs, only the task may access the
- * members. */
+/* A search for a repair (repair_search.c). If a worker task carries it out, no other code uses this
+ * struct meanwhile. */
 struct sm_repair_search {
-    /* [deads] one port of each failed link, by port ids of the repair session. */
+    /* [deads] the failed links: port ids, in the repair session, of one port of each link */
     uint32_t *dead;
     uint32_t deads;
     /* Copy of the state of the repair session for the worker task; NULL: the loop thread computes
@@ -126,31 +134,32 @@ struct sm_repair_search {
     struct fab_repair *copy;
     /* The tables of the repair session, for the worker task. */
     struct fab_lft tables;
-    /* The contingency plan for the failed links; NULL: there is none. plan_commits: the state of
-     * the session (its number of commits) for which the plan is known to be valid. */
+    /* plan: the contingency plan for the failed links; NULL: there is none. plan_commits: the state
+     * of the repair session, as its number of commits, for which it is known to be valid. */
     struct fab_repair_stored_plan *plan;
     uint64_t plan_commits;
     struct fab_repair_delta delta;
-    /* OK: the delta is proved and its writes are ordered. Otherwise the search failed, and why[]
-     * has the reason or is empty. */
+    /* OK: the repair is found, proved, and its writes are ordered. Otherwise there is no repair;
+     * why[] has the reason, or is empty. */
     int status;
     char why[200];
     bool by_contingency;
-    bool refuted; /* the delta failed its proof, at `unproved` */
+    /* true: the proof of the delta failed; `unproved` is the change at which it failed */
+    bool refuted;
     /* the change at which the proof failed, with the ids of the repair session */
     struct fab_repair_change unproved;
     uint64_t computed_us, proved_us;
 };
 struct sm_fault {
     struct loop_tasks tasks;
-    /* A search that the loop thread has carried out; NULL: none, or a worker task carries it
-     * out. */
+    /* the search, if the loop thread has carried it out; NULL: there is none, or it is a worker
+     * task */
     struct sm_repair_search *search;
     /* The port that the running probe reads next: index of its suspect, and port number. */
     uint32_t next_suspect, next_port;
     struct sm_probe probe;
     struct sm_lost_switches lost;
-    /* Nodes that a port probe has read, and that no targeted sweep has read since then. */
+    /* nodes that a port probe has read, and that no targeted sweep has read after it */
     struct sm_guids unchecked;
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
@@ -164,13 +173,13 @@ int sm_step_init(struct sm *s); /* returns OK or NOMEM */
 void sm_step_fini(struct sm *s);
 
 /* Functions of local_repair.c. */
-/* Makes the plan of the writes of a delta. links: the writes that bring up returned links. Returns
+/* Makes the plan that writes a delta. links: the writes that bring up the returned links. Returns
  * OK or NOMEM. */
 int sm_repair_plan_writes(struct sm *s, const struct fab_repair_delta *d,
                           const struct fab_plan *links, struct fab_plan *ret);
-/* Returns whether the delta changes tables of a silent switch that routes cannot avoid. The manager
- * cannot write them, so an engine must compute new tables around the entries that the switch
- * holds. */
+/* Returns true if the delta changes tables of a silent switch that routes cannot avoid. These
+ * tables cannot be written, so an engine must compute new tables in which the switch keeps its
+ * entries. */
 bool sm_repair_writes_fixed(struct sm *s, const struct fab_repair_delta *d);
 
 /* Functions of port_probe.c. */
@@ -180,32 +189,34 @@ bool sm_probe_has(const struct sm_probe *p, uint32_t port);
 void sm_probe_fini(struct sm_probe *p);
 
 /* Functions of lost_switch.c. `suspect` is an index in run.suspects. */
-/* Call this function when the probe has found that the link of this port failed. It starts to find
- * out whether the switch at the other end has failed. */
+/* Call this function when the probe has found that the link of this port failed. The probe then
+ * finds out whether the switch at the other end has failed. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
-/* Finds the next port to read, so that the probe learns which switches failed and which links they
- * had. Returns false if there is none now. */
+/* Finds the next port that must be read to find out which switches have failed, and which links
+ * they had. Returns false if there is none now. */
 bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
-/* Returns whether the probe must wait for answers of the first suspects before it reads the next
- * suspect. */
+/* Returns true if the next suspect must not be read yet, because answers of the first suspects may
+ * still show that a switch has failed. */
 bool sm_lost_switch_awaited(struct sm *s);
-/* Counts the unanswered reads of a switch. change: 1 for each sent read, -1 for each answer. */
+/* Counts the unanswered reads of a switch. change: 1 when a read is sent, -1 when it is
+ * answered. */
 void sm_lost_switch_count(struct sm *s, uint32_t node, int change);
-/* Ends the wait for the first suspects (sm_lost_switch_awaited). Returns false if the probe does
- * not wait. */
+/* Ends the wait for answers of the first suspects (sm_lost_switch_awaited). Returns false if there
+ * was no such wait. */
 bool sm_lost_switch_give_up(struct sm *s);
 /* Call this function before the first read of a suspect. Returns true if the suspect is a neighbour
- * of a failed switch, so that the probe must not read all ports of the suspect now. */
+ * of a failed switch: only its ports to failed switches are read then. */
 bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node);
-/* Makes the probe go through the suspects again if it has skipped ports of neighbours of failed
- * switches, and all reads are answered. The probe then reads all ports of those neighbours whose
- * trap the failed switch does not explain. Call this function when the probe has come to the end of
- * the suspects. */
+/* Call this function when the probe has come to the end of the suspects and all reads are answered.
+ * Of some neighbours of failed switches, it has read only some ports. If the failure does not
+ * explain the trap of such a neighbour, the probe goes through the suspects again, to read all its
+ * ports. */
 void sm_lost_switch_read_again(struct sm *s);
-/* Returns whether the probe, which goes through the suspects again, need not read this suspect. */
+/* Returns true if the probe is going through the suspects a second time, and need not read this
+ * suspect again. */
 bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);
-/* Returns whether no further reads are needed: sm_lost_switch_next has no port left, and the probe
- * need not go through the suspects again. */
+/* Returns true if no read is missing: sm_lost_switch_next has no port left, and the probe need not
+ * go through the suspects a second time. */
 bool sm_lost_switch_done(const struct sm *s);
 /* Call this function when the probe has cancelled the unanswered reads. The probe then does not go
  * through the suspects again. */
@@ -213,8 +224,8 @@ void sm_lost_switch_stop(struct sm *s);
 
 /* Returns whether the probe has found that this switch has probably failed. */
 bool sm_lost_switch_is(const struct sm *s, uint32_t node);
-/* Returns whether the switch has a port to a failed switch, and the probe found this port down.
- * This explains a trap of the switch. */
+/* Returns true if a port of the switch leads to a failed switch, and the probe has found this port
+ * down. A trap of the switch then needs no other explanation. */
 bool sm_lost_switch_explains(const struct sm *s, uint32_t node);
 
 /* Functions of lost_reads.c. */
@@ -224,16 +235,16 @@ bool sm_read_is_cut(const struct sm *s, uint32_t node);
 /* Cancels the unanswered reads whose directed routes lead over a failed link, through a failed
  * switch, or through the switch `doubt` (FAB_NONE: none). */
 void sm_reads_cut(struct sm *s, uint32_t doubt);
-/* Call this function at the end of the probe. It decides which switches must be probed again after
- * the repair, when other directed routes to them are known. */
+/* Call this function at the end of the probe. It requests another probe of those switches whose
+ * reads were cancelled; after the repair, there are other directed routes to them. */
 void sm_reads_cut_end(struct sm *s);
 
 /* Functions of returned_links.c. */
-/* Returns whether the link of a port may have come back: the port is up and has no link in the
- * snapshot, but had one when the tables of the repair session were computed. now: PortInfo that the
- * probe has read from the port. */
+/* Returns whether the link of this port may be back after a failure: the port is up, has no link in
+ * the snapshot, but had one when the tables of the repair session were computed. now: PortInfo of
+ * the port, as the probe has read it. */
 bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
-/* Adds the link of this port to the links to verify. Returns OK or NOMEM. */
+/* Adds the link of this port to those that the probe verifies. Returns OK or NOMEM. */
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Fills in the next request that verifies a returned link. Returns false if there is none. */
 bool sm_return_next(struct sm *s, struct fab_mads_request *ret);
@@ -242,31 +253,30 @@ bool sm_return_is_answer(uint64_t tag);
 void sm_return_answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
 /* returns whether all requests that verify returned links were sent */
 bool sm_returns_asked(const struct sm *s);
-/* Sets probe.gained to the verified links. Sets probe.more if some returned links could not be
- * verified. Returns OK or NOMEM. */
+/* Sets probe.gained to the returned links that are verified. If others could not be verified, sets
+ * probe.more, so that a targeted sweep handles them. Returns OK or NOMEM. */
 int sm_returns_verified(struct sm *s);
 /* Drops the returned links of this probe. A targeted sweep then handles these links. */
 void sm_returns_drop(struct sm *s);
 void sm_returns_fini(struct sm_probe *p);
-/* Returns whether a failed link came back and was verified. dead: the id, in the repair session,
- * of a port of this link. */
+/* Returns whether this failed link is back and verified. dead: id, in the repair session, of one of
+ * its ports. */
 bool sm_return_has(const struct sm *s, uint32_t dead);
-/* Returns whether the switches hold the active tables in all LFT blocks that the repair changes.
- * The proof of a repair with returned links depends on this. */
+/* A repair with returned links is proved only if the switches hold the active tables in all LFT
+ * blocks that it changes. Returns whether this is so. */
 bool sm_returns_stand(struct sm *s, const struct fab_repair_delta *d);
-/* Adds the verified returned links to the snapshot, and plans the writes that bring them up (*ret).
- * Returns OK or NOMEM. */
+/* Adds the returned links that are verified to the snapshot. *ret: the plan of the writes that
+ * bring them up. Returns OK or NOMEM. */
 int sm_returns_restore(struct sm *s, struct fab_plan *ret);
 
 /* Functions of repair_search.c. */
-/* Begins the search for a repair of the links that the last port probe found. When
- * sm_phase_task_over returns true, the search has ended. Returns OK or NOMEM. */
+/* Begins to search for a repair of the links that the last port probe has found. The search has
+ * ended when sm_phase_task_over returns true. Returns OK or NOMEM. */
 int sm_repair_search_begin(struct sm *s);
 /* Returns the ended search with its result. The caller frees it. */
 struct sm_repair_search *sm_repair_search_end(struct sm *s);
-/* Call this function if search x found no repair of both failed and returned links. The function
- * frees x, drops the returned links, and returns a search for the failed links alone; NULL: no
- * memory. */
+/* Search `x` found no repair for the failed and the returned links together. Frees it, drops the
+ * returned links, and returns a search for the failed links only; NULL: no memory. */
 struct sm_repair_search *sm_repair_search_failed_only(struct sm *s, struct sm_repair_search *x);
 void sm_repair_search_free(struct sm_repair_search *x); /* x may be NULL */
 void sm_repair_search_abort(struct sm *s);
@@ -274,9 +284,9 @@ void sm_repair_search_abort(struct sm *s);
 /* Functions of contingency.c. */
 int sm_contingency_init(struct sm *s); /* returns OK or NOMEM */
 void sm_contingency_fini(struct sm *s);
-/* Returns the contingency plan for exactly these failed links; the caller unrefs it. NULL: there is
- * none. failed[]: port ids of the repair session. *ret_commits: the state of the session (its
- * number of commits) for which the plan is known to be valid. */
+/* Returns the contingency plan for exactly these failed links, as a reference that the caller gives
+ * up; NULL: there is none. failed[]: port ids of the repair session. *ret_commits: the state of the
+ * session, as its number of commits, for which the plan is known to be valid. */
 struct fab_repair_stored_plan *sm_contingency_lookup(struct sm *s, const uint32_t *failed,
                                                      size_t count, uint64_t *ret_commits);
 

@@ -7,10 +7,9 @@
  * where the election found the sender. The packet has a valid SM_Key, or subnet.managers lists the
  * sender.
  *
- * Before fabricd acts on the packet, it reads SMInfo from that port. It acts on the packet, and
- * answers it, only if this SMInfo has the GUID and the state that the packet claims. If the state
- * machine does not accept the packet, fabricd answers with an error. It does not answer other
- * refused packets.
+ * Then fabricd reads SMInfo from that port. Only if this SMInfo has the GUID and the state that the
+ * packet claims, fabricd acts on the packet and answers it. If the state machine does not accept
+ * the packet, the answer is an error. Packets that are refused for other reasons get no answer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +18,10 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/ha/state.h"
 
-/* Minimum time between two events about refused packets. */
+/* minimum time in us between two events about refused packets */
 #define EVENT_EVERY_US UINT64_C(10000000)
-/* Minimum time between two heavy sweeps that HANDOVER packets cause. */
+/* If this manager is master already, HANDOVER packets cause a heavy sweep at most once in this
+ * time, in us. */
 #define SWEEP_EVERY_US UINT64_C(10000000)
 
 static const char *packet_name(uint32_t packet)
@@ -33,9 +33,9 @@ static const char *packet_name(uint32_t packet)
 
 /* ---- refusal ---- */
 
-/* Isolates the host at `port` after a forged packet, but only if the last election also refused a
- * manager at this port. The return path of the packet does not prove its sender: an adapter with
- * hostile firmware can make up a return path and use a permissive source LID. */
+/* A forged packet seems to come from the host at `port`. Isolates the host only if the last
+ * election refused a manager at this port, too: the return path of the packet is no proof, because
+ * an adapter with hostile firmware can invent a return path and use a permissive source LID. */
 static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
 {
     const struct sm_ha *ha = s->ha;
@@ -50,8 +50,8 @@ static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
             s->wiring->offender_found(s, port, cause);
 }
 
-/* Refuses a packet. One event reports all packets that were refused since the event before, so that
- * a flood does not fill the journal. */
+/* Drops a packet without an answer. An event has the number of all packets that were refused since
+ * the event before; a flood of packets therefore causes few events. */
 static void refuse(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                    uint64_t guid, const char *reason)
 {
@@ -91,7 +91,7 @@ static bool shows_key(const struct sm *s, const struct fab_mad *head,
 }
 
 /* Returns why fabricd ignores the packet, as a phrase for operators. NULL: the packet may be
- * authentic; confirm() then asks its sender. */
+ * genuine, so confirm() asks its sender. */
 static const char *doubt(const struct sm *s, const struct transport_mad *mad,
                          const struct fab_mad *head, const struct fab_sm_info *from,
                          const struct sm_other *sender)
@@ -108,8 +108,8 @@ static const char *doubt(const struct sm *s, const struct transport_mad *mad,
 
 /* ---- taking effect ---- */
 
-/* Returns whether a HANDOVER may cause a sweep now. If this manager is already master, a HANDOVER
- * has no other effect than a sweep, and repeated HANDOVERs must not cause many sweeps. */
+/* For a master, the only effect of a HANDOVER is a sweep. Returns whether it may cause one now;
+ * many HANDOVERs must not cause many sweeps. */
 static bool may_sweep(struct sm_control *c)
 {
     if (clock_now_us() < c->next_sweep_us)
@@ -149,8 +149,7 @@ static void on_confirmation(void *ctx, uint64_t tag, const struct fab_mads_answe
         fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) == FAB_OK &&
         info.guid == c->from.guid &&
         (info.state == c->from.state ||
-         /* OpenSM changes to standby as soon as it has sent HANDOVER, so its SMInfo may show that
-          * state. */
+         /* OpenSM is standby as soon as it has sent HANDOVER, so its SMInfo may say standby */
          (c->packet == FAB_SM_HANDOVER && info.state == FAB_SM_STANDBY)) &&
         sm_trust_answer(s, sm_trust_port_of(s, &c->sender), &info);
     if (confirmed) {
@@ -183,7 +182,8 @@ static int confirm(struct sm *s)
     return r;
 }
 
-/* Returns whether the state machine accepts the control packet in the manager's present state. */
+/* Returns whether the state machine (IBA 14.4.1) accepts this control packet in the present state
+ * of this manager. */
 static bool is_legal(const struct sm *s, uint32_t packet, const struct fab_sm_info *from)
 {
     struct fab_smstate copy = s->role;
@@ -204,7 +204,7 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
     struct fab_sm_info from;
     uint8_t own[FAB_SMP_DATA];
     if (c->pending || fab_wire_attr_unpack(&fab_wire_attr_sm_info, data, len, &from) != FAB_OK)
-        return; /* the sender will repeat its packet */
+        return; /* no answer now; the sender will send its packet again */
     const struct sm_other *sender = trusted_manager(s, from.guid);
     const char *reason = doubt(s, mad, head, &from, sender);
     if (reason) {

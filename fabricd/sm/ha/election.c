@@ -5,10 +5,10 @@
  * which manager is master (IBA 14.4.1). For each manager that is not trusted, an event names the
  * manager and its switch port.
  *
- * Every host can set IsSM, so a sweep asks at most SM_MAX_OTHERS ports. Each sweep asks up to
- * KNOWN_MOST managers that subnet.managers lists or that have proved themselves before (trust.c).
- * All other managers are called strangers in this file. Successive sweeps ask different strangers,
- * in the order of their GUIDs.
+ * Every host can set IsSM, so a sweep asks at most SM_MAX_OTHERS ports. First come managers that
+ * subnet.managers lists or that have proved themselves before (trust.c), at most KNOWN_MOST. The
+ * other ports are for all other managers, the strangers: each sweep asks the next ones, in the
+ * order of their GUIDs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/ha/state.h"
 
-/* Maximum number of listed or proved managers that a sweep asks. At least 16 of the SM_MAX_OTHERS
- * ports that a sweep asks are therefore left for strangers. */
+/* maximum number of listed or proved managers that a sweep asks; at least 16 of the SM_MAX_OTHERS
+ * requests are left for strangers */
 #define KNOWN_MOST (SM_MAX_OTHERS - 16)
-/* Maximum age of the last SMInfo of another manager. A manager with an older SMInfo does not count
- * as another master, and no hand-over goes to it. */
+/* An SMInfo of another manager is too old after this time, in us. Such a manager does not count as
+ * another master, and gets no hand-over. */
 #define FRESH_US UINT64_C(2500000)
 /* Minimum time between two events sm-ports-many. */
 #define MANY_EVERY_US UINT64_C(3600000000)
@@ -36,7 +36,8 @@ bool sm_election_is_manager_port(const struct sm *s, uint32_t p)
            fab_fabric_port_has_lid(f, p) && sm_model_path(&s->model, p);
 }
 
-/* A port with IsSM whose manager is neither listed nor has proved itself before. */
+/* A port with IsSM, whose manager is neither listed in subnet.managers nor has proved itself
+ * before. */
 struct stranger {
     uint64_t guid; /* GUID of the port's node */
     uint32_t port;
@@ -50,8 +51,8 @@ static int by_guid(const void *a, const void *b)
     return x->port < y->port ? -1 : x->port > y->port;
 }
 
-/* Adds strangers to the ports that this sweep asks. Strangers are asked in the ascending order of
- * their GUIDs, beginning after the last stranger of the previous sweep. The lowest GUID follows the
+/* Adds strangers to the ports that this sweep asks, as far as there is room. It continues where
+ * the previous sweep ended: the strangers are sorted by GUID, and the lowest GUID follows the
  * highest. */
 static void add_in_turn(struct sm *s, struct stranger *all, size_t count)
 {
@@ -126,14 +127,15 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     ret->attr_id = FAB_ATTR_SM_INFO;
     ret->attr_mod = 0;
     ret->m_key = sm_trust_m_key(s, port);
-    /* A take-over must not wait for all tries of a request to a manager that stopped answering. */
+    /* The master at this node stopped answering. Its port is asked only once, because a take-over
+     * must not wait for all tries. */
     ret->once = f->nodes[fab_fabric_port(f, port)->node].guid == s->ha->poll.lost_node;
     ret->tag = x->asked++;
     return true;
 }
 
-/* Returns the manager that the election before has found at this node, so that the caller can
- * compare ActCounts; NULL: none. */
+/* Returns what the election before knew about the manager at this node, for a comparison of
+ * ActCounts; NULL: it did not find this manager. */
 static const struct sm_other *former_at(const struct sm_election *x, uint64_t node_guid)
 {
     for (uint32_t i = 0; i < x->former_count; i++)
@@ -230,8 +232,8 @@ static void report(struct sm *s, const struct sm_other *o)
                .reason = reason_of(s, o));
 }
 
-/* o: a manager that an earlier election refused. Returns true if this election has asked the port
- * of `o`, or if no manager can be asked at this port any more. */
+/* `o` is a manager that an earlier election refused. Returns true if this election has asked its
+ * port, or if there is no manager at this port any more. */
 static bool is_asked(const struct sm *s, const struct sm_other *o)
 {
     const struct sm_election *x = &s->ha->election;
@@ -242,8 +244,8 @@ static bool is_asked(const struct sm *s, const struct sm_other *o)
     return port == FAB_NONE || !sm_election_is_manager_port(s, port);
 }
 
-/* Removes from the list of refused managers those that this election has asked again, and those
- * that have left the fabric. */
+/* Removes managers from the list of refused managers if this election has asked them again, or if
+ * they have left the fabric. */
 static void keep_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;
@@ -254,8 +256,8 @@ static void keep_refused(struct sm *s)
     ha->refused_count = kept;
 }
 
-/* Emits an event for each refused manager, unless an earlier election has already reported this
- * manager with the same state, priority and place (same_claim). */
+/* Emits an event for each refused manager, except those that an earlier election reported with the
+ * same state, priority and place (same_claim). */
 static void report_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;
@@ -269,8 +271,8 @@ static void report_refused(struct sm *s)
             ha->refused[ha->refused_count++] = x->others[i];
 }
 
-/* Isolates the hosts of refused managers. The directed route of the SMInfo request proves where
- * such a host is: only a device at the last switch port of the route could answer. */
+/* Isolates the hosts of refused managers. That such a host has sent the SMInfo is proved: the
+ * request had a directed route, and only the device at the end of this route could answer. */
 static void isolate_refused(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
@@ -299,7 +301,8 @@ static int leave(struct sm *s)
     return sm_is_master(s) ? FAB_OK : SM_ROUND_OVER;
 }
 
-/* Returns whether this is the master that stopped answering, and has not answered since. */
+/* Returns true if this is the master that stopped answering the polls, and has not answered since
+ * then. */
 static bool is_lost(const struct sm *s, const struct sm_other *o)
 {
     const struct sm_poll *p = &s->ha->poll;

@@ -11,30 +11,30 @@ void sm_ha_fini(struct sm *s);
 /* Sets IsSM (PortInfo CapabilityMask, IBA 14.2.5.6) on the manager's own port. Other managers find
  * this manager by this bit. */
 void sm_ha_announce(struct sm *s);
-/* sm_ha_lose_port ends the role of this manager, because its port is gone. sm_ha_find_port changes
- * its state to discovering, because the port is back. */
+/* The port of this manager is gone (sm_ha_lose_port): it is neither master nor standby any more.
+ * The port is back (sm_ha_find_port): its state is discovering. */
 void sm_ha_lose_port(struct sm *s);
 void sm_ha_find_port(struct sm *s);
-/* Makes this manager discover the fabric and elect again. The manager is in standby, and its
- * snapshot is outdated. */
+/* Call this function if the snapshot of a standby manager is outdated. The manager then discovers
+ * the fabric and elects again. */
 void sm_ha_rediscover(struct sm *s);
 /* Handles SubnGet and SubnSet(SMInfo) from another manager. */
 void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                   const uint8_t *data, size_t len);
-/* Call this function after the policy was replaced. If subnet.sm_priority differs from
- * former_priority, it takes effect now. */
+/* Call this function after the policy was replaced. Puts subnet.sm_priority into use if it differs
+ * from former_priority, the one before. */
 void sm_ha_reload(struct sm *s, uint8_t former_priority);
-/* Returns the priority that sm_ha_set_priority or the settings gave this manager. */
+/* Returns the priority of this manager: from sm_ha_set_priority, or else from the settings. */
 uint8_t sm_ha_priority(const struct sm *s);
 void sm_ha_set_priority(struct sm *s, uint8_t priority);
-/* Forgets the caller of sm_hand_over with this ctx. The hand-over continues. */
+/* The caller of sm_hand_over with this ctx will not be called any more. The hand-over continues. */
 void sm_handover_drop(struct sm *s, const void *ctx);
 uint64_t sm_ha_master_guid(const struct sm *s);
-/* Returns the LID of the master if it is another manager, as found by the last sweep; 0: no other
- * manager is master. */
+/* Returns the LID of the other manager that is master, as the last sweep has found it; 0: there is
+ * none, or this manager is master. */
 uint32_t sm_ha_master_lid(const struct sm *s);
-/* Return the LID and the port GUID of the trusted manager that was master immediately before this
- * one; 0: there was none. */
+/* If a trusted manager was master immediately before this one, these functions return its LID and
+ * its port GUID; 0: there was none. */
 uint32_t sm_ha_former_master_lid(const struct sm *s);
 uint64_t sm_ha_former_master_guid(const struct sm *s);
 

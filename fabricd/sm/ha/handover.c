@@ -5,18 +5,18 @@
  * ACKNOWLEDGE, and the master then goes to standby. OpenSM sends only the answer.
  *
  * Without a command, a master hands over only to a manager that has precedence
- * (fab_smstate_successor). For some time, it does not hand over to a manager that repeatedly became
- * master and lost the role (holds.h).
+ * (fab_smstate_successor). If a manager repeatedly became master and lost the role again, it gets
+ * no hand-over for some time (holds.h).
  *
- * After a hand-over by command, this manager may have precedence over the new master. To stay
- * standby, it lowers its priority until the new master has precedence. Every manager that follows
- * the specification then keeps the role. This manager has its former priority again when it becomes
- * master, when an operator sets it, or after a restart.
+ * After a hand-over by command, this manager may have precedence over the new master. The new
+ * master would then hand the role back. To prevent this, this manager lowers its priority so far
+ * that the new master has precedence. It has its former priority again when it becomes master, when
+ * an operator sets it, or after a restart.
  *
  * If managers share their state (fabricd/replica), this manager first waits until a majority has
- * confirmed all that it has stored. Meanwhile it accepts no registrations (sm_is_handing_over), so
- * that the new master need not ask hosts to register again. The wait ends after SETTLE_US, because
- * etcd may be slow.
+ * confirmed all that it has stored. Meanwhile it accepts no registrations (sm_is_handing_over),
+ * because the new master would not know them. The wait ends after SETTLE_US, because etcd may be
+ * slow.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,10 +25,10 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/ha/state.h"
 
-/* Minimum time between a failed hand-over and the next one. */
+/* minimum time in us from a failed hand-over to the next one */
 #define AGAIN_US UINT64_C(10000000)
-/* Times in us. SETTLE_US: maximum time from the beginning of a hand-over until HANDOVER is sent.
- * LOOK_US: interval of the checks whether HANDOVER can be sent. */
+/* Times in us. SETTLE_US: HANDOVER must be sent within this time after the hand-over was begun.
+ * LOOK_US: in this interval, the manager checks whether it can be sent. */
 #define SETTLE_US 1000000
 #define LOOK_US 2000
 
@@ -73,7 +73,8 @@ static void succeed(struct sm *s)
     char text[300];
     sm_done *done = h->done;
     h->pending = h->sent = false;
-    h->done = NULL; /* sm_ha_step_down must not call `done` with an error */
+    /* the caller gets the result of the hand-over below, and not an error from sm_ha_step_down */
+    h->done = NULL;
     event_emit(s->in.bus, sm_handed_over, .subject = to.place, .guid = to.info.guid,
                .priority = to.info.priority, .reason = reason);
     sm_ha_because(s, "it handed over to the manager at %s, because %s", to.place, reason);
@@ -154,17 +155,17 @@ static void send(struct sm *s)
         fail(s, "HANDOVER could not be sent");
 }
 
-/* Ends an attempt that did not begin in time. The next one begins later, because this manager drops
- * registrations while it waits. */
+/* HANDOVER could not be sent in time. Ends this attempt, and begins the next one later: while this
+ * manager waits, it drops registrations. */
 static void put_off(struct sm *s)
 {
     sm_handover_forget(s);
     s->ha->handover.not_before_us = clock_now_us() + AGAIN_US;
 }
 
-/* Sends HANDOVER as soon as no round runs and the other manager can know all that was stored, so
- * that no change is left half done. After SETTLE_US, sends it in any case if an operator requested
- * the hand-over; otherwise puts off the hand-over. */
+/* Sends HANDOVER when no round runs (a change would be left half done) and when the other manager
+ * can know all that this one has stored. After SETTLE_US, a hand-over by command is sent in any
+ * case; any other is put off. */
 static void on_time(void *ctx)
 {
     struct sm_handover *h = ctx;
@@ -216,7 +217,8 @@ void sm_handover_tell(struct sm *s, const struct sm_other *master)
     struct sm_handover *h = &s->ha->handover;
     struct fab_mads_request req;
     sm_handover_forget(s);
-    /* the request refers to the path in h->to, which stays valid until the answer comes */
+    /* The request has a pointer to the path in h->to, which must stay valid until the answer
+     * comes. */
     h->to = *master;
     make_request(s, &h->to, &req);
     req.once = true;
@@ -253,7 +255,7 @@ void sm_handover_consider(struct sm *s)
 
 /* ---- by command ------------------------------------------------------------------------------ */
 
-/* Returns the best manager that can take over now; NULL: there is none. */
+/* Returns the best of the managers in standby that can take over now; NULL: there is none. */
 static const struct sm_other *best_standby(const struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
@@ -295,8 +297,8 @@ static void objection(const struct sm *s, const struct sm_other *o, char *ret, s
             o->place);
 }
 
-/* Returns the manager that gets the role by this command; NULL: no manager gets it, and *ret_why
- * has the reason. */
+/* Returns the manager to which an operator's command hands over; NULL: none, and *ret_why has the
+ * reason. */
 static const struct sm_other *find_successor(const struct sm *s, uint64_t guid,
                                              uint8_t *ret_priority, char *ret_why, size_t len)
 {

@@ -4,10 +4,10 @@
  * master's SMInfo every subnet.standby_poll_ms. If FAB_SMSTATE_POLLS polls in a row fail, or if the
  * other manager is no longer master, this manager sweeps and elects again.
  *
- * A standby manager knows the SMInfo of all other managers, because it reads it twice a second
- * (watch.c). If the master is gone, and all others have answered lately, it elects at once from
- * these answers, and then sweeps. Otherwise it elects during the sweep, which takes a second in a
- * fabric of 11,664 hosts.
+ * A standby manager reads the SMInfo of all other managers twice a second (watch.c). If the master
+ * is gone and all others have answered lately, these answers are enough for an election at once;
+ * the sweep comes after it. Otherwise the election is a part of the sweep, which takes a second in
+ * a fabric of 11,664 hosts.
  *
  * A poll is sent once, and its answer must come before the next poll; the time-outs of other SMPs
  * do not apply. A take-over therefore begins at most FAB_SMSTATE_POLLS + 1 intervals after the
@@ -17,11 +17,12 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/ha/state.h"
 
-/* Maximum time in us that this manager waits for a manager with precedence to become master. */
+/* If a manager with precedence does not become master within this time, in us, this manager no
+ * longer waits for it. */
 #define WAIT_US UINT64_C(30000000)
-/* Maximum age in us of a manager's SMInfo that an election may use without another read. It is
- * longer than the interval of the reads in watch.c. It is shorter than the time after which the
- * master counts as gone: a manager that was lost together with the master must not count as
+/* maximum age in us of an SMInfo that an election may use without reading it again. It is longer
+ * than the interval of the reads in watch.c, and shorter than the time after which the master
+ * counts as gone. Otherwise a manager that was lost together with the master would count as
  * present. */
 #define LATELY_US UINT64_C(800000)
 
@@ -37,7 +38,7 @@ static void sweep_and_elect(struct sm *s)
     sm_schedule(s);
 }
 
-/* Returns whether each trusted manager has answered lately, except the master, which is gone. */
+/* Returns true if all trusted managers except the master, which is gone, have answered lately. */
 static bool knows_all(const struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
@@ -59,11 +60,10 @@ void sm_ha_rediscover(struct sm *s)
     sweep_and_elect(s);
 }
 
-/* After a hand-over by command, this manager may show a lower priority than its own (handover.c).
- * The new master shows its own priority again, which may be higher than the priority that it showed
- * in standby. This manager may then raise its priority, as long as the master keeps precedence.
- * Otherwise each hand-over between the two managers would lower both priorities, until no hand-over
- * is possible. */
+/* After a hand-over by command, this manager shows a lower priority than its own (handover.c). As
+ * master, the other manager may show a higher priority than in standby. This manager then raises
+ * its priority, as far as the master keeps precedence. Without this, each hand-over between the two
+ * would lower both priorities, until no further hand-over is possible. */
 static void raise_priority(struct sm *s, const struct fab_sm_info *master)
 {
     int highest = fab_smstate_priority_below(s->ha->priority, s->role.guid, master);
@@ -71,8 +71,8 @@ static void raise_priority(struct sm *s, const struct fab_sm_info *master)
         s->role.priority = (uint8_t)highest;
 }
 
-/* Passes the result of a poll to the state machine. info: SMInfo of the polled manager; NULL: it
- * did not answer, or is no longer trusted. */
+/* Passes the result of a poll to the state machine. info: SMInfo of the manager that was polled;
+ * NULL: it has not answered, or is not trusted any more. */
 static void conclude(struct sm *s, const struct fab_sm_info *info)
 {
     const struct sm_other *master = &s->ha->master;
@@ -106,7 +106,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     (void)tag;
     if (s->role.state != FAB_SM_STANDBY || a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) != FAB_OK)
-        return; /* the next poll counts this one as failed */
+        return; /* the next poll finds this one unanswered, and counts it as failed */
     p->unanswered = false;
     bool trusted = sm_trust_answer(s, sm_trust_port_of(s, &s->ha->master), &info);
     if (trusted)

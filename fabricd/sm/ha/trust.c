@@ -3,8 +3,8 @@
  * Decides which other managers are trusted, and which requesters may see a key.
  *
  * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
- * or a source LID therefore proves nothing. Only two things prove who the sender is: a key, and the
- * switch port through which a manager answers.
+ * or a source LID therefore proves nothing. Only two things prove something: a key, and the switch
+ * port through which an answer comes.
  *
  * If the operator configures an M_Key or lists managers (subnet.managers), other managers must
  * prove themselves. A manager has three ways to do so: it answers with the right SM_Key, it has
@@ -42,8 +42,8 @@ static bool is_switch_named(const struct fab_node *node, const char *name)
            strcasecmp(guid, name) == 0;
 }
 
-/* Returns the first entry of subnet.managers, beginning at entry `i`, that lists the switch port to
- * which `port` is connected; NULL: none does. */
+/* Searches subnet.managers from entry `i` on. Returns the first entry with the switch port to which
+ * `port` is connected; NULL: there is none. */
 static const struct fab_manager *listed_at(const struct sm *s, uint32_t port, uint32_t i)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -94,8 +94,8 @@ bool sm_trust_known(const struct sm *s, uint32_t port)
            sm_guids_have(&s->ha->trusted, node);
 }
 
-/* If neither an M_Key nor a list of managers is configured, any manager may have our SM_Key. An
- * equal SM_Key then proves nothing, so the function does not note the other manager. */
+/* Without an M_Key and a list of managers in the settings, this manager gives its SM_Key to
+ * everybody. An equal SM_Key then proves nothing, and nothing is noted. */
 void sm_trust_note(struct sm *s, const struct sm_other *o)
 {
     if (o->trusted && sm_trust_required(s))
@@ -110,8 +110,8 @@ bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info
            sm_guids_have(&s->ha->proved, node_guid_of(s, port));
 }
 
-/* Notes that the node sent the right M_Key. If its manager was refused before, the next sweep reads
- * its SMInfo again, in a request with the M_Key. */
+/* The node has sent the right M_Key. If its manager was refused before, the next sweep asks it
+ * again, now with the M_Key in the request. */
 static void note_proof(struct sm *s, uint64_t node_guid)
 {
     if (node_guid == 0 || sm_guids_have(&s->ha->proved, node_guid))
@@ -128,8 +128,8 @@ bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const str
         note_proof(s, node_guid_of(s, port));
         return true;
     }
-    /* A forged source LID does no harm here: the answer with the key goes to the port that owns the
-     * LID. */
+    /* The source LID may be forged. This does no harm, because the answer with the key goes to the
+     * port that owns the LID. */
     return !sm_trust_required(s) ||
            (port != FAB_NONE &&
             sm_trust_listed(s, port, fab_fabric_port(s->model.fabric, port)->guid));
@@ -142,18 +142,18 @@ static uint32_t across_link(const struct fab_fabric *f, uint32_t node, uint8_t n
     return fab_fabric_port(f, fab_fabric_port_id(f, node, num))->peer;
 }
 
-/* Returns whether the request had a directed route from end to end, so that the switches wrote its
- * return path. The source LID of such a request is permissive (IBA 14.2.2.1). For any other
- * request, the host that sent it may have made up the return path. */
+/* Returns true if the request had a directed route from end to end: its source LID is then
+ * permissive (IBA 14.2.2.1), and switches have written the whole return path. In any other request,
+ * the sender may have invented a part of it. */
 static bool is_pure_directed(const struct transport_mad *mad, const struct fab_mad *head)
 {
     return mad->addr.slid == FAB_LID_PERMISSIVE && head->dr_slid == FAB_LID_PERMISSIVE &&
            head->dr_dlid == FAB_LID_PERMISSIVE;
 }
 
-/* Follows the return path from this manager's port to the sender, and returns the sender's port.
- * Adapters do not forward packets, so a path through an adapter is forged, and the function returns
- * FAB_NONE. */
+/* Follows the return path in the SMP from this manager's port to the sender. Returns the sender's
+ * port. A path that leads through an adapter is forged, because adapters do not forward packets;
+ * the result is then FAB_NONE. */
 static uint32_t origin_of_directed(const struct fab_fabric *f, const struct transport_mad *mad,
                                    const struct fab_mad *head)
 {
@@ -184,8 +184,8 @@ uint32_t sm_trust_port_of(const struct sm *s, const struct sm_other *o)
     return same_port(s, o->node_guid, o->port_num);
 }
 
-/* Returns the id of the port that owns a LID; FAB_NONE: not known. A master knows the owner of each
- * LID. In other states, the manager knows only the LIDs of the other managers. */
+/* Returns the id of the port that owns a LID; FAB_NONE: not known. Only a master knows the owners
+ * of all LIDs; in other states, this manager knows only the LIDs of the other managers. */
 static uint32_t owner_of(const struct sm *s, uint16_t lid)
 {
     const struct fab_view *v = s->model.view;

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads the SMInfo of the other managers twice a second, as master and as standby. So this manager
- * knows their state, priority and ActCount between elections. From the answers, a master finds a
- * manager with precedence, to which it hands over (handover.c). It also finds a second master, for
- * example after a partition of the fabric has healed.
+ * knows their state, priority and ActCount between elections. If one of them has precedence, a
+ * master hands over to it (handover.c). A master also notices a second master, for example when two
+ * parts of a divided fabric are connected again.
  *
  * If a trusted manager does not answer in an election, although its port has IsSM set, its process
  * may hang. If this process continues later, it may still act as master. A master therefore asks
  * such managers at every MISSING_TICKS-th read.
  *
- * If an unknown manager asks this manager for its SMInfo over a directed route, this manager asks
- * the unknown manager for its SMInfo. This helps in three cases. The master finds a new manager
- * even if the trap 144 about IsSM was lost. A manager whose link was down learns that another
- * manager is master, too. A standby manager, which does not sweep, learns of managers that came
- * later.
+ * A manager that no election has found may ask this manager for SMInfo over a directed route. This
+ * manager then asks that manager for its SMInfo, too. This helps in three cases. The master finds a
+ * new manager even if the trap 144 about IsSM was lost. A manager whose link was down learns that
+ * another manager is master, too. A standby manager, which does not sweep, learns of managers that
+ * came later.
  */
 #include <string.h>
 
 #include "fabricd/sm/ha/state.h"
 
-/* Interval of the reads, and the minimum time between two requests to unknown managers. Any host
- * can cause such requests. */
+/* Interval in us of the reads. Unknown managers are asked at most once in this time, because any
+ * host can cause such requests. */
 #define WATCH_US UINT64_C(500000)
-/* A manager that may hang is asked at each of the first MISSING_OFTEN reads after the election, and
- * then at every MISSING_TICKS-th read. */
+/* A manager that may hang is asked at each of the first MISSING_OFTEN reads after an election, then
+ * at every 4th read (this constant). */
 #define MISSING_TICKS 4
 #define MISSING_OFTEN 4
-/* Tag of the request to an unknown manager. Other tags are indices of the list of managers. */
+/* tag of the request to an unknown manager; the tags of all other requests are indices of the list
+ * of managers */
 #define TAG_STRANGER UINT64_MAX
 
 /* ---- two masters ---- */
 
-/* Emits one event for each second master. The event names both masters, and says which of them
- * yields. */
+/* Emits the event about `o`, a second master. yields: this manager is the one that hands over. */
 static void report_two(struct sm *s, const struct sm_other *o, bool yields)
 {
     struct sm_watch *w = &s->ha->watch;
@@ -49,8 +49,7 @@ static bool takes_precedence(const struct sm *s, const struct sm_other *o)
     return fab_smstate_beats(o->info.priority, o->info.guid, s->role.priority, s->role.guid);
 }
 
-/* Handles the SMInfo of another master. Of two masters, the one without precedence hands over (IBA
- * 14.4.1). */
+/* `o` is master, too. If this manager has no precedence, it hands over to `o` (IBA 14.4.1). */
 static void meet_master(struct sm *s, const struct sm_other *o)
 {
     struct sm_other better = *o;
@@ -64,8 +63,8 @@ static void meet_master(struct sm *s, const struct sm_other *o)
     sm_ha_step_down(s, &better);
 }
 
-/* An answer from before this manager became master does not count: the former master may have
- * handed over since. */
+/* An answer from before this manager became master does not count, because its sender may have
+ * handed over to this manager. */
 static bool is_second_master(const struct sm *s, const struct sm_other *o)
 {
     return o->trusted && o->info.state == FAB_SM_MASTER && sm_other_is_fresh(o) &&
@@ -80,7 +79,8 @@ void sm_watch_report_masters(struct sm *s)
             report_two(s, &x->others[i], takes_precedence(s, &x->others[i]));
 }
 
-/* As master, hands over or reports a second master, if the last answers require it. */
+/* Called by a master. If the last answers show a manager with precedence or a second master, hands
+ * over or emits an event. */
 static void consider(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
@@ -99,8 +99,7 @@ static void consider(struct sm *s)
 
 /* ---- requests ---- */
 
-/* Among the managers that may hang, advances to the one that must be asked next. Returns false if
- * none is due. */
+/* Moves on to the next of the managers that may hang. Returns false if none has to be asked now. */
 static bool ask_missing(struct sm_watch *w)
 {
     if (w->missing_count == 0 || !sm_is_master(w->s) ||
@@ -156,8 +155,8 @@ void sm_watch_note_missing(struct sm *s)
         sm_watch_begin(s);
 }
 
-/* Handles the answer of a manager that no election has found yet. Only a trusted manager is added
- * to the list: the next sweep reports all others. */
+/* A manager that no election has found has answered. If it is trusted, adds it to the list of
+ * managers. If not, the next sweep reports it. */
 static void on_stranger(struct sm *s, const struct fab_sm_info *info)
 {
     uint32_t port = sm_trust_port_of(s, &s->ha->watch.stranger);
@@ -204,21 +203,21 @@ static void ask(struct sm *s, uint32_t port, const struct fab_path *path, uint64
     (void)fab_mads_submit(s->mads, &req);
 }
 
-/* Returns whether the running phase makes the list of managers anew. */
+/* Returns true if the running phase is making a new list of managers. */
 static bool list_is_read(const struct sm *s)
 {
     return sm_run_busy(s) && sm_run_phase(s) == &sm_phase_sminfo;
 }
 
-/* This function acts on the answers to the reads of the last interval, not on each answer as it
- * comes. Another manager therefore never has to handle a read and a HANDOVER at the same time. */
+/* The answers to the reads of one interval are handled together, at the end of the interval. So
+ * another manager never gets a read and a HANDOVER at the same time. */
 static void on_time(void *ctx)
 {
     struct sm_watch *w = ctx;
     struct sm *s = w->s;
     const struct sm_election *x = &s->ha->election;
     fab_mads_cancel(s->mads, w);
-    if (w->stranger_asked) /* the stranger did not answer */
+    if (w->stranger_asked) /* the manager that no election has found did not answer */
         w->stranger.path.hops = 0;
     w->ticks++;
     bool asks = w->stranger.path.hops != 0 || ask_missing(w);

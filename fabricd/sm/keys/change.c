@@ -12,9 +12,9 @@
  * While a port is being changed, its key in the snapshot is 0 (not known). If the port answers to
  * neither key, the key stays 0 and a sweep identifies it again. The manager sends no other requests
  * while this round runs (struct sm_round.alone). If a fault waits for a sweep or repair, the round
- * begins no further port and ends. A device that rejects the manager's writes causes one targeted
- * sweep after the other. This round would then always end before it changes a port. After
- * BEFORE_KEYS_MOST targeted sweeps (core/rounds.c), it therefore changes some ports before it ends.
+ * begins no further port and ends. But a device that rejects the manager's writes causes one
+ * targeted sweep after the other, so the round would always end before it changes a port. After
+ * BEFORE_KEYS_MOST targeted sweeps (core/rounds.c), it therefore changes some ports in any case.
  */
 #include <string.h>
 
@@ -25,8 +25,8 @@
 #include "libfabmgr/target/target.h"
 
 #define SETS_MOST 4
-/* Maximum number of SubnGets to a port that does not answer. They carry the new key and the old key
- * alternately. */
+/* maximum number of SubnGets that ask a port for its key; they carry the new and the old key
+ * alternately */
 #define ASKS_MOST 12
 #define RETRY_US 30000000u
 
@@ -40,7 +40,7 @@ static int enter(struct sm *s)
     if (!s->model.view || !s->model.target || s->model.lent ||
         s->model.target->lids.port_count != s->model.fabric->port_count)
         return SM_ROUND_OVER;
-    /* The background heavy sweep must start again, because its requests carry the old keys. */
+    /* requests of the background heavy sweep carry the old keys, so this sweep must start again */
     if (sm_background_active(s)) {
         sm_background_drop(s);
         sm_request(s, SM_REQUEST_BACKGROUND);
@@ -66,16 +66,16 @@ static bool is_ready(const struct sm *s, uint32_t port)
            s->model.target->lids.base[port] != 0;
 }
 
-/* Returns whether the round must begin no further port, because a fault waits for a sweep or
- * repair. */
+/* Returns true if a sweep or a repair is waiting for the end of this round, so that no further port
+ * must be begun. */
 static bool yields(const struct sm *s)
 {
     const struct sm_keys *k = s->keys;
     return sm_fault_waits(s) && !(k->overdue && k->begun < SM_KEY_SLOTS);
 }
 
-/* Puts the next port whose key must change into a free slot. Returns NULL if no slot is free, or if
- * this round has no port left. */
+/* Takes the next port whose key must change, and puts it into a free slot. Returns NULL if no slot
+ * is free, or if no port is left. */
 static struct sm_key_slot *begin_port(struct sm *s)
 {
     struct sm_keys *k = s->keys;
@@ -115,10 +115,9 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
            FAB_OK;
 }
 
-/* Fills in a SubnGet that shows which key the port has. A device of protection level 1 answers a
- * SubnGet with any key, so the MAD session repeats the request if it is lost. A device of level 2
- * or 3 answers only a SubnGet with its own key, so each request is sent once, and the next one
- * carries the other key. */
+/* Fills in a SubnGet that shows which key the port has. At protection level 1, the port answers to
+ * any key, so the MAD session may repeat the request. At levels 2 and 3, it answers only to its own
+ * key. The request is then sent only once; the next one carries the other key. */
 static void fill_question(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
 {
     ret->m_key = x->step == SM_KEY_ASK_CURRENT ? sm_m_key_wanted(s, x->port) : x->former;
@@ -142,7 +141,8 @@ static void end_port(struct sm *s, struct sm_key_slot *x)
     s->keys->busy--;
 }
 
-/* Notes in the snapshot which M_Key a port has. If memory runs out, a later sweep notes it. */
+/* Stores in the snapshot which M_Key the port has shown. If memory runs out, a later sweep stores
+ * it. */
 static void note_key(struct sm *s, const struct sm_key_slot *x, uint64_t key)
 {
     struct fab_port_info info = fab_fabric_port(s->model.fabric, x->port)->info;
@@ -183,8 +183,8 @@ static void go_to(struct sm_key_slot *x, enum sm_key_step step)
     x->sent = false;
 }
 
-/* Gives up a port that shows neither the new nor the old key, or does not answer. The next sweep
- * reads the port again. */
+/* The port does not answer, or shows neither the new nor the old key. It is left to the next
+ * sweep. */
 static void give_up(struct sm *s, struct sm_key_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -267,9 +267,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     else
         go_to(x, SM_KEY_ASK_CURRENT);
     if (sm_fault_waits(s) && x->step != SM_KEY_FREE && a->status == FAB_E_TIMEOUT)
-        /* A port probe or a targeted sweep waits for the end of this round, usually because of a
-         * fault. The same fault may be the reason why this device does not answer. So the round
-         * gives up this port. */
+        /* A sweep or a probe is waiting for the end of this round, perhaps because of the same
+         * fault that keeps this port from answering. So the port is left to the sweep. */
         give_up(s, x);
 }
 
@@ -288,8 +287,8 @@ static int leave(struct sm *s)
     return FAB_OK;
 }
 
-/* Drops the changes whose requests are unanswered. A heavy sweep then finds out which keys the
- * ports have. */
+/* The round was aborted. The keys of ports with unanswered requests are then not known; a heavy
+ * sweep finds them out. */
 static void abort_change(struct sm *s)
 {
     if (s->keys->busy > 0)

@@ -10,8 +10,8 @@
  * lease period (IBA 14.2.4).
  *
  * If a port shows an M_Key that the manager did not know before, the manager reads the key a second
- * time. Later writes of PortInfo contain this key. If a faulty device had answered with random
- * data, such a write would lock the port with a random key.
+ * time. A faulty device may have answered with random data, and later writes of PortInfo, which
+ * contain the key, would then give the port a random key.
  *
  * The GUIDs in the snapshot can be trusted here. If a second device claims the GUID of a port, and
  * the port still answers at the place where it was last seen, the sweep leaves out the second
@@ -34,8 +34,8 @@ static uint64_t published_key(const struct sm *s, uint32_t port)
     return fab_fabric_port(old, fab_fabric_port_id(old, node, p->num))->info.m_key;
 }
 
-/* Returns whether the port shows an M_Key that the manager did not know before, so that the key
- * must be read a second time. */
+/* Returns true if the port shows an M_Key that is new to the manager. A second read must then
+ * confirm it. */
 static bool is_doubtful(const struct sm *s, uint32_t port)
 {
     uint64_t key = fab_fabric_port(s->model.fabric, port)->info.m_key;
@@ -62,8 +62,9 @@ static bool is_hidden(const struct sm *s, uint32_t port)
            sm_m_key_is_hidden(&fab_fabric_port(f, port)->info) && sm_model_path(&s->model, port);
 }
 
-/* Returns whether the phase has work to do. The discovery has already tried the current key at all
- * ports, but it tried a derived key only at the place where the port was last seen. */
+/* Returns true if some port may have to be asked. With one random key for all ports, discovery has
+ * asked them already. It tries a derived key only where the port was last seen, and no previous or
+ * listed key at other places. */
 static bool is_needed(const struct sm *s)
 {
     return s->keys->doubts || fab_policy_m_keys_set(sm_m_key_previous(s)) ||
@@ -106,8 +107,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Discards the M_Key that a port showed, because the second answer of the port shows another
- * key. */
+/* The second read has shown another M_Key than the first one. Discards the key of this port. */
 static void ignore_key(struct sm *s, uint32_t port, struct fab_port_info *known)
 {
     char name[SM_PLACE_LEN];

@@ -27,8 +27,8 @@
 
 /* ---- ports that may have the previous key ---------------------------------------------------- */
 
-/* Lists the GUIDs of all ports that may have an M_Key: ports of the fabric whose key is known or
- * hidden, and absent ports that have a LID lease. Returns OK or NOMEM. */
+/* Lists the GUIDs of all ports that may have the M_Key: ports of the fabric that show it or hide
+ * their key, and absent ports with a LID lease. Returns OK or NOMEM. */
 static int list_ports(const struct sm *s, struct store_m_key *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -60,9 +60,9 @@ static enum key_state state_of(const struct sm *s, uint32_t port)
     return info->m_key == sm_m_key_wanted(s, port) ? KEY_CURRENT : KEY_OTHER;
 }
 
-/* Removes from the list in the key file the ports that have shown the current key or have no key.
- * Returns how many were removed. *ret_behind: the number of ports of the fabric whose key must
- * still be changed. */
+/* The key file lists ports that may have the previous key. Removes from it the ports that have
+ * shown the current key or have no key, and returns their number. *ret_behind: number of ports of
+ * the fabric whose key must still be changed. */
 static size_t strike_out(struct sm *s, size_t *ret_behind)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -138,8 +138,8 @@ int sm_keys_use(struct sm *s, struct store_m_key *file, char *why, size_t why_le
     return FAB_OK;
 }
 
-/* Computes the contents that the key file must have after a change to `keys`; does not write the
- * file. Returns NOMEM, with a sentence in why[]. */
+/* Computes the contents of the key file after a change to `keys`. The caller writes the file.
+ * Returns NOMEM, with a sentence in why[]. */
 static int next_file(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
                      struct store_m_key *ret, char *why, size_t why_len)
 {
@@ -151,7 +151,7 @@ static int next_file(struct sm *s, const struct fab_m_keys *keys, const struct f
     return r;
 }
 
-/* Writes the new key and the key before the change to the file, and then uses the new key. Returns
+/* Writes the new key, and the key before it, to the key file, and then uses the new key. Returns
  * OK, IO or NOMEM; after an error, why[] has a sentence for operators. */
 static int change_to(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
                      char *why, size_t why_len)
@@ -231,7 +231,8 @@ static int refuse(int status, char *why, size_t why_len, const char *text)
     return status;
 }
 
-/* Changes to a new key: at once, or when a majority has confirmed it. */
+/* Begins to use a new key: if managers share the key, when a majority has confirmed it; otherwise,
+ * or if `local` is true, at once. */
 static int rotate_to(struct sm *s, const struct fab_m_keys *key, bool local, char *why,
                      size_t why_len)
 {

@@ -4,10 +4,10 @@
  * fabricd makes the M_Key. A row of the replicated table shared_key has the contents of the file
  * (fabricd/store/shared_key.h).
  *
- * The row wins over the file, because a manager uses a new key only after a majority has confirmed
- * the row. A rotation therefore begins with the row. If the master is killed before the row is
- * confirmed, no port has the new key; afterwards, the next master has both keys and completes the
- * rotation.
+ * If row and file have different keys, the key in the row replaces the one in the file: a rotation
+ * begins with the row, and a manager uses a new key only after a majority has confirmed the row. If
+ * the master is killed before the row is confirmed, no port has the new key; afterwards, the next
+ * master has both keys and completes the rotation.
  */
 #include <stdio.h>
 
@@ -22,7 +22,7 @@
 /* time in us between two checks whether a majority has confirmed the row */
 #define CONFIRMED_US 10000
 #define OTHERS_MAX 64
-/* time in us between two checks whether this manager knows the rows of the others */
+/* time in us between two checks whether this manager has got all rows of the other managers */
 #define LEVEL_US 500000
 
 bool sm_keys_shared(const struct sm *s)
@@ -37,8 +37,8 @@ static struct store_sharing sharing(const struct sm *s)
                                   .subnet_prefix = s->policy.subnet_prefix};
 }
 
-/* Returns whether the last change of the shared row is not in the database yet. The row in the
- * database is then older than the key file. */
+/* Returns true if this manager's last change of the shared row waits to be written to the database.
+ * The row in the database is then older than the key file. */
 static bool is_queued(const struct sm *s)
 {
     return s->keys->row_mark != 0 && store_written(s->in.store, s->keys->row_mark) != STORE_WRITTEN;
@@ -74,7 +74,7 @@ int sm_keys_propose(struct sm *s, const struct store_m_key *file, char *why, siz
     return FAB_OK;
 }
 
-/* Returns whether the settings of this manager permit the keys of the row. */
+/* Returns true if the settings of this manager permit the kind of key that the row has. */
 static bool suits(struct sm *s, const struct store_m_key *row)
 {
     bool same = row->generated && row->secret.set == s->in.config->m_key_derived;
@@ -108,7 +108,8 @@ static void adopt(struct sm *s, struct store_m_key *row)
     }
 }
 
-/* Handles a row that differs from the key file. */
+/* The row has another key than the key file: uses it, waits for its confirmation, or logs why
+ * not. */
 static void handle_other(struct sm *s, struct store_m_key *row, bool confirmed)
 {
     if (!suits(s, row))
@@ -120,7 +121,7 @@ static void handle_other(struct sm *s, struct store_m_key *row, bool confirmed)
         loop_timer_set(s->keys->share, CONFIRMED_US);
 }
 
-/* Handles the case that the managers share no M_Key yet. */
+/* The managers share no M_Key yet: a master writes its key to the row. */
 static void handle_none(struct sm *s)
 {
     if (!sm_is_master(s))

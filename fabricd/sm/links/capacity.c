@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tells for links how many uplinks their leaf or pod has in use, and how many it must keep
- * (libfabmgr/health/floor.h).
+ * Finds out for operators how many uplinks the leaf or pod of a link has in use, and how many it
+ * must keep (libfabmgr/health/floor.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* Finds the switches at the ends of a link, which may be excluded. Returns false if one of the ends
- * is no switch of the fabric. */
+/* Finds the switches at the two ends of a link, which may be excluded from the snapshot. Returns
+ * false if there are no two such switches. */
 static bool find_ends(const struct sm *s, const struct fab_fabric *f, const struct sm_capacity *c,
                       uint32_t ret[2])
 {

@@ -7,8 +7,8 @@
  * routes as isolated links do: they stay up while the tables change, so that packets of old entries
  * still arrive. A drain of a host has no links; it only watches counters.
  *
- * A drain is moving while table entries that switches are known to hold lead over its links. Then
- * it is draining until fabricd/pm has found that the counters are idle.
+ * At first a drain is in the state MOVING: entries that the switches hold still lead over its
+ * links. Then it is in the state DRAINING, until fabricd/pm has found that the counters are idle.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/health/drain.h"
 
-/* Maximum number of drains at a time. */
+/* maximum number of drains at a time */
 #define DRAINS_MOST 256
 
 const char *const sm_drain_kind_name[SM_DRAIN_KINDS] = {"link", "switch", "rack", "pod", "host"};
@@ -54,7 +54,8 @@ static bool is_same(const struct sm_drain *d, const struct sm_drain_request *q)
            strcmp(d->info.name, q->name) == 0;
 }
 
-/* Returns the drain of this switch or adapter; NULL: there is none, or it has ended. */
+/* Returns the drain to which this switch or adapter belongs; NULL: there is none, or it has
+ * ended. */
 static struct sm_drain *drain_of_node(const struct sm *s, uint64_t guid)
 {
     for (uint32_t i = 0; i < s->links->drains.count; i++) {
@@ -238,8 +239,9 @@ int sm_drain_start(struct sm *s, const struct sm_drain_request *q, uint32_t *ret
 
 /* ---- end ------------------------------------------------------------------------------------- */
 
-/* If another drain drains a switch without hosts at one end of this link, the link moves from the
- * ended drain `from` to that drain. Returns whether the link moves. */
+/* Drain `from` has ended. If the link `e` ends at a switch of another drain, the link now belongs
+ * to that drain (only if no hosts are connected to the switches of that drain). Returns whether the
+ * link has moved. */
 static bool hand_over(struct sm *s, struct sm_flap *e, const struct sm_drain *from)
 {
     for (int i = 0; i < 2; i++) {
@@ -307,7 +309,8 @@ static void on_time(void *ctx)
         if (d->info.state == SM_DRAIN_ENDING || d->info.until_us == 0 || d->info.until_us > now)
             continue;
         end(s, d, " because its time was over");
-        i = UINT32_MAX; /* The list may have changed, so the loop begins again. */
+        /* elements of the list may have moved, so the loop begins again from the start */
+        i = UINT32_MAX;
     }
     sm_drain_arm(s);
 }
@@ -315,8 +318,8 @@ static void on_time(void *ctx)
 void sm_drain_arm(struct sm *s)
 {
     const int64_t now = clock_unix_us();
-    /* A step of the real-time clock changes when a drain ends, so the clock is read at least once a
-     * minute. */
+    /* the end of a drain is a Unix time; somebody may set the clock of the system, so it is read at
+     * least once a minute */
     int64_t wait = INT64_C(60000000);
     bool any = false;
     for (uint32_t i = 0; i < s->links->drains.count; i++) {

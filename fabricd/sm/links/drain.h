@@ -17,27 +17,27 @@ static inline bool sm_drain_has(const struct sm_flap *e, const struct sm_drain *
 }
 /* Writes the name of the drain for events, such as "switch spine-1", and returns text. */
 const char *sm_drain_subject(const struct sm_drain *d, char *text, size_t len);
-/* Adds links to the drain. out[count]: the id of a port of each link. Leaves out links that belong
- * to a drain already. Increases *ret_added by the number of links that it added. Returns OK, or
- * LIMIT if the list is full. */
+/* Adds links to the drain, except those that belong to a drain already. out[count]: id of one port
+ * of each link. Adds the number of new links to *ret_added. Returns OK, or LIMIT if the list is
+ * full. */
 int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *out, uint32_t count,
                        uint32_t *ret_added);
 /* Requests the rounds that move traffic away from all links of the drain. */
 void sm_drain_leave_links(struct sm *s, const struct sm_drain *d);
 /* Removes the drain from the list. */
 void sm_drain_drop(struct sm *s, struct sm_drain *d);
-/* Sets the timer to the end of the drain that ends next. */
+/* sets the timer to the time when the next drain ends */
 void sm_drain_arm(struct sm *s);
 /* Functions of drain_cover.c. */
-/* Decides which links routes must avoid in snapshot f, because of the drain of some switches or of
- * one link. v: the view with the active tables; link: id of a port of the link, or NULL. Returns
- * OK, INVAL or NOMEM. */
+/* Some switches, or one link, are to be drained. Finds the links of snapshot f that routes must
+ * then avoid. v: the view with the active tables; guid: the switches; link: id of a port of the
+ * link, or NULL. Returns OK, INVAL or NOMEM. */
 int sm_drain_cover(const struct fab_view *v, const struct fab_fabric *f, const uint64_t *guid,
                    uint32_t nodes, const uint32_t *link, struct fab_drain *ret);
 
 /* Functions of drain_progress.c. */
-/* Returns a digest of the active LFTs that does not depend on the ids of switches; 0: there are no
- * tables. */
+/* Returns a digest of the active LFTs; 0: there are no tables. Equal tables have the same digest,
+ * even if the switches have other ids. */
 uint64_t sm_drain_digest(const struct sm *s);
 /* Updates the states of all drains. */
 void sm_drain_settle(struct sm *s);

@@ -13,8 +13,8 @@
 #include "libfabmgr/health/drain.h"
 #include "libfabmgr/plan/plan.h"
 
-/* After this time, a drain that has ended is forgotten, even if some of its links are not in the
- * routes again. */
+/* time in us from the end of a drain until it is forgotten, even if some of its links are not in
+ * the routes again */
 #define ENDING_US 60000000u
 
 uint64_t sm_drain_digest(const struct sm *s)
@@ -43,8 +43,8 @@ static uint32_t links_of(const struct sm *s, const struct sm_drain *d)
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-/* Returns whether an entry of the switch leads to this port. An LFT block that is not known counts
- * as if it had such an entry. */
+/* Returns true if an entry that the switch holds leads to this port, or if an LFT block of the
+ * switch is not known. */
 static bool has_entry(const struct sm *s, uint64_t guid, uint8_t num)
 {
     const struct fab_observed *o = &s->model.observed;
@@ -73,8 +73,8 @@ static uint32_t count_used(const struct sm *s, const struct sm_drain *d)
     return used;
 }
 
-/* Adds links that belong to the drain since it started: new cables, and links of another drain that
- * has ended. */
+/* While a drain lasts, new links can come under it: new cables, and links of another drain that has
+ * ended. Adds these links. */
 static void extend(struct sm *s, struct sm_drain *d)
 {
     struct fab_drain now = {0};
@@ -100,8 +100,8 @@ static bool is_back(const struct sm *s, const struct sm_flap *e)
     return sm_flap_is_barred(s, e) || sm_flap_up_at(s->model.fabric, e) != FAB_NONE;
 }
 
-/* Forgets those links of an ended drain that are in the routes again. Returns whether no link is
- * left. */
+/* An ended drain no longer needs its links that are in the routes again; forgets these links.
+ * Returns true if no link is left. */
 static bool is_over(struct sm *s, const struct sm_drain *d)
 {
     bool late = clock_now_us() - d->ended_us > ENDING_US, over = true;
@@ -114,8 +114,8 @@ static bool is_over(struct sm *s, const struct sm_drain *d)
     return over;
 }
 
-/* After the last drain, the tables must be those from before the first drain. If they are not, for
- * example because the manager restarted or an engine ran, an engine computes them again. */
+/* When the last drain has ended, the tables must be as before the first one. They may differ, for
+ * example because an engine has run meanwhile. An engine then computes them again. */
 static void restore(struct sm *s)
 {
     uint64_t now = sm_drain_digest(s);
@@ -177,8 +177,8 @@ static void add_port(struct sm_drain_port *ret, uint32_t max, uint32_t *n, uint6
     *n += 1;
 }
 
-/* Adds the ports of a switch that connect hosts, or the switch ports to which an adapter is
- * connected. */
+/* For a drained switch, adds its ports to hosts; for a drained adapter, adds the switch ports at
+ * the other end of its links. */
 static void add_host_ports(const struct fab_fabric *f, uint64_t guid, struct sm_drain_port *ret,
                            uint32_t max, uint32_t *n)
 {

@@ -39,10 +39,10 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
     return fab_fabric_port(was, port)->info.port_state == FAB_STATE_ACTIVE && is_in_init(now, port);
 }
 
-/* Counts the flaps of ISLs that went down and came up between two sweeps: such a link is up, but
- * one of its ports, which was in state Active, is in Init. Few ports are in Init, so the function
- * tests this first. It counts no flap while the manager had no port, because all switches may have
- * been restarted together with the manager's host. */
+/* A link that went down and came up between two sweeps is up again, but one of its ports is in Init
+ * and was Active before. Counts these flaps. (Few ports are in Init, so this is tested first.)
+ * Counts none after a time in which the manager had no port: all switches may have been restarted
+ * together with the manager's host. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -67,8 +67,8 @@ void sm_flap_set_blind(struct sm *s, bool blind)
     s->links->blind = blind;
 }
 
-/* Returns whether a port of the link is now connected to another port. If so, the link of this
- * entry no longer exists. */
+/* Returns true if a port of this link is now connected to another port, so that the link no longer
+ * exists. */
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -78,24 +78,24 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
             fab_fabric_port(f, b)->peer != a);
 }
 
-/* Returns whether the link is down and must stay excluded, because it is isolated, drained or held
- * down. If it comes up between two sweeps, routes must not use it. */
+/* Returns true if the link is down, but stays excluded (isolated, drained or held down): routes
+ * must not use it if it comes up between two sweeps. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 &&
            (e->isolated || (e->drain && !e->returning) || (e->out && e->damping.held));
 }
 
-/* Returns whether the snapshot shows the port as LinkUp and without a peer, as sm_link_exclude
- * leaves the ports of an excluded link. */
+/* Returns true if the port is LinkUp but has no peer in the snapshot, as sm_link_exclude leaves a
+ * port. */
 static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
 {
     return port != FAB_NONE && fab_fabric_port(f, port)->peer == FAB_NONE &&
            fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Returns true if the link is excluded and was up, but its state is not known now: the sweep did
- * not read both nodes of the link, or one of the nodes has left the fabric. */
+/* Returns true if nothing is known about the state of this excluded link, which was up before: the
+ * sweep did not read both its nodes, or one of them has left the fabric. */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -103,8 +103,9 @@ static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
            (is_as_excluded(f, b) || b == FAB_NONE);
 }
 
-/* Updates all entries of the list from the new snapshot. at[] has an element for each entry: a port
- * of the entry's link if this link is up and must be excluded, otherwise FAB_NONE. */
+/* Updates the entry of each link in the list from the new snapshot. Result: at[] has an element for
+ * each entry: the id of a port of the link, if the link is up and must be excluded; otherwise
+ * FAB_NONE. */
 static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     for (uint32_t i = 0; i < s->links->count; i++) {
@@ -114,8 +115,7 @@ static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
         if (unseen(f, e))
             continue;
         if (e->offence)
-            /* The link of an isolated host stays in the snapshot, because no route uses it and its
-             * port is disabled. */
+            /* the link of an isolated host need not be excluded, because its port is disabled */
             continue;
         if (is_elsewhere(f, e)) {
             fab_health_damping_reset(&e->damping);
@@ -151,9 +151,9 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* Decides which of the links in at[] (see note_all) are excluded. An element becomes FAB_NONE if
- * its link must stay in use: a part of the fabric needs it, too many links of a switch would be
- * excluded, or a leaf or pod would keep less than the capacity floor. */
+/* Not all links in at[] (see note_all) can be excluded: a part of the fabric may need a link, too
+ * many links of a switch would be excluded, or a leaf or pod would keep less than its capacity
+ * floor. Sets the elements of links that must stay in use to FAB_NONE. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;
@@ -195,8 +195,8 @@ void sm_flap_suspect_ends(struct sm *s, const struct sm_flap *e)
     sm_request_target(s, e->guid[1]);
 }
 
-/* If the new snapshot lacks nodes, requests a targeted sweep of the nodes at both ends of all
- * excluded links. The missing nodes may be reachable over these links. */
+/* Nodes that the new snapshot lacks may be reachable only over excluded links. Requests a targeted
+ * sweep of the nodes at both ends of all excluded links. */
 static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;

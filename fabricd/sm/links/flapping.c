@@ -12,9 +12,8 @@
  * (isolation.c) are in the same list (list.c), and are removed from snapshots in the same way
  * (exclude.c).
  *
- * If a link goes down and comes up between two sweeps, the second sweep finds its ports in Init and
- * counts the flap. The ports of a held-down link are always in Init. So a flap of such a link
- * between two port probes is not counted.
+ * If a link goes down and comes up between two sweeps, its ports are in Init at the second sweep,
+ * which counts a flap. Not so for a held-down link: its ports are always in Init.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +24,8 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* If the setting hold_down is 0, a flapping link is reported as steady when it has not flapped for
- * this many seconds. */
+/* Without a hold-down (flapping.hold_down is 0), a flapping link counts as steady again when it has
+ * not flapped for this time, in seconds. */
 #define STEADY_S 10
 #define TOLD_AGAIN_US 1000000u
 
@@ -129,7 +128,7 @@ void sm_flap_note_up(struct sm *s, const struct sm_link *c)
 
 /* ---- release --------------------------------------------------------------------------------- */
 
-/* If the probe does not bring the link back, the targeted sweep after the probe brings it back. */
+/* The probe may not bring the link back; the targeted sweep after it does. */
 void sm_flap_read_ends(struct sm *s, const struct sm_flap *e)
 {
     if (!e->out)
@@ -254,8 +253,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
         if (s->links->list[i].damping.flaps == 0)
-            /* This link is in the list only because it is isolated or drained. It has never
-             * flapped. */
+            /* an isolated or drained link that has never flapped */
             continue;
         if (n < max)
             ret[n] = describe(&s->links->list[i]);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Isolates links: routes avoid an isolated link until an operator releases it, even after a
- * restart. Isolated links are in the list of list.c, and are removed from snapshots like
- * held-down links.
+ * restart. Isolated links are in the list of list.c, and are removed from snapshots like held-down
+ * links.
  *
- * The manager first changes the routes so that they avoid the link. Afterwards it disables one port
- * of the link, if counters.on_errors is "disable". The links of misbehaving hosts (offenders.c) are
- * in the same list, but only their ports are disabled.
+ * The manager first changes the routes so that they avoid the link. If counters.on_errors is
+ * "disable", it then disables one port of the link. The same list has the links of misbehaving
+ * hosts (offenders.c); for these, a port is disabled, and routes do not change.
  *
  * libfabmgr/health/isolation.h decides whether a link may be isolated. The manager makes this
  * decision when the isolation is requested, and again in each sweep. If a part of the fabric would
@@ -92,17 +92,16 @@ bool sm_isolation_differs(const struct sm *s)
 
 /* ---- whether a link may be isolated ---------------------------------------------------------- */
 
-/* Returns the snapshot of the model. If the model has none, returns the snapshot of the published
- * view. */
+/* Returns the snapshot of the model or, if there is none, that of the published view. */
 static const struct fab_fabric *known(const struct sm *s)
 {
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* Decides for each link of port[ports] whether it may be excluded (libfabmgr/health/isolation.h).
- * For this decision, three kinds of links count as excluded: accepted links before it in port[],
- * all links that are already excluded, and links whose exclusion was requested. operated: an
- * operator isolates the links. Returns OK or NOMEM. */
+/* Decides for each link in port[ports] whether it may be excluded (libfabmgr/health/isolation.h),
+ * one after the other. Each decision assumes that some links are excluded: those that are so
+ * already or will be soon, and those earlier in port[] that may be excluded. operated: an operator
+ * isolates the links. Returns OK or NOMEM. */
 static int ask(struct sm *s, const uint32_t *port, size_t ports, bool operated,
                struct fab_isolation *ret)
 {
@@ -131,7 +130,7 @@ static int ask(struct sm *s, const uint32_t *port, size_t ports, bool operated,
     return r;
 }
 
-/* Writes to why[] how many nodes would be unreachable without the link of this port. */
+/* Writes to why[] how many nodes can be reached only over the link of this port. */
 static void say_needed(const struct fab_fabric *f, uint32_t port, char *why, size_t len)
 {
     uint32_t switches = 0, others = 0, first = FAB_NONE;
@@ -185,7 +184,8 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
     }
 }
 
-/* Returns the id of this port if its link is up in the snapshot, else FAB_NONE. */
+/* Returns the id of this port, if the snapshot has its link and the link is up; otherwise
+ * FAB_NONE. */
 static uint32_t find_link(const struct sm *s, uint64_t guid, uint8_t num)
 {
     const struct fab_fabric *f = known(s);
@@ -257,7 +257,8 @@ int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool o
     snprintf(why, why_len, "%s", "");
     if (!s->model.view)
         return sm_is_standby(s) ? FAB_E_DENIED : FAB_E_BUSY;
-    if (!sm_is_master(s)) /* for example, the manager was in standby and now sweeps again */
+    /* for example because the manager is in standby, and sweeps only to know the fabric */
+    if (!sm_is_master(s))
         return FAB_E_DENIED;
     if (e && e->isolated) {
         snprintf(why, why_len, "it is isolated already");
@@ -358,9 +359,9 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e)
             log_error("sm", "out of memory: %s stays disabled", e->place[i]);
 }
 
-/* Returns whether a port of the isolated link must be disabled now. For the link of a misbehaving
- * host, the switch port is disabled each time that the manager finds it enabled, for example after
- * the switch restarted. */
+/* Returns true if a port of the isolated link must be disabled now. The switch port of a
+ * misbehaving host must be disabled whenever it is found enabled, for example after a restart of
+ * the switch. */
 static bool is_to_be_disabled(const struct sm *s, const struct sm_flap *e)
 {
     if (e->offence)

@@ -10,9 +10,10 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* While the task runs, it owns all members. */
+/* The input and the result of the background task. No other code uses this struct while the task
+ * runs. */
 struct noting {
-    struct fab_known *known; /* the links so far; after the task, also those of `fabric` */
+    struct fab_known *known; /* the links that were up so far; the task adds those of `fabric` */
     struct fab_fabric *fabric;
     int status;
 };
@@ -84,5 +85,6 @@ void sm_known_note(struct sm *s)
                                             .ctx = n,
                                             .place = s->in.recorded ? LOOP_TASK_INLINE
                                                                     : LOOP_TASK_BACKGROUND};
-    (void)loop_task_start(s->in.loop, &config, NULL); /* drop() reports an error */
+    /* if the task cannot start, drop() is called and reports the error */
+    (void)loop_task_start(s->in.loop, &config, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Takes misbehaving hosts out of service. The manager disables the switch port of such a host until
- * an operator releases the link (fabricctl link release), even after a restart. The list of
- * isolated links (isolation.c) keeps the reason and the time. If the port is found enabled, it is
- * disabled again.
+ * Takes misbehaving hosts out of service. The manager disables the switch port of such a host, and
+ * does so again whenever it finds the port enabled, until an operator releases the link (fabricctl
+ * link release). The list of isolated links (isolation.c) has the reason and the time, also after a
+ * restart.
  *
  * The caller must have proof of the host's switch port. Otherwise a host could cause the isolation
  * of another host. The manager never isolates itself, a switch, or the port of a manager in
@@ -18,7 +18,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/links/state.h"
 
-/* Minimum time between two events offender-not-isolated. */
+/* minimum time in us between two events offender-not-isolated */
 #define EVENT_EVERY_US UINT64_C(600000000)
 
 static bool is_switch_port(const struct fab_fabric *f, uint32_t port)
@@ -51,7 +51,8 @@ static uint32_t isolated_hosts(const struct sm *s)
     return n;
 }
 
-/* Returns why the host at this port must not be isolated. NULL: the host may be isolated. */
+/* Returns why the host at this port must not be isolated, as a phrase for operators. NULL: it may
+ * be isolated. */
 static const char *objection(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -87,9 +88,9 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
     event_emit(s->in.bus, offender_not_isolated, EVENT_LINK(&x), .reason = cause, .why = why);
 }
 
-/* Returns the entry of the link in the list of isolated and flapping links (list.c); adds one
- * if there is none. The function makes the switch port end 0, because an entry that a flap made may
- * have its ends in the other order. NULL: no memory. */
+/* Returns the entry of this link in the list of links (list.c); adds one if there is none. In an
+ * entry that a flap has made, the host may be at end 0; the function swaps the ends then, so that
+ * end 0 is the switch port. NULL: no memory. */
 static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -124,7 +125,7 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause)
     }
     e = entry_of(s, &link);
     if (!e)
-        /* If the isolation fails, the next misbehaviour of the host causes another try. */
+        /* nothing is lost: at its next misbehaviour, the host will be isolated */
         return;
     e->damping = (struct fab_damping){0};
     e->offence = e->out = true;

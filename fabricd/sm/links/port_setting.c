@@ -4,8 +4,8 @@
  * Each round sets one port.
  *
  * The manager refuses to disable a port of the link that connects the manager itself, and a port of
- * the last link to a switch. It also refuses to disable a port that it could then not reach to
- * enable it again.
+ * the last link to a switch. It also refuses to disable a port to which no directed route would be
+ * left, because it could not enable the port again.
  *
  * The store keeps the list of ports that operators disabled. If the manager finds such a port
  * enabled, it disables the port again.
@@ -22,17 +22,17 @@ static const char disabled_before[] = ", as an operator had disabled it before";
 
 /* ---- which ports may be disabled ---- */
 
-/* Returns whether the port is disabled. If it was disabled after the last sweep, the snapshot still
- * shows its peer, but PortInfo shows it as disabled. */
+/* Returns true if the port is disabled, as its PortInfo says. (If it was disabled after the last
+ * sweep, the snapshot still has its link.) */
 static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 {
     return fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_DISABLED;
 }
 
-/* Adds the neighbours of a node to a breadth-first search from the manager's node. The search uses
- * all links except that of port `without`. came[] has an element for each node: the port of the
- * predecessor by which the search reached this node. The element is FAB_NONE for the manager's node
- * and for nodes not reached. */
+/* One step of a breadth-first search from the manager's node, which does not use the link of port
+ * `without`: reaches the neighbours of `node`. came[] has an element for each node: the port, of
+ * the node before it, by which the search has reached it; FAB_NONE: not reached, or the manager's
+ * node. */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
@@ -62,15 +62,15 @@ static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *c
     queue[tail++] = self;
     while (head < tail) {
         uint32_t at = queue[head++];
-        /* The search continues at the manager's own adapter and at switches. Other adapters do not
-         * forward packets. */
+        /* only the manager's own node and switches: other adapters and routers do not forward
+         * packets */
         if (at == self || fab_fabric_node_is_switch(f, at))
             spread(f, at, without, came, queue, &tail);
     }
     return true;
 }
 
-/* Makes the directed route to a node that the search reached. Returns false if the route has too
+/* Makes the directed route to a node from the result of the search. Returns false if it has too
  * many hops. */
 static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_t *came,
                         struct fab_path *ret)
@@ -88,7 +88,8 @@ static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_
     return true;
 }
 
-/* Returns whether the directed route leads to the node without the link of port `without`. */
+/* Returns true if the directed route ends at this node and does not use the link of port
+ * `without`. */
 static bool leads_around(const struct fab_fabric *f, const struct fab_path *path, uint32_t node,
                          uint32_t without)
 {
@@ -106,9 +107,9 @@ static bool leads_around(const struct fab_fabric *f, const struct fab_path *path
     return at == node;
 }
 
-/* Finds a directed route to the node that avoids the link of port `without`. Returns false if there
- * is none. Uses the known route if it avoids the link. Otherwise the function searches the fabric,
- * which takes milliseconds in a large fabric. */
+/* Finds a directed route to the node that does not use the link of port `without`. Returns false if
+ * there is none. If the known route uses this link, searches the whole fabric, which takes
+ * milliseconds if it is large. */
 static bool path_around(const struct sm *s, uint32_t node, uint32_t without, struct fab_path *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -133,7 +134,7 @@ static bool stays_reachable(const struct sm *s, uint32_t node, uint32_t without_
     return path_around(s, node, without_port, &path);
 }
 
-/* Returns a sentence for operators that says why the port must not be disabled; NULL: it may be
+/* Returns why the port must not be disabled, as a sentence for operators; NULL: it may be
  * disabled. */
 static const char *objection(const struct sm *s, uint32_t node, uint32_t port)
 {
@@ -264,8 +265,8 @@ static bool find_port(const struct fab_fabric *f, uint64_t guid, uint8_t num, ui
     return fab_fabric_port(f, *ret)->present;
 }
 
-/* Returns FAB_OK if the port exists and may be enabled or disabled. Otherwise ends the request with
- * an error and returns SM_ROUND_OVER. */
+/* Checks whether the port of this request exists and may be set. If not, ends the request with an
+ * error, and returns SM_ROUND_OVER. */
 static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -299,8 +300,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* Finds the directed route for the write. If possible, the route avoids the link that the write
- * takes down, because this link would lose the answer. */
+/* Finds the directed route for the write. If possible, it does not use the link that the write
+ * takes down; otherwise the answer would be lost. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -313,15 +314,17 @@ static bool find_path(struct sm *s)
     return usual != NULL;
 }
 
-/* Sets PortPhysicalState, and for a reset also PortState. PortState Down with PortPhysicalState
- * Polling takes an active link down, and the link then trains again. */
+/* Sets the states that the write shall bring about. A reset sets PortState to Down and
+ * PortPhysicalState to Polling, so that the link goes down and trains again. Otherwise only
+ * PortPhysicalState is set. */
 static void set_state(const struct sm_port_op *op, struct fab_port_info *want)
 {
     want->port_state = op->reset ? FAB_STATE_DOWN : FAB_STATE_NOP;
     want->phys_state = op->enable || op->reset ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
 }
 
-/* Fills in a write of PortInfo: the port's intended settings with the new PortPhysicalState. */
+/* Fills in the write of PortInfo. Except for the states, it has the settings that the port must
+ * have anyway. */
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -361,8 +364,8 @@ static bool finished(const struct sm *s)
     return s->links->op_sent;
 }
 
-/* Updates the state of the port in the snapshot, because the next request for this port may come
- * before the next sweep. */
+/* Stores the new state of the port in the snapshot. A further request for this port may come before
+ * the next sweep. */
 static int note_state(struct sm *s, bool enabled)
 {
     int r = sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules by which links may be excluded. They consist of the settings, and of the links between
- * switches that have failed: failed links count for the capacity floor (libfabmgr/health/floor.h).
- * Links that failed before the manager started, and are still down, are not known.
+ * The rules by which links may be excluded. The rules are the settings, and the list of ISLs that
+ * have failed since the manager started: these count for the capacity floor
+ * (libfabmgr/health/floor.h).
  */
 #include <stdlib.h>
 
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* Returns whether the list (list.c) has the link as excluded. fab_health_known_lost does not count
- * such a link as failed, because the rules count excluded links separately. */
+/* fab_health_known_lost asks whether this link is excluded. An excluded link does not count as
+ * failed, because the rules count it separately. */
 static bool is_excluded(void *ctx, uint64_t guid, uint8_t port)
 {
     const struct sm_flap *e = sm_flap_find(ctx, guid, port);

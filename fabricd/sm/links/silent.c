@@ -10,9 +10,9 @@
  * Otherwise, for example if hosts are connected to the switch, its links stay. Each proof then uses
  * the tables that the switch holds (apply/route.c).
  *
- * silent_check.c finds out which switches are silent, and silent_poll.c when they answer again. An
- * entry stays in the list for some time (REMEMBERED_US) after the switch answers again. If the
- * switch becomes silent repeatedly, it must answer for longer each time before routes use it again.
+ * silent_check.c finds out which switches are silent, and silent_poll.c when they answer again. A
+ * switch that answers again stays in the list for REMEMBERED_US. If it becomes silent again in this
+ * time, it must then answer for longer before routes use it again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "libfabmgr/base/status.h"
 
 #define SILENT_MOST 64
-/* How long a switch stays in the list after it answers again. */
+/* time in us for which a switch stays in the list after it answers again */
 #define REMEMBERED_US UINT64_C(600000000)
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -77,8 +77,8 @@ static void drop_at(struct sm *s, uint32_t i)
     s->links->silent[i] = s->links->silent[--s->links->silents];
 }
 
-/* Drops the entries of switches that answered again REMEMBERED_US ago. If the list is full, drops
- * at least one entry of a switch that answers, even if it is younger. */
+/* Removes switches from the list that have answered for REMEMBERED_US. If the list is full, also
+ * removes one that has answered for a shorter time. */
 static void drop_old(struct sm *s)
 {
     uint64_t now = clock_now_us();
@@ -94,7 +94,8 @@ static void drop_old(struct sm *s)
     }
 }
 
-/* Makes a new set of silent switches for discoveries. If memory runs out, the last set stays. */
+/* Makes the set of silent switches that discoveries use. If memory runs out, the set before
+ * stays. */
 static void remake_set(struct sm *s)
 {
     uint64_t guid[SILENT_MOST];
@@ -157,9 +158,9 @@ void sm_silent_release(struct sm *s, struct sm_silent *e)
 
 /* ---- excluding the links --------------------------------------------------------------------- */
 
-/* Stores in port[] the ports of a switch whose links are up, and returns their number. port[] must
- * have room for 256 ports. Returns 0 if a link leads to an adapter or router, because routes cannot
- * avoid such a switch. */
+/* Writes to port[] the ports of a switch whose ISLs are up, and returns their number; port[] has
+ * room for 256. Returns 0 if a host is connected to the switch, because routes cannot avoid such a
+ * switch. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t node, uint32_t *port)
 {
     uint32_t count = 0;
@@ -226,8 +227,8 @@ int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid)
     return r;
 }
 
-/* Excludes the links of a silent switch from a new snapshot, if routes can avoid the switch.
- * Otherwise notes that its links stay in use. Returns OK or NOMEM. */
+/* If routes can avoid this silent switch, excludes its links from the new snapshot. Otherwise its
+ * links stay in use, and its entry has no links. Returns OK or NOMEM. */
 static int take_one(struct sm *s, struct fab_fabric *f, struct sm_silent *e)
 {
     uint32_t node = fab_fabric_node_by_guid(f, e->guid);
@@ -272,7 +273,7 @@ void sm_silent_settle(struct sm *s)
         struct sm_silent *e = s->links->silent[i];
         uint32_t node = fab_fabric_node_by_guid(f, e->guid);
         if (is_silent(e) && node == FAB_NONE) {
-            /* The last link of the switch went down, and node-removed was emitted for it. */
+            /* the switch has left the fabric, and node-removed was emitted */
             drop_at(s, i);
             gone = true;
         } else if (e->returning && (node == FAB_NONE || !f->nodes[node].silent)) {

@@ -6,16 +6,16 @@
  * A phase that gets no answer from a switch within the time of one try calls sm_silent_check. The
  * manager then asks all neighbours of the switch for the PortInfo of their ports that lead to the
  * switch. It asks the switch itself for SwitchInfo, over the first two neighbours that report such
- * a port as up. The requests of all checks are sent in parallel, and beside those of the running
- * round. The directed routes of a check avoid all switches that are being checked.
+ * a port as up. The requests of all checks are sent at the same time, in addition to those of the
+ * running round. Their directed routes avoid all switches that are being checked.
  *
  * If the switch answers, the check ends. If a neighbour reports its link as down, the manager
  * requests a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES
  * times the time of one try, and a neighbour reports its link as up, the switch is silent.
  *
  * If no neighbour reports its link as up, the manager does a targeted sweep. For FAILED_US, the
- * switch counts as failed, and so does each neighbour that did not answer. Directed routes of
- * sweeps then avoid failed switches, and a sweep waits for their answers no longer than one try.
+ * switch and all neighbours that did not answer count as failed: directed routes of sweeps avoid
+ * them, and a sweep waits for their answers no longer than one try.
  */
 #include <stdlib.h>
 
@@ -29,29 +29,30 @@
 /* Maximum number of neighbours over which the switch itself is asked. */
 #define PATHS_MOST 2
 #define VERDICT_TRIES 4
-/* If this many neighbours report their links as down, and none as up, the verdict comes after one
- * try. */
+/* If at least this many neighbours report their links to the switch as down, and none as up, the
+ * check waits only for the time of one try. */
 #define DOWN_LEAST 2
 /* Time in us for which a switch that did not answer counts as failed. */
 #define FAILED_US 5000000u
 
 /* A neighbour of the switch that is being checked. */
 struct neighbour {
-    /* Directed routes to the neighbour, and over the neighbour to the switch. */
+    /* to_it: directed route to the neighbour. over_it: directed route to the switch, through this
+     * neighbour. */
     struct fab_path to_it, over_it;
     uint64_t guid;
-    /* Number of the neighbour's port that leads to the switch. */
+    /* number of the port by which the neighbour is connected to the switch */
     uint8_t port;
     bool answered, up;
 };
 struct sm_check {
     struct sm *s;
-    /* guid: node GUID of the switch. begun_us: manager's clock when the switch was first asked;
-     * before that, when the check was requested. */
+    /* guid: node GUID of the switch. begun_us: manager's clock when the check was requested or, as
+     * soon as the switch itself was asked, when it was asked first. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
-    /* neighbours: number of elements of neighbour[]. asked: number of neighbours over which the
-     * switch was asked. */
+    /* neighbours: number of elements of neighbour[]. asked: number of requests to the switch
+     * itself, each over another neighbour. */
     uint32_t neighbours, asked;
     bool over;
 };
@@ -84,8 +85,8 @@ bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path
     return true;
 }
 
-/* Returns whether the neighbours show that the switch has failed: several links are down, and no
- * link is known to be up. */
+/* Returns true if the switch seems to have failed: several neighbours report their links to it as
+ * down, and none as up. */
 static bool is_down(const struct sm_check *c)
 {
     uint32_t down = 0;
@@ -94,7 +95,8 @@ static bool is_down(const struct sm_check *c)
     return c->asked == 0 && down >= DOWN_LEAST;
 }
 
-/* Returns the manager's clock at which the check decides whether the switch is silent. */
+/* Returns the time, on the manager's clock, at which the check ends and decides whether the switch
+ * is silent. */
 static uint64_t verdict_us(const struct sm *s, const struct sm_check *c)
 {
     return c->begun_us + (is_down(c) ? 1 : VERDICT_TRIES) * sm_first_try_us(s);
@@ -143,7 +145,7 @@ bool sm_silent_note_failed(struct sm *s, uint64_t guid)
     return fresh;
 }
 
-/* Notes that the switch has probably failed, and so have its neighbours that did not answer. */
+/* Notes as failed the switch that was checked, and those of its neighbours that did not answer. */
 static void note_failed(struct sm *s, const struct sm_check *c)
 {
     (void)sm_silent_note_failed(s, c->guid);
@@ -155,8 +157,8 @@ static void note_failed(struct sm *s, const struct sm_check *c)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Requests that the ports of the switch be read again if its SwitchInfo shows a change, as a light
- * sweep does. */
+/* The switch has answered with SwitchInfo. If this shows that ports have changed, requests that its
+ * ports be read, as a light sweep does. */
 static void compare(struct sm *s, uint64_t guid, const struct fab_switch_info *info)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -177,11 +179,12 @@ static void on_switch(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     sm_guids_remove(&c->s->links->silent_checks.lost, c->guid);
     sm_guids_remove(&c->s->links->silent_checks.judged, c->guid);
     compare(c->s, c->guid, &info);
-    loop_timer_set(c->s->links->silent_checks.verdict, 0); /* the timer drops the check */
+    /* the callback of the timer ends the check, because c->over is true */
+    loop_timer_set(c->s->links->silent_checks.verdict, 0);
 }
 
-/* Asks the switch for SwitchInfo over a neighbour that reports its link as up. The time until the
- * verdict begins with the first such request. */
+/* Asks the switch itself for SwitchInfo, over a neighbour that reports its link to the switch as
+ * up. With the first such request, the time of the check begins again. */
 static void ask_over(struct sm_check *c, const struct neighbour *n)
 {
     if (c->asked == PATHS_MOST)
@@ -208,7 +211,8 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     }
     arm(c->s);
     if (!sm_can_repair(c->s) && c->s->wiring->sweep_awaits(c->s, c->guid))
-        /* The sweep will stop waiting for this switch, and then read the neighbours itself. */
+        /* The running sweep is waiting for this switch. It will give up soon, and then read this
+         * neighbour anyway. */
         return;
     sm_cause_set(c->s, "a switch does not answer, and its link is down");
     sm_request_ports(c->s, n->guid);
@@ -217,9 +221,9 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Lists in c->neighbour the neighbours of the checked switch that the manager can reach. avoid:
- * bitset of all switches that are being checked. paths: directed routes around these switches, by
- * node id. Returns OK or NOMEM. */
+/* Lists in c->neighbour the neighbours of the switch that the manager can reach. avoid: bitset of
+ * all switches that are being checked. paths: [node id] directed routes that avoid these switches.
+ * Returns OK or NOMEM. */
 static int find_neighbours(struct sm *s, struct sm_check *c, const struct fab_path *paths,
                            const uint64_t *avoid)
 {
@@ -253,8 +257,8 @@ static void send(struct sm *s, struct sm_check *c)
                       c, i, false);
 }
 
-/* Begins the checks that were requested since the last call. All of them use the same directed
- * routes, which avoid all switches that are being checked. */
+/* Begins all checks that were requested since the last call. Directed routes that avoid all
+ * switches that are being checked are computed once for all of them. */
 static void begin(void *ctx)
 {
     struct sm *s = ctx;
@@ -314,9 +318,9 @@ static void emit_silent(struct sm *s, const struct sm_silent *e, uint32_t links,
                    .links = links);
 }
 
-/* Makes the routes avoid the silent switch, by a local repair if possible, otherwise by a targeted
- * sweep. If a targeted sweep waits for answers of the switch, the sweep starts again without the
- * switch. */
+/* A switch is silent. If routes can avoid it (`avoid`) and a local repair is possible, requests
+ * this repair; otherwise a targeted sweep. If a targeted sweep is running, it begins again without
+ * the switch. */
 static void act(struct sm *s, struct sm_silent *e, bool avoid)
 {
     char name[SM_PLACE_LEN];
@@ -332,8 +336,8 @@ static void act(struct sm *s, struct sm_silent *e, bool avoid)
     }
 }
 
-/* Requests a targeted sweep of the switch and its neighbours. The neighbours show whether the
- * switch is down. */
+/* Requests a targeted sweep of the switch and its neighbours, whose ports show whether the switch
+ * is down. */
 static void suspect_all(struct sm *s, uint64_t guid)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -357,8 +361,8 @@ static void judge(struct sm *s, const struct sm_check *c)
     if (!e) {
         bool again = sm_guids_have(&s->links->silent_checks.judged, c->guid);
         note_failed(s, c);
-        /* A second sweep within seconds would find the same. Its writes to the switch would only
-         * start the next check. */
+        /* The last check, some seconds ago, had the same result. Another targeted sweep would write
+         * to the switch again, and so cause the next check. */
         if (!again && !s->wiring->sweep_awaits(s, c->guid))
             suspect_all(s, c->guid);
         return;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asks each silent switch every POLL_US over two neighbours whether it answers again. When it has
- * answered several times in a row, routes may use it again.
+ * Asks each silent switch every POLL_US whether it answers again, over two neighbours. When it has
+ * answered several polls in a row, routes may use it again.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
 #define POLL_US 2000000u
-/* Number of answers in a row after which routes may use a silent switch again. */
+/* number of polls in a row that a silent switch must answer before routes may use it again */
 #define ANSWERS_LEAST 2
-/* Maximum number of doublings of ANSWERS_LEAST. Each time that the switch becomes silent again (a
- * relapse), the number of answers that it needs doubles. */
+/* Each time that a switch becomes silent again, the number of polls that it must answer
+ * (ANSWERS_LEAST) doubles, at most this many times. */
 #define RELAPSES_MOST 5
 
 static void emit_answers(struct sm *s, const struct sm_silent *e)
@@ -34,8 +34,8 @@ static void use_again(struct sm *s, struct sm_silent *e)
     for (uint32_t i = 0; i < e->links; i++)
         for (int end = 0; end < 2; end++)
             sm_request_target(s, e->link[i].guid[end]);
-    /* A targeted sweep restores the routes over the switch. A background heavy sweep finds the
-     * changes that occurred while the switch was silent, and that the switch could not report. */
+    /* The targeted sweep that is requested above restores the routes over the switch. A background
+     * heavy sweep finds all other changes that the switch could not report while it was silent. */
     sm_request(s, SM_REQUEST_BACKGROUND);
     sm_silent_release(s, e);
 }
@@ -48,8 +48,8 @@ static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer
     e->heard |= a->status == FAB_OK;
 }
 
-/* Adds the directed route over this neighbour to the routes of the next poll. The neighbour must be
- * a switch or the manager's own node, because other nodes do not forward packets. */
+/* Adds a directed route to the silent switch over its neighbour `near`, which must be a switch or
+ * the manager's own node; other nodes do not forward packets. There are at most two routes. */
 static void add_path(struct sm *s, struct sm_silent *e, uint32_t near, uint8_t port,
                      uint32_t *paths)
 {
@@ -60,8 +60,8 @@ static void add_path(struct sm *s, struct sm_silent *e, uint32_t near, uint8_t p
         usable && *paths < 2 && sm_silent_extend(&s->model.paths[near], port, &e->path[*paths]);
 }
 
-/* Finds directed routes over two neighbours of the switch, at the ends of its excluded links or of
- * its links in the snapshot. Returns their number. */
+/* Finds at most two directed routes to the silent switch, each over another neighbour. Returns
+ * their number. */
 static uint32_t find_paths(struct sm *s, struct sm_silent *e)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -79,7 +79,8 @@ static uint32_t find_paths(struct sm *s, struct sm_silent *e)
     return paths;
 }
 
-/* Counts the answers of the switch to the last poll, and sends the next poll. */
+/* Evaluates the last poll of this switch. If routes must not use the switch yet, sends the next
+ * poll. */
 static void poll_one(struct sm *s, struct sm_silent *e)
 {
     uint32_t relapses = e->relapses < RELAPSES_MOST ? e->relapses : RELAPSES_MOST;
@@ -109,8 +110,7 @@ static void on_poll(void *ctx)
     if (any)
         loop_timer_set(s->links->silent_poll, POLL_US);
     sm_run_pump(s);
-    /* Starts the next round only after all switches were handled, so that one targeted sweep
-     * reads all switches that answer again. */
+    /* Only now may a round begin: one targeted sweep then reads all switches that answer again. */
     sm_schedule(s);
 }
 

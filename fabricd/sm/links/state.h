@@ -18,28 +18,28 @@ struct sm_flap {
     char place[2][SM_PLACE_LEN];
     struct fab_damping damping;
     bool isl; /* the link is an ISL */
-    /* The link is excluded: it is removed from the model's snapshot, except the link of a
-     * misbehaving host. */
+    /* The link is excluded, that is, not in the model's snapshot. (The link of a misbehaving host
+     * stays in the snapshot although `out` is true.) */
     bool out;
-    /* The link is isolated until an operator releases it. The members below are valid only for an
-     * isolated link. */
+    /* The link is isolated until an operator releases it. Only then are the following members
+     * valid. */
     bool isolated;
     bool operated; /* an operator requested the isolation */
     /* The link is isolated because its host misbehaved (offenders.c). */
     bool offence;
-    /* The last sweep left the link in the routes although it is isolated or drained, because nodes
-     * would be unreachable without it. */
+    /* the link is isolated or drained, but the last sweep left it in the routes, because a part of
+     * the fabric needs it */
     bool reinstated;
-    /* The manager has requested that a port of the link be disabled. */
+    /* the manager has requested that a port of this isolated link be disabled */
     bool setting;
     int64_t isolated_us; /* Unix time of the isolation, in microseconds */
     char cause[SM_CAUSE_LEN];
-    /* Number of the drain to which the link belongs; 0: none. returning: the drain has ended, but
-     * the snapshot does not have the link yet. */
+    /* drain: number of the drain to which the link belongs; 0: none. returning: this drain has
+     * ended, but the link is not in the snapshot again yet. */
     uint32_t drain;
     bool returning;
 };
-/* A link, switches or a host that an operator drains (drain.c). */
+/* A drain of one link, of switches or of a host (drain.c). */
 struct sm_drain {
     struct sm_drain_info info;
     uint64_t *node; /* [nodes] GUIDs of the switches or of the adapters */
@@ -49,22 +49,22 @@ struct sm_drain {
 struct sm_drains { /* state of drain.c */
     struct sm_drain *list;
     uint32_t count;
-    uint32_t last; /* the highest number that any drain had */
-    /* Digest of the active LFTs before the first drain began; 0: not known. */
+    uint32_t last; /* highest number that a drain has had */
+    /* digest of the active LFTs before the first of the present drains; 0: not known */
     uint64_t before;
-    struct loop_timer *timer; /* fires when the time limit of a drain is over */
+    struct loop_timer *timer; /* fires when a drain must end because its time is over */
 };
 struct sm_port_op {
     struct sm_port_op *next;
     uint64_t node_guid;
     uint8_t port;
     bool enable;
-    /* The operation is a reset: the manager takes the link of the port down, so that the link
-     * trains again. */
+    /* true: the port is reset, that is, its link goes down once and trains again */
     bool reset;
-    /* The reason if the manager itself requests the change; NULL: an operator requested it. */
+    /* If the manager itself requests the change: why, as the end of a sentence. NULL: an operator
+     * requests it. */
     const char *note;
-    /* the operator, such as " by alice (uid 1000)"; "" if the manager itself requests the change */
+    /* who requests the change, such as " by alice (uid 1000)"; "": the manager itself */
     char by[128];
     sm_done *done;
     void *ctx;
@@ -75,19 +75,20 @@ struct sm_silent {
     uint64_t guid;
     /* Manager's clock when the switch was found to be silent. */
     uint64_t since_us;
-    /* Manager's clock when routes were allowed to use the switch again; 0: the switch is silent. */
+    /* manager's clock when the switch answered again, so that routes may use it; 0: it is silent */
     uint64_t released_us;
-    /* Routes may use the switch again, but no view has been published since. */
+    /* the switch answers again, but the published view still has the fabric without its links */
     bool returning;
-    /* The links of the switch are excluded from the snapshot. */
+    /* the links of the switch are excluded, so that routes avoid it */
     bool avoided;
     struct fab_silent_link *link; /* [links] the excluded links of the switch */
     uint32_t links;
-    uint32_t relapses; /* how often the switch became silent again */
-    /* Number of polls in a row that the switch answered. */
+    /* number of times that the switch became silent again while it was in the list */
+    uint32_t relapses;
+    /* number of the last polls in a row that the switch has answered */
     uint32_t answers;
     bool heard; /* the switch answered the last poll */
-    /* Number of requests of the last poll that are not answered. */
+    /* number of unanswered requests of the last poll */
     uint32_t asked;
     struct fab_path path[2];
 };
@@ -95,20 +96,22 @@ struct sm_check;
 struct sm_silent_checks { /* state of silent_check.c */
     struct sm_check **check;
     uint32_t checks;
-    /* Switches that recently answered no request of a check. lost_us: manager's clock when the last
-     * of them was added. */
+    /* lost: switches that have probably failed, because they answered nothing in a check some
+     * seconds ago. lost_us: manager's clock when the last of them was added. */
     struct sm_guids lost;
-    struct sm_guids judged; /* switches in `lost` that were checked themselves */
+    /* those switches in `lost` that a check was about; the others are their neighbours */
+    struct sm_guids judged;
     uint64_t lost_us;
     struct loop_timer *begin, *verdict, *schedule;
 };
 struct sm_links {
-    /* The manager lost its port after its last complete sweep, so it does not know the flaps since
-     * that sweep. */
+    /* The manager lost its port, and has made no complete sweep since then. So it does not know
+     * which links flapped. */
     bool blind;
-    struct sm_silent **silent; /* state of silent.c */
+    /* [silents] the list of silent switches, also those that answer again (silent.c) */
+    struct sm_silent **silent;
     uint32_t silents;
-    /* The switches in `silent` that are silent now; NULL: none. */
+    /* the silent switches, without those that answer again; discoveries use this set; NULL: none */
     struct fab_silent *silent_set;
     struct sm_silent_checks silent_checks;
     struct sm_drains drains;
@@ -116,18 +119,19 @@ struct sm_links {
     /* the links between switches that were up; NULL: none */
     struct fab_known *known;
     struct loop_tasks noting;
-    bool note_again; /* the snapshot changed while a task noted links */
+    /* the snapshot changed while the task was running (known.c), so it must run again */
+    bool note_again;
     struct sm_flap *list;
     uint32_t count, room;
     /* Fires when the next hold-down ends. */
     struct loop_timer *timer;
-    uint32_t reported; /* number of flapping links reported since reported_us */
+    uint32_t reported; /* number of links that were found flapping since the time reported_us */
     uint64_t reported_us;
 
-    /* List of ports that wait to be enabled or disabled. */
+    /* queue of ports that must be enabled, disabled or reset */
     struct sm_port_op *waiting;
-    /* The operation that the running round carries out: it enables, disables or resets one port.
-     * NULL: none. */
+    /* what the running round does: it enables, disables or resets one port; NULL: no such round
+     * runs */
     struct sm_port_op *op;
     struct fab_path op_path; /* directed route to the port of `op` */
     uint32_t op_port;        /* id of the port of `op` */
@@ -152,7 +156,8 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
 bool sm_flap_is_barred(const struct sm *s, const struct sm_flap *e);
 
 /* Functions of rule.c. */
-/* The rules by which links may be excluded now. rule.lost points to the memory `lost`. */
+/* The present rules by which links may be excluded. `lost` has the memory to which rule.lost
+ * points. */
 struct sm_rule {
     struct fab_isolation_rule rule;
     struct fab_lost_link *lost;
@@ -162,16 +167,16 @@ int sm_rule_init(struct sm *s, const struct fab_fabric *f, struct sm_rule *ret);
 void sm_rule_fini(struct sm_rule *r);
 
 /* Functions of exclude.c. */
-/* Returns the id of the port at end 0 of the link if the link is up in the snapshot, else
+/* Returns the id of the port at end 0 of this link, if the link is up in the snapshot; otherwise
  * FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
-/* Stores in link[] the links that must be excluded, and in entry[] their entries; both have room
- * for the whole list of flapping links. Links that are excluded already come first. at[] has an
- * element for each entry of the list: a port of the entry's link if this link is up and must be
- * excluded, else FAB_NONE. */
+/* Collects the links that must be excluded in link[], and their entries in entry[]; first those
+ * that are excluded already. Both arrays have room for all entries of the list. at[] has an element
+ * for each entry: the id of a port of the link, if it is up and must be excluded; otherwise
+ * FAB_NONE. */
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
-/* Requests a targeted sweep of the nodes at both ends of the link. */
+/* Requests a targeted sweep of the two nodes of this link. */
 void sm_flap_suspect_ends(struct sm *s, const struct sm_flap *e);
 
 /* Functions of flapping.c. */
@@ -180,10 +185,11 @@ struct fab_damping_rule sm_flap_rule(const struct sm *s);
 void sm_flap_fell(struct sm *s, struct sm_flap *e);
 /* Ends the hold-downs that are over. ctx: the manager. */
 void sm_flap_due(void *ctx);
-/* Requests a port probe or a targeted sweep of both ends of a link whose isolation, drain or
- * hold-down has ended. */
+/* The isolation, the drain or the hold-down of this link has ended. Requests a port probe or a
+ * targeted sweep of its two nodes, so that the link comes back. */
 void sm_flap_read_ends(struct sm *s, const struct sm_flap *e);
-/* Requests that routes avoid a link of the list. cause: the text for the record of the reroute. */
+/* Routes must avoid this link of the list from now on: requests a repair or a sweep. cause: what
+ * the record of the reroute shows as the cause. */
 void sm_flap_leave(struct sm *s, const struct sm_flap *e, const char *cause);
 
 /* Functions of drain.c. */
@@ -191,26 +197,26 @@ int sm_drains_init(struct sm *s);    /* returns OK or NOMEM */
 int sm_drains_load(struct sm *s);    /* loads the drains from the store; returns OK, NOMEM or IO */
 void sm_drains_forget(struct sm *s); /* forgets all drains, before they are loaded again */
 void sm_drains_fini(struct sm *s);
-/* Emits drain-suspended if routes use a drained link again. Call this function after the sweep has
- * set e->out of the link. was_out: the value of e->out before the sweep. */
+/* The sweep has decided whether the drained link is excluded (e->out). If routes use it again,
+ * emits drain-suspended. was_out: e->out before the sweep. */
 void sm_drain_taken(struct sm *s, const struct sm_flap *e, bool was_out);
-/* Removes a link from its drain. Call this function if a port of the link is now connected to
- * another port. */
+/* A port of this link is now connected to another port, so the link no longer exists. Removes it
+ * from its drain. */
 void sm_drain_moved(struct sm *s, struct sm_flap *e);
 
 /* Functions of isolation.c. */
 /* Loads the isolated links from the store. Returns OK, NOMEM or IO. */
 int sm_isolate_load(struct sm *s);
-/* Call this function after the sweep has set e->out, which says whether the link is excluded from
- * the new snapshot. If routes use the isolated link again, the function emits link-reinstated.
- * was_out: value of e->out before the sweep. */
+/* The sweep has decided whether the isolated link is excluded (e->out). If routes use it again,
+ * emits link-reinstated. was_out: e->out before the sweep. */
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
-/* Ends the isolation of a link if a port of it is now connected to another port. */
+/* A port of this link is now connected to another port, so the link no longer exists. Ends its
+ * isolation. */
 void sm_isolate_moved(struct sm *s, struct sm_flap *e);
 void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a released link */
 
-/* Isolates a link of the list. cause: a phrase for operators. For a misbehaving host, the port at
- * end 0 will be disabled. */
+/* Isolates a link of the list. cause: why, as a phrase for operators. If the link is that of a
+ * misbehaving host, its switch port (end 0) is disabled. */
 void sm_isolate_begin(struct sm *s, struct sm_flap *e, const char *cause);
 
 /* Functions of silent.c, silent_check.c and silent_poll.c. */
@@ -229,7 +235,7 @@ void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, 
 bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path *ret);
 int sm_silent_poll_init(struct sm *s); /* returns OK or NOMEM */
 void sm_silent_poll(struct sm *s);     /* starts the periodic polls of silent switches */
-/* Notes that a silent switch answers again. */
+/* A silent switch answers again: routes may use it. */
 void sm_silent_release(struct sm *s, struct sm_silent *e);
 
 /* Functions of port_setting.c. */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Proves multicast trees together with the unicast tables of the published view, because multicast
- * packets wait for the same buffers as unicast packets. The proof shows for each VL that the
- * channel dependencies of unicast and multicast packets have no cycle. The worker task of
- * mft_proof.c makes this proof. After a change of the unicast tables, all trees are proved again,
- * even those that did not change.
+ * packets wait for the same buffers as unicast packets. It is proved for each VL that the channel
+ * dependencies of unicast and multicast packets together have no cycle (in the worker task of
+ * mft_proof.c). When the unicast tables change, all trees must be proved again.
  *
  * If there is a cycle, the same task makes a spanning tree whose channel dependencies form no cycle
- * together with those of unicast packets (libfabmgr/spanning). From then on, all trees follow this
- * spanning tree until links change. If there is no such spanning tree, the manager writes the trees
- * despite the cycle, because IPoIB needs the broadcast group. The event multicast-deadlock and the
- * status then say that a deadlock is possible.
+ * together with those of unicast packets (libfabmgr/spanning). Until links change, all multicast
+ * trees are parts of this spanning tree. If there is no such spanning tree, the manager writes the
+ * trees despite the cycle, because IPoIB needs the broadcast group. The event multicast-deadlock
+ * and the status then say that a deadlock is possible.
  *
  * In fabrics with more than JOINT_MOST table entries, the dependencies of unicast packets would
  * occupy the worker for more than 100 ms after each repair. In such fabrics, trees are proved
@@ -50,7 +49,7 @@ void sm_joint_renew(struct sm *s)
     const struct fab_view *now = s->model.view;
     bool known = m->joint.view && m->joint.view->fabric == m->fabric;
     if (!known)
-        /* m->joint.view belongs to another fabric than the trees, so its port ids differ */
+        /* the view of the joint proof has another fabric than the trees, so port ids differ */
         sm_joint_drop(m);
     if (!now || !now->target || now->fabric != m->fabric ||
         (known && m->joint.view->target == now->target))
@@ -79,8 +78,8 @@ void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret)
     if (!m->joint.view)
         return;
     if (!m->joint.channels)
-        /* The channel dependencies of all trees are lost, so even trees that were proved must be
-         * proved again. */
+        /* The channel dependencies of the trees that were proved before are lost, so all trees must
+         * be proved again. */
         open_all(m);
     ret->view = fab_view_ref(m->joint.view);
     ret->channels = m->joint.channels;
@@ -104,8 +103,8 @@ int sm_joint_guide(struct sm_joint_proof *p, const struct fab_multicast_verdict 
     if (!v->with_unicast || v->together || !p->may_guide)
         return FAB_OK;
     int r = fab_spanning_make(p->channels, p->sls, &p->guide);
-    /* CYCLE: the channel dependencies of unicast packets alone have a cycle, which no spanning tree
-     * can remove */
+    /* CYCLE: unicast packets alone have a cycle of channel dependencies, and no spanning tree
+     * helps */
     return r == FAB_E_CYCLE ? FAB_OK : r;
 }
 

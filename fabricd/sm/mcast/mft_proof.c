@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Proves multicast trees before their MFT blocks are written (libfabmgr/verify/multicast.h). The 32
- * consecutive MLIDs of an MLID group share MFT blocks, so they are proved and written together. A
+ * consecutive MLIDs of an MLID group share MFT blocks, so they are proved and written together. The
  * worker task gets copies of the MFT blocks and the members of some MLID groups, because a join may
- * change the originals at any time. The writes are planned from these copies, so joins that come
- * later do not delay the writes. The next plan includes these joins.
+ * change the originals at any time. The writes, too, are planned from these copies. A join that
+ * comes meanwhile is part of the next plan.
  *
  * An MLID group with a tree that fails the proof is not written until its trees change.
  *
@@ -18,13 +18,13 @@
 #include "fabricd/sm/mcast/state.h"
 #include "libfabmgr/base/size.h"
 
-/* Maximum number of members and MFT blocks that are copied for one worker task. For a single
- * MLID group, more may be copied. */
+/* maximum number of members and MFT blocks that are copied for one worker task; a single MLID group
+ * may have more */
 #define BATCH 200000u
 
 struct sm_mft_proof {
     struct fab_fabric *fabric;
-    /* Bitset of the MLID groups (32 MLIDs each) that the task proves. */
+    /* bitset of the MLID groups that this task proves */
     uint64_t groups[FAB_MFT_GROUPS / 64];
     struct sm_mft_sealed sealed;
     struct sm_joint_proof joint;
@@ -53,8 +53,8 @@ static bool is_wanted(const uint64_t *groups, uint32_t group)
     return !groups || fab_base_bits_get(groups, group);
 }
 
-/* Lists the MLIDs of the MLID groups in the bitset `groups` (NULL: of all), and counts the members
- * of each MLID. Several multicast groups may share an MLID. */
+/* Lists the MLIDs in the MLID groups of the bitset `groups` (NULL: in all), each with the number of
+ * its members. Several multicast groups can have the same MLID. */
 static int list_lids(const struct sm_multicast *m, const uint64_t *groups, uint32_t *of_slot,
                      struct sm_mft_sealed *ret)
 {
@@ -126,8 +126,8 @@ static int copy_blocks(const struct fab_blocks *from, const uint64_t *groups,
     return r;
 }
 
-/* Copies the blocks in `blocks` and the members of the MLID groups in the bitset `groups` (NULL: of
- * all). */
+/* Copies the MLID groups of the bitset `groups` (NULL: all): their MFT blocks from `blocks`, and
+ * their members. */
 static int seal(const struct sm_multicast *m, const struct fab_blocks *blocks,
                 const uint64_t *groups, struct sm_mft_sealed *ret)
 {
@@ -256,7 +256,7 @@ static void report(struct sm_multicast *m, struct sm_mft_proof *p)
                .witness = p->text ? p->text : "none");
 }
 
-/* Replaces the line ends of the text by ';', because the text of an event must be a single line. */
+/* The text of an event is a single line. Replaces line ends by ';'. */
 static void join_lines(char *text)
 {
     size_t len = text ? strlen(text) : 0;
@@ -305,7 +305,7 @@ static void drop(void *owner, void *ctx)
     proof_free(ctx);
 }
 
-/* Chooses the MLID groups of the next worker task from the bitset `open`. */
+/* Chooses some MLID groups from the bitset `open`, which the next worker task proves. */
 static void choose(const struct sm_multicast *m, const uint64_t *open, uint64_t *ret)
 {
     const struct fab_blocks *t = fab_mcast_trees_tables(m->groups->trees);

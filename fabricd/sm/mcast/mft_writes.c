@@ -11,10 +11,10 @@
  * If a switch does not answer, its directed route may lead over a link that has just failed. The
  * manager therefore plans again, and asks the switch once more, by the route that is known then. If
  * the switch does not answer this request either, if it refuses a request, or if it is silent, the
- * manager emits an event. Until a retry, the manager then adds no tree branches to this switch and
- * sends it no MFT requests. Switch ids in this file are those of struct fab_mcast_net, the graph of
- * switches for which the trees are computed (fab_mcast_trees_net). Directed routes are looked up by
- * GUID, so that writes continue while a sweep replaces the snapshot.
+ * manager emits an event. Until the next retry, trees then get no further branches at this switch,
+ * and it gets no MFT requests. Switch ids in this file are those of struct fab_mcast_net, the graph
+ * of switches for which the trees are computed (fab_mcast_trees_net). Directed routes are looked up
+ * by GUID, so that writes continue while a sweep replaces the snapshot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,7 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
 
-/* If at most this many MFT requests are left, they are sent before the requests of the running
- * round. */
+/* if at most this many MFT requests are left, they precede the requests of the running round */
 #define FEW 64
 #define RETRY_US 1000000u
 
@@ -53,8 +52,8 @@ static void plan_fini(struct sm_multicast *m)
     m->next = m->outstanding = 0;
 }
 
-/* Cancels the running proof and all unanswered MFT requests. Blocks whose write was not answered
- * count as unknown. */
+/* Cancels the running proof and all unanswered MFT requests. If a write was not answered, the
+ * contents of its block are unknown. */
 void sm_mfts_drop(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -132,8 +131,8 @@ int sm_mfts_plan_proved(struct sm *s)
     return r;
 }
 
-/* Plans the writes of all MLID groups whose MFT blocks may need a write (bitset `open`), if the
- * trees of these groups are proved. Otherwise first starts the proof of some of them. */
+/* Plans the writes of MLID groups whose MFT blocks may need a write (bitset `open`). If none of
+ * these groups is proved yet, starts the proof of some of them instead. */
 static int make_plan(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -193,7 +192,7 @@ static bool is_silent(const struct sm_multicast *m, uint64_t guid)
     return node != FAB_NONE && f->nodes[node].silent;
 }
 
-/* Returns whether the manager asks this switch once more, after a request without an answer. */
+/* A switch has not answered a request. Returns true if it is asked once more. */
 static bool ask_again(struct sm_multicast *m, uint64_t guid)
 {
     if (sm_guids_have(&m->failed_before, guid) || is_silent(m, guid))
@@ -245,8 +244,8 @@ static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     note_over(m);
 }
 
-/* Returns the directed route to a switch. Returns NULL if no route is known, or if the switch has
- * not answered a request of this plan. */
+/* Returns the directed route to a switch. NULL: none is known, or the switch has left a request of
+ * this plan unanswered. */
 static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
 {
     const struct sm_model *model = &m->s->model;
@@ -337,13 +336,14 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
     return false;
 }
 
-/* Returns the number of blocks that the MFT of a switch has for one MLID: one for each 16 ports. */
+/* Returns the number of MFT blocks of a switch for one MLID: an entry has one bit for each port,
+ * and a block has 16 bits of it. */
 static uint32_t positions(const struct sm_multicast *m, uint32_t sw)
 {
     return fab_mcast_net_port_count(net_of(m), sw) / 16 + 1;
 }
 
-/* Returns how many MLID groups (32 MLIDs each) the MFT of a switch has room for. */
+/* Returns for how many MLID groups the MFT of a switch has room. */
 static uint32_t mlid_groups_of(const struct sm_multicast *m, uint32_t sw)
 {
     return (net_of(m)->cap[sw] + FAB_BLOCK_ENTRIES - 1u) / FAB_BLOCK_ENTRIES;
@@ -368,8 +368,8 @@ uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan)
     return count > m->held.count ? count - m->held.count : 0;
 }
 
-/* The search goes from switch to switch after each block. Consecutive requests thus go to
- * different switches, and do not wait for each other. */
+/* After each block, the search goes to the next switch, so that consecutive requests do not wait
+ * for the same switch. */
 bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t steps,
                        uint64_t *ret_guid, uint32_t *ret_number)
 {
@@ -394,8 +394,8 @@ bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t s
     return false;
 }
 
-/* Returns the MFT block that a switch is known to hold; all zero if its contents are not known.
- * NULL: the trees have no such switch. *ret_sw: the id of the switch in struct fab_mcast_net. */
+/* Returns the contents of an MFT block of a switch, as far as they are known; otherwise zeros.
+ * NULL: the switch is not in the trees. *ret_sw: its id in struct fab_mcast_net. */
 static const uint16_t *held_of(const struct sm_multicast *m, uint64_t guid, uint32_t number,
                                uint32_t *ret_sw)
 {
@@ -439,7 +439,7 @@ void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t 
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-/* Permits requests to the switches that did not answer before. */
+/* Called when it is time for a retry: switches that did not answer before may be asked again. */
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;

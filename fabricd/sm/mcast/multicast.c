@@ -4,11 +4,11 @@
  * the joins and leaves of hosts, the configuration and the fabric. mft_writes.c writes the MFTs.
  *
  * Trees are computed for the published fabric, so that no tree uses a link before it is up. They
- * are updated when a round publishes a view, and shortly after a local repair. MFT writes that are
- * in flight at such an update are cancelled and planned again. A worker task copies the links and
- * ports of the published fabric for the trees (struct fab_mcast_net). The time of this task grows
- * with the size of the fabric. The first such task also makes the groups from the records in the
- * store, and their trees.
+ * are updated when a round publishes a view, and shortly after a local repair. An update cancels
+ * the MFT writes that are in flight; they are planned again. It first needs a copy of the links and
+ * ports of the published fabric (struct fab_mcast_net). A worker task makes this copy, because its
+ * time grows with the size of the fabric. The first such task also makes the groups, from the
+ * records in the store, and their trees.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
  * change all groups of the port. After that time, the port leaves its groups.
@@ -23,9 +23,10 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
-/* Maximum time that the removal of absent members may block the event loop. */
+/* time in us after which the removal of absent members is interrupted, so that it does not block
+ * the event loop */
 #define SLICE_US 2000u
-/* Delay between a local repair and the update of the trees. */
+/* time in us from a local repair to the update of the trees */
 #define UPDATE_DELAY_US 20000u
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
@@ -42,10 +43,12 @@ void sm_multicast_kick(struct sm *s)
 
 /* ---- the links of the fabric ----------------------------------------------------------------- */
 
-struct reading { /* the worker task owns all members */
+/* The input and the result of the worker task. No other code uses this struct while the task
+ * runs. */
+struct reading {
     struct fab_fabric *fabric;
     struct fab_mcast_net *net;
-    /* The task also makes groups from `stored`, and the trees of these groups. */
+    /* true: the task also makes the groups in `stored`, and their trees */
     bool makes;
     struct sm_stored_groups stored;
     struct fab_mcast_groups *groups;
@@ -94,8 +97,8 @@ static void drop_read(struct sm_multicast *m)
     m->read = NULL;
 }
 
-/* Call this function if the task failed. It moves the data of the stored groups back to m->stored,
- * for a later task. */
+/* The task has failed. Puts the stored groups back into m->stored, so that a later task can use
+ * them. */
 static void take_back(struct sm_multicast *m, struct reading *x)
 {
     if (!x->makes)
@@ -129,7 +132,7 @@ static void links_read(void *owner, void *ctx)
     reading_free(x);
 }
 
-/* The loop calls drop_reading instead of links_read if memory ran out or the manager is freed. */
+/* Called instead of links_read if memory ran out, or if the manager is being freed. */
 static void drop_reading(void *owner, void *ctx)
 {
     if (owner) {
@@ -161,13 +164,14 @@ static int begin_reading(struct sm *s)
     return loop_task_start(s->in.loop, &config, &m->reading);
 }
 
-/* Returns whether the worker task has read the links of the published fabric. */
+/* Returns true if there is a copy of the links of the published fabric. */
 static bool have_links(const struct sm *s)
 {
     return s->mcast->read_of && s->mcast->read_of == s->model.view->fabric;
 }
 
-/* Updates the trees for the links that the worker task has read. Returns OK or NOMEM. */
+/* Updates the trees for the copy of the links that the worker task has made. Returns OK or
+ * NOMEM. */
 static int take_links(struct sm_multicast *m)
 {
     struct fab_mcast_net *net = m->read;
@@ -206,8 +210,8 @@ static void emit_full(struct sm *s, size_t left_out)
                    .refused = left_out);
 }
 
-/* Makes the multicast groups of the configured partitions. If no partitions are configured, makes
- * the IPoIB broadcast group of the default partition. */
+/* Makes the multicast groups that the settings demand: those of the configured partitions or,
+ * without partitions, the IPoIB broadcast group of the default partition. */
 static int configure(struct sm *s)
 {
     struct fab_partitions *open = NULL;
@@ -228,8 +232,8 @@ static int configure(struct sm *s)
 
 /* ---- absent ports ---------------------------------------------------------------------------- */
 
-/* Adds a member whose port is absent to m->absent. noted: the GUIDs of the members that are in this
- * list already. If memory runs out, the next sweep adds the member. */
+/* Adds a member to the list of members whose ports are absent (m->absent). noted: GUIDs that are in
+ * this list already. If memory runs out, the next sweep adds the member. */
 static int note_absent(struct sm_multicast *m, struct fab_map *noted,
                        const struct fab_mcast_member *member)
 {
@@ -269,8 +273,8 @@ static void note_absents(struct sm *s)
     fab_base_map_fini(&noted);
 }
 
-/* Removes the members whose ports have been absent for longer than `multicast.absent`. Stops after
- * SLICE_US, and sets the timer to continue later. */
+/* Removes the members whose ports have been absent for longer than `multicast.absent`. If this
+ * takes longer than SLICE_US, the timer continues it later. */
 static void drop_absents(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -314,8 +318,8 @@ static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
     return FAB_OK;
 }
 
-/* Marks the MFT of a switch as unknown if its LinearFDBTop changed, because the switch may have
- * been reset. */
+/* If the LinearFDBTop of a switch has changed, it may have been reset. The contents of its MFT are
+ * then unknown. */
 void sm_multicast_swept(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -352,8 +356,8 @@ static int follow(struct sm *s)
         r = note_tops(m, f);
     if (r == FAB_OK)
         r = take_links(m);
-    /* If the update failed, m->held may have the new switch ids while the trees have the old ones.
-     * All MFTs are therefore read again. */
+    /* If the update failed in the middle, m->held has the new switch ids, but the trees have the
+     * old ones. So the contents of all MFTs count as unknown, and are read again. */
     if (r != FAB_OK) {
         free(m->top);
         m->top = NULL;

@@ -2,11 +2,11 @@
 /*
  * Keeps multicast groups over restarts and crashes. Each change of a group or a member is stored. A
  * restarted manager loads the groups with their MLIDs, so that the MFTs of the switches stay valid
- * and hosts need not join again. It reads the database before the loop runs; a worker task makes
- * the groups and trees when the fabric is known.
+ * and hosts need not join again. The records are read before the loop runs; when the fabric is
+ * known, a worker task makes groups and trees from them.
  *
- * Groups of the configuration are stored as well, because their MLIDs must not change. A member
- * with an alias GUID belongs to the port that the store has for this alias.
+ * Groups of the configuration are stored as well, because their MLIDs must not change. If a
+ * member's GUID is an alias GUID, the store knows to which port it belongs.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "libfabmgr/spanning/spanning.h"
 #include "libfabmgr/verify/multicast.h"
 
-/* A member whose port is not in the fabric. */
+/* a member of multicast groups whose port is not in the fabric now */
 struct sm_absent {
     /* GUID in the PortGID of the member; it may be an alias GUID. */
     uint64_t guid;
@@ -25,49 +25,49 @@ struct sm_stored_groups {
     size_t groups;
     struct store_member *member;
     size_t members;
-    /* The alias GUIDs of ports, by which members with an alias GUID are found. */
+    /* alias GUIDs and their ports, because the GUID of a member may be an alias GUID */
     struct fab_sa_aliases aliases;
 };
-/* The proof of all trees together with the unicast tables (joint_proof.c). */
+/* The joint proof of all multicast trees and the unicast tables (joint_proof.c). */
 struct sm_joint {
-    /* view: the published view whose unicast tables the proof uses; NULL: none. channels: the
-     * channel dependencies of unicast packets under these tables, and of the trees that were proved
-     * with these tables; NULL: not known, or lent to a worker task. */
+    /* view: the published view with the unicast tables of the proof; NULL: none. channels: channel
+     * dependencies of unicast packets with these tables, and of the multicast trees that were
+     * proved with them; NULL: not computed, or a worker task has them. */
     struct fab_view *view;
     struct fab_verify_channels *channels;
-    /* bitset of the MLID groups that are not yet proved together with the unicast tables of
+    /* bitset of the MLID groups whose trees still need a joint proof with the unicast tables of
      * `view` */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    /* The manager has made, or tried to make, a spanning tree for the unicast tables of `view`. */
+    /* a spanning tree was made for the unicast tables of `view`, or could not be made */
     bool guide_tried;
-    /* A proof with the unicast tables of `view` found a cycle. */
+    /* the joint proof with the unicast tables of `view` has found a cycle */
     bool cycle;
-    /* The last complete proof found a cycle, and an event has reported it. */
+    /* the last complete joint proof has found a cycle, and multicast-deadlock was emitted */
     bool deadlock;
     char witness[1024];
 };
 struct sm_multicast {
     struct sm *s;
     struct fab_mcast_groups *groups; /* NULL: no fabric is known yet */
-    /* The trees were computed for an older fabric than the published one. */
+    /* the published fabric is newer than the one for which the trees were computed */
     bool stale;
-    bool configured; /* the groups of the configuration exist */
-    /* An event has reported that no free MLID is left. */
+    bool configured; /* the groups that the settings demand have been made */
+    /* an event has reported that no MLID is free any more */
     bool full;
-    /* [number of switches in struct fab_mcast_net] LinearFDBTop that each switch had when the trees
-     * were last updated for a fabric */
+    /* [number of switches in struct fab_mcast_net] LinearFDBTop of each switch at the last update
+     * of the trees */
     uint16_t *top;
     struct loop_tasks tasks;
-    /* The stored groups, until a worker task has made groups from them. */
+    /* the groups as the store has them, until a worker task has made groups from them */
     struct sm_stored_groups stored;
     /* The worker task that copies the links of the published fabric; NULL: none runs. */
     struct loop_task *reading;
-    /* The fabric whose links the last worker task has copied, and these links. The next update of
-     * the trees uses them. NULL: no links are copied, or the trees use them already. */
+    /* The last worker task has copied the links and ports of the fabric read_of, for the next
+     * update of the trees. NULL: there is no copy, or the trees use it already. */
     struct fab_fabric *read_of;
     struct fab_mcast_net *read;
-    /* The groups that a worker task has made from `stored`, until they replace `groups`; NULL:
-     * none. */
+    /* the groups that a worker task has made from `stored`; they become `groups` at the next
+     * update; NULL: none */
     struct fab_mcast_groups *made;
     /* The fabric for which the trees were computed; NULL: none. */
     struct fab_fabric *fabric;
@@ -78,8 +78,8 @@ struct sm_multicast {
     void *on_mgroup_ctx;
 
     /* Members of mft_proof.c, which proves that multicast trees reach all members without a loop.
-     * proved: MFT blocks of the last proof. proved_groups: bitset of the MLID groups whose trees
-     * passed the proof and have not changed since. refuted: bitset of the MLID groups with a tree
+     * proved: the MFT blocks that the last proof was about. proved_groups: bitset of the MLID
+     * groups that passed the proof and have not changed since. refuted: bitset of the MLID groups
      * that failed the proof. proving: the worker task; NULL: none runs. */
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
@@ -87,15 +87,16 @@ struct sm_multicast {
     struct sm_joint joint;
 
     /* Members of mft_writes.c. Switch ids are those of struct fab_mcast_net. */
-    /* MFT blocks that switches are known to hold. */
+    /* the contents of MFT blocks of the switches, as far as they are known */
     struct fab_blocks held;
-    /* Bitset of the MLID groups in which the trees may differ from `held`. */
+    /* bitset of the MLID groups whose MFT blocks may need a write */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    /* Bitset of switches that are silent or that did not answer two requests. */
+    /* bitset of switches that get no MFT requests: they are silent, or have not answered two
+     * requests */
     uint64_t *unresponsive;
     uint32_t unresponsives;
-    /* Switches that did not answer a request of the running plan (failed_now), or the last request
-     * of an earlier plan (failed_before). */
+    /* switches that did not answer a request; failed_now: of the running plan; failed_before: of an
+     * earlier plan, and did not answer since */
     struct sm_guids failed_now, failed_before;
     struct loop_timer *retry;
     uint64_t retry_us, writes;
@@ -104,8 +105,8 @@ struct sm_multicast {
     struct fab_plan_mft plan;
     bool busy, failed;
     unsigned stage;
-    /* `next` is the index, in the running stage of the plan, of the next request to send.
-     * `outstanding` is the number of unanswered requests. */
+    /* next: index, in the running stage of the plan, of the next request to send. outstanding:
+     * number of unanswered requests. */
     size_t next, outstanding;
     /* Directed route of each request of the running stage. */
     struct fab_path *path;
@@ -116,22 +117,23 @@ struct sm_multicast {
 /* Functions of multicast.c. */
 /* Sets the timer that soon updates the trees and writes the MFTs, if necessary. */
 void sm_multicast_kick(struct sm *s);
-/* Call this function after each try to plan MFT writes. status: OK, or the error that prevented a
- * plan. After an error, the function sets a timer for another try. */
+/* Call this function after each attempt to plan MFT writes. status: OK, or the error of the
+ * attempt; after an error, a timer repeats it. */
 void sm_multicast_planned(struct sm *s, int status);
 
 /* Functions of multicast_store.c. */
-/* Reads the stored groups. Returns OK or NOMEM. If the database is damaged, it logs an error and
- * returns OK with no groups. */
+/* Reads the groups from the store. Returns OK or NOMEM. If the database is damaged, logs an error,
+ * and the result is empty. */
 int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret);
 void sm_stored_groups_fini(struct sm_stored_groups *x);
-/* Stores a group and the membership of a port again, if the store has dropped a record since the
- * start. Otherwise a join that changes nothing would be confirmed, but never stored. */
+/* A join may change nothing, because the group and the member exist already. But if the store has
+ * dropped a record since the start, perhaps it does not have them. This function then stores both
+ * again. */
 void sm_stored_group_repeat(struct sm *s, const uint64_t mgid[2], uint64_t port_guid);
-/* Adds the stored groups and members to `groups`. May run on a worker thread. Returns OK or
- * NOMEM. */
+/* Makes the groups and members that were read from the store, in `groups`. May run on a worker
+ * thread. Returns OK or NOMEM. */
 int sm_stored_groups_restore(const struct sm_stored_groups *x, struct fab_mcast_groups *groups);
-/* Makes the store keep each change of the groups from now on. */
+/* From now on, each change of a group or a member is stored. */
 void sm_multicast_listen(struct sm *s);
 
 /* Functions of mft_proof.c. */
@@ -142,47 +144,46 @@ struct sm_mft_sealed {
     struct fab_verify_multicast_lid *lid; /* [lids] */
     uint32_t lids;
 };
-/* Copies the MFT blocks and members of the MLID groups in the bitset `groups`; NULL: of all MLID
- * groups. Returns OK or NOMEM. */
+/* Copies the MLID groups of the bitset `groups` (NULL: all): their MFT blocks, and their members.
+ * Returns OK or NOMEM. */
 int sm_mft_seal(const struct sm_multicast *m, const uint64_t *groups, struct sm_mft_sealed *ret);
 void sm_mft_sealed_fini(struct sm_mft_sealed *x);
-/* Starts a worker task that proves some of the MLID groups in the bitset `open`. When it has ended,
- * it calls sm_mfts_plan_proved. Returns OK or NOMEM. */
+/* Starts a worker task that proves some of the MLID groups in the bitset `open`;
+ * sm_mfts_plan_proved is called at its end. Returns OK or NOMEM. */
 int sm_mfts_prove(struct sm *s, const uint64_t *open);
 /* Forgets the results of all proofs. Call this function before the switch ids of the trees
  * change. */
 void sm_mfts_unprove(struct sm_multicast *m);
 
 /* Functions of joint_proof.c. */
-/* input and result of a joint proof; all bytes 0: trees are proved without the unicast tables */
+/* the input and the result of a joint proof; all bytes 0: the trees are proved without the unicast
+ * tables */
 struct sm_joint_proof {
     struct fab_view *view;
     struct fab_verify_channels *channels;
     uint16_t sls; /* bitset of the SLs of all groups */
-    /* If the task finds a cycle, it may make a spanning tree. */
+    /* true: if there is a cycle, the task may make a spanning tree */
     bool may_guide;
     struct fab_mcast_guide guide;
 };
-/* Call this function before MFT writes are planned. If the unicast tables have changed, it notes
- * that all trees must be proved again. */
+/* Call this function before MFT writes are planned. If the published unicast tables have changed,
+ * all trees need a new joint proof. */
 void sm_joint_renew(struct sm *s);
 void sm_joint_drop(struct sm_multicast *m);
-/* Adds to the bitset `groups` the MLID groups that are not yet proved together with the unicast
- * tables. */
+/* Adds to `groups` the MLID groups that still need a joint proof. */
 void sm_joint_add_open(const struct sm_multicast *m, uint64_t groups[FAB_MFT_GROUPS / 64]);
-/* Fills in the input of the worker task for a joint proof. The task owns m->joint.channels until
- * sm_joint_done is called. */
+/* Fills in the input of a joint proof for the worker task. The task owns the channel dependencies
+ * (m->joint.channels) until sm_joint_done. */
 void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret);
-/* Functions for the worker task. sm_joint_compute is called before the proof, and computes the
- * channel dependencies of the unicast packets. sm_joint_guide is called after the proof, and makes
- * a spanning tree if there is a cycle. Both return OK or NOMEM. */
+/* The worker task calls these functions. sm_joint_compute, before the proof: computes the channel
+ * dependencies of unicast packets. sm_joint_guide, after the proof: makes a spanning tree if there
+ * is a cycle. Both return OK or NOMEM. */
 int sm_joint_compute(struct sm_joint_proof *p);
 int sm_joint_guide(struct sm_joint_proof *p, const struct fab_multicast_verdict *v);
 void sm_joint_proof_fini(struct sm_joint_proof *p);
-/* Takes the result of a joint proof, and emits multicast-deadlock if a cycle remains. Call this
- * function when the proof of the MLID groups in the bitset `groups` has ended with verdict `v`.
- * witness: the cycle that it found. *ret_again: the trees now follow a new spanning tree, and must
- * be proved again. Returns OK or NOMEM. */
+/* Takes the result of a joint proof of the MLID groups in `groups`. v: its verdict. witness: the
+ * cycle that it found. If the cycle cannot be removed, emits multicast-deadlock. *ret_again: the
+ * trees now follow a spanning tree, and must be proved again. Returns OK or NOMEM. */
 int sm_joint_done(struct sm *s, struct sm_joint_proof *p, const uint64_t *groups,
                   const struct fab_multicast_verdict *v, const char *witness, bool *ret_again);
 
@@ -191,12 +192,13 @@ int sm_joint_done(struct sm *s, struct sm_joint_proof *p, const uint64_t *groups
 int sm_mfts_plan_proved(struct sm *s);
 int sm_mfts_init(struct sm *s); /* returns OK or NOMEM */
 void sm_mfts_fini(struct sm *s);
-/* Makes a plan of MFT writes, or enters the next stage of the running plan. Returns OK or NOMEM. */
+/* If a plan of MFT writes is running, enters its next stage; otherwise makes a plan. Returns OK or
+ * NOMEM. */
 int sm_mfts_go_on(struct sm *s);
 void sm_mfts_drop(struct sm *s); /* cancels the unanswered requests */
 void sm_mfts_open_all(struct sm *s);
-/* Gives the known MFT blocks the switch ids of fabric `now`. Call this function before the trees
- * are updated to that fabric. Returns OK or NOMEM. */
+/* The trees will be updated to the fabric `now`, in which switches have other ids. Moves the known
+ * MFT blocks to these ids before. Returns OK or NOMEM. */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now);
 /* Marks all MFT blocks as unknown. The caller must call sm_mfts_move next. */
 void sm_mfts_reset(struct sm *s);

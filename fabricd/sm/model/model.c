@@ -4,8 +4,8 @@
  *
  * Until the snapshot is published, only the model uses it. After that, readers share the snapshot,
  * and a change first makes a new version of it (sm_model_writable). The tables that switches hold
- * are indexed by switch id. When the model takes over a new snapshot, they are moved to the new
- * ids. A LID lease reserves the LIDs of an absent port until another port needs them.
+ * are stored by switch id; a new snapshot can have other ids, and the tables are then moved. A LID
+ * lease reserves the LIDs of an absent port until another port needs them.
  */
 #include <stdlib.h>
 
@@ -24,8 +24,8 @@ static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
     return true;
 }
 
-/* Returns whether two snapshots with the same ids also have the same links. If so, a proof of
- * tables for one of the snapshots is valid for the other. */
+/* `a` and `b` have the same ids. Returns true if they also have the same links, so that a proof of
+ * tables for one is valid for the other. */
 static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (a->self_port != b->self_port)
@@ -46,9 +46,9 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
         fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
-/* Marks the tables of two kinds of switches as unknown. If the LinearFDBTop of a switch changed
- * since the last sweep, the switch was reset. If a silent switch answers again, it may have missed
- * writes. */
+/* Some switches may not hold the tables that the model has for them: switches that were reset
+ * (their LinearFDBTop changed since the last sweep), and silent switches that answer again (they
+ * may have missed writes). Marks these tables as unknown. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
@@ -65,8 +65,8 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
     }
 }
 
-/* Marks the P_Key table of each endport in state Init as unknown. The endport may have been reset
- * and have lost its P_Keys. */
+/* An endport in state Init may have been reset, and have lost its P_Keys. Marks its P_Key table as
+ * unknown. */
 static void forget_reset_endports(struct fab_observed *o, const struct fab_fabric *now)
 {
     for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)
@@ -93,9 +93,9 @@ static bool same_port_guids(const struct fab_fabric *a, const struct fab_fabric 
     return p == a->port_count;
 }
 
-/* Makes the list of the places of all ports (struct fab_places) for a new snapshot. same: the
- * new snapshot has the same ids as the present one. If the port GUIDs are the same, too, *ret is
- * another reference to m->places. */
+/* Makes the list of the places of all ports (struct fab_places) for a new snapshot. same: the new
+ * snapshot has the ids of the present one. If the port GUIDs are also the same, the list does not
+ * change, and *ret is another reference to m->places. */
 static int find_places(const struct sm_model *m, const struct fab_fabric *fabric, bool same,
                        struct fab_places **ret)
 {
@@ -302,7 +302,7 @@ static int by_guid(const void *a, const void *b)
     return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
 }
 
-/* Returns whether no port of the fabric has a LID in the LID range of the lease. */
+/* Returns true if no port of the fabric has a LID that the lease reserves. */
 static bool range_is_free(const struct fab_lease *lease, const struct fab_lids *lids)
 {
     uint32_t end = lease->lid + (1u << lease->lmc);

@@ -55,8 +55,7 @@ const char *sm_attr_name(uint16_t attr_id)
     if (attr)
         return attr->name;
     switch (attr_id) {
-        /* libfabmgr/wire has no table of fields for these attributes, so their names are given
-         * here. */
+        /* names of attributes whose fields libfabmgr/wire does not describe */
     case FAB_ATTR_NODE_DESC:
         return "NodeDescription";
     case FAB_ATTR_SL2VL:

@@ -8,7 +8,8 @@
 
 #include "fabricd/sm/model/model.h"
 
-/* Finds the directed route to `port` over the port's own link. Returns false if there is none. */
+/* Finds a directed route to `port` that arrives over the link of this port, and not at another port
+ * of its node. Returns false if there is none. */
 static bool over_its_link(const struct sm_model *m, uint32_t port, struct fab_path *ret)
 {
     const struct fab_fabric *f = m->fabric;
@@ -69,8 +70,8 @@ int sm_model_find_port_paths(struct sm_model *m)
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count)
 {
     int r = fab_discover_paths_without(m->fabric, port, count, m->paths);
-    /* port_paths is empty if no adapter has several linked ports. A failed ISL adds no such
-     * adapter, so an empty port_paths stays empty. */
+    /* port_paths has entries only for adapters with several linked ports. A failed ISL does not
+     * create such adapters, so an empty list stays empty. */
     return r == FAB_OK && m->port_path_count > 0 ? sm_model_find_port_paths(m) : r;
 }
 

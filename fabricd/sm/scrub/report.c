@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Emits the events of the scrub: one for each setting that differs, up to SM_EVENTS_A_ROUND events
- * in a turn. */
+/* Emits events about settings that the scrub found changed: in each turn up to SM_EVENTS_A_ROUND
+ * events, each about one setting. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fabricd/sm/scrub/state.h"
 
-/* Writes the value of a field for a message: port numbers, levels and LIDs in decimal; P_Keys, port
- * masks and prefixes in hexadecimal. The function never writes an M_Key. */
+/* Writes the value of a field as text. Port numbers, levels and LIDs are decimal; P_Keys, port
+ * masks and prefixes are hexadecimal. M_Keys are never written. */
 static void write_value(uint16_t attr_id, const char *field, uint64_t value, char text[24])
 {
     bool hex = attr_id == FAB_ATTR_PKEY_TABLE || attr_id == FAB_ATTR_MFT ||

@@ -7,7 +7,7 @@
  *
  * A turn over SwitchInfo, LFTs, PortInfo, P_Key tables and MFTs takes sweep.scrub_interval. A turn
  * over SL2VL and VLArbitration tables, and over the MFT blocks that the manager never wrote, takes
- * six times as long. Both turns together send at most RATE_MOST requests a second, so in a large
+ * six times as long. There is a limit of RATE_MOST requests a second for both turns, so in a large
  * fabric they take longer. The scrub has at most one request to a device in flight. It pauses while
  * a round runs or a fault waits. If a round wrote to devices while a read was in flight, the read
  * is repeated, because the round may have changed the attribute.
@@ -28,28 +28,27 @@
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/scrub/state.h"
 
-/* Maximum number of requests a second, of both turns together. */
+/* maximum number of requests a second, for both turns together */
 #define RATE_MOST 1500.0
-/* Maximum number of requests a second of the turn over LFTs and other settings. The turn over SL2VL
- * and VLArbitration tables gets the rest of RATE_MOST. */
+/* maximum number of requests a second for the turn over LFTs and other settings; the turn over VL
+ * tables gets what is left of RATE_MOST */
 #define RATE_MOST_TABLES 1000.0
-/* The turn over SL2VL and VLArbitration tables takes this many times as long as the turn over the
- * other settings. */
+/* how many times longer the turn over SL2VL and VLArbitration tables takes than the other turn */
 #define LANES_TIMES 6
-/* The scrub spreads the requests of a turn over this fraction of the turn's time. */
+/* the requests of a turn are spread over this part of its time */
 #define SHARE 0.97
 #define BURST 16.0 /* maximum number of requests sent at once */
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
-/* Maximum number of settings that one call of fab_plan_scrub_next examines. */
+/* maximum number of settings that one call of fab_plan_scrub_next examines */
 #define STEPS 4096
-/* One call of count_requests ends when it has handled at least this number of ports. A larger
- * number would block the event loop too long. */
+/* The counting of requests pauses after this number of ports, because it must not block the event
+ * loop. */
 #define COUNT_PORTS 16384u
-/* Time from the first difference that the scrub found to the targeted sweep that restores the
- * settings. */
+/* time in us from the first difference that was found to the targeted sweep that restores the
+ * settings */
 #define RESTORE_DELAY_US 200000u
-/* Maximum number of tries of a read, which is repeated if a round ran during the read. */
+/* A read is repeated if a round has run meanwhile. This is the maximum number of reads. */
 #define TRIES_MOST 8
 
 static bool is_quiet(const struct sm *s)
@@ -76,9 +75,9 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* At the start of a turn, keeps the M_Key violation counters of all ports. Also keeps the counters
- * from the start of the previous turn, because an attribute may have changed after that turn read
- * it. */
+/* At the start of a turn, stores the M_Key violation counters of all ports. Those of the previous
+ * turn are kept, too: an attribute that is now found changed may have changed during the previous
+ * turn. */
 static void keep_violations(struct sm_scrub *c, uint32_t ports)
 {
     bool same = c->violation_ports == ports;
@@ -165,9 +164,9 @@ static void end_turn(struct sm *s, enum fab_scrub_turn which)
     }
 }
 
-/* Finds the next MFT block. The turn over tables reads the blocks whose contents the manager knows.
- * There are far more blocks that the manager never wrote, so the slower turn over VL tables reads
- * them. */
+/* Finds the next MFT block to read. The turn over the other tables reads the blocks whose contents
+ * are known. The slower turn over VL tables reads the blocks that the manager never wrote, which
+ * are far more. */
 static bool next_mft(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -194,8 +193,7 @@ static bool is_over(const struct sm *s, enum fab_scrub_turn which)
     return t->at.over && (which == FAB_SCRUB_TABLES ? !sm_mfts_pending(s) : t->scan.over);
 }
 
-/* Puts the next attribute that a turn reads into a slot. Returns false if the turn has no attribute
- * to read now. */
+/* Puts the next attribute of this turn into a slot. Returns false if there is none to read now. */
 static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -233,8 +231,8 @@ static bool is_asked(const struct sm_scrub *c, uint64_t guid)
     return false;
 }
 
-/* Looks up the node id and port id by GUID and port number, because a new snapshot may have other
- * ids. Returns false if the port has left the fabric. */
+/* A new snapshot may have other ids. Finds the present ids of the node and the port by GUID and
+ * port number. Returns false if the port has left the fabric. */
 static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -247,7 +245,7 @@ static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
            sm_model_path(&s->model, x->item.port) != NULL;
 }
 
-/* Returns a slot whose request can be sent now; NULL if there is none. */
+/* Returns a slot whose request may be sent now; NULL: none. */
 static struct sm_scrub_slot *find_ready(struct sm *s)
 {
     struct sm_scrub *c = s->scrub;
@@ -307,8 +305,8 @@ bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Returns whether neither a round nor an MFT write can have changed the attribute since its read
- * was sent. */
+/* Returns true if no round has run and no MFT was written since the read was sent, so that nothing
+ * but another program can have changed the attribute. */
 static bool is_undisturbed(const struct sm *s, const struct sm_scrub_slot *x)
 {
     return is_quiet(s) && x->round_us == s->run.started_us &&
@@ -336,7 +334,7 @@ static void compare(struct sm *s, struct sm_scrub_slot *x)
     const struct fab_plan_input in = input_of(s);
     struct fab_scrub_difference d;
     if (fab_plan_scrub_is_stale(&in, &x->item, x->data))
-        /* The port is in another state than in the snapshot, but no trap reported this. */
+        /* The state of the port has changed without a trap. The targeted sweep reads the port. */
         request_restore(s, x->guid);
     else if (differs(s, x, &d))
         x->state = SM_SCRUB_DIFFERS;
@@ -475,9 +473,9 @@ void sm_scrub_reload(struct sm *s)
     arm(s);
 }
 
-/* Call this function when a round has ended. If no write of the round failed, the function removes
- * the nodes of the round from `differing`, because all their settings have been written again. A
- * sweep of the whole fabric removes all nodes. */
+/* A round has ended. If its writes succeeded, all settings of its nodes have been written again, so
+ * these nodes leave the list of nodes with changed settings (`differing`). After a sweep of the
+ * whole fabric, the list is empty. */
 void sm_scrub_round_ended(struct sm *s, int status)
 {
     struct sm_guids *differing = &s->scrub->differing;

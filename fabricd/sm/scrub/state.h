@@ -13,50 +13,54 @@
 
 enum sm_scrub_state {
     SM_SCRUB_FREE,
-    /* The attribute will be read when no other request of the scrub to its device is in flight. */
+    /* the request is not sent yet, because another request of the scrub to this device is in
+     * flight */
     SM_SCRUB_WAITS,
     SM_SCRUB_ASKED, /* the attribute is being read */
-    /* The attribute differs from what the manager wrote. Next, the scrub reads the M_Key violation
-     * counter of the port. */
+    /* the attribute is not as the manager wrote it; the M_Key violation counter of the port is read
+     * next */
     SM_SCRUB_DIFFERS,
     SM_SCRUB_TRACED /* the M_Key violation counter is being read */
 };
 struct sm_scrub_slot {
     enum sm_scrub_state state;
-    /* The attribute to read. Its ids `node` and `port` are looked up again before each use, because
-     * a new snapshot may have other ids. */
+    /* What is read. A new snapshot may have other ids, so `node` and `port` in it are looked up
+     * again before each use. */
     struct fab_scrub_item item;
     uint64_t guid; /* GUID of the node that is read */
     uint8_t num;   /* number of the port that is read */
     uint8_t tries;
     enum fab_scrub_turn turn;
-    /* Values when the read was sent: start time of the last round, and sm_mfts_epoch. If one of
-     * these values is different when the answer comes, a write may have changed the attribute. */
+    /* When the read was sent: start of the last round (round_us), and number of MFT writes
+     * (mft_epoch, from sm_mfts_epoch). If one of them is different when the answer comes, the
+     * attribute may have been written meanwhile. */
     uint64_t round_us, mft_epoch;
     struct fab_path path;
-    /* The value that the read returned. */
+    /* what the device has answered */
     uint8_t data[FAB_SMP_DATA];
 };
 struct sm_scrub_turn {
     struct fab_scrub_at at;
-    /* Index of the next known MFT block to read (sm_mfts_held_next). */
+    /* index of the MFT block that is read next (sm_mfts_held_next) */
     uint32_t mft;
-    /* Only in the turn over SL2VL and VLArbitration tables (FAB_SCRUB_LANES): position of the turn
-     * in the MFT blocks that the manager never wrote. */
+    /* only for the turn over VL tables (FAB_SCRUB_LANES): how far it has come in the MFT blocks
+     * that the manager never wrote */
     struct sm_mfts_scan scan;
-    /* The requests of the next turn are being counted. */
+    /* true: the requests of the next turn are being counted */
     bool counts;
-    /* Number of requests of the next turn to the nodes with ids below counted_nodes; the other
-     * nodes are not counted yet. */
+    /* number of requests of the next turn to the nodes with ids below counted_nodes; the rest is
+     * not counted yet */
     uint64_t count;
     uint32_t counted_nodes;
-    /* Number of ports of the fabric when the count began. If it changes, the count begins again. */
+    /* number of ports of the fabric when the counting began; if it has changed, the counting begins
+     * again */
     uint32_t counted_ports;
-    /* The turn is in progress. False: the next turn begins at due_us. */
+    /* true: the turn is running; false: it begins at due_us */
     bool runs;
     /* Manager's clock at which the next turn begins. */
     uint64_t due_us;
-    /* rate: requests per second of this turn. credit: number of requests that may be sent now. */
+    /* rate: requests a second. credit: number of requests that may be sent now; grows with the
+     * rate. */
     double rate, credit;
     uint64_t reads;       /* number of reads in this turn */
     uint32_t differences; /* number of differences in this turn */
@@ -67,30 +71,30 @@ struct sm_scrub {
     uint64_t ticked_us;
     struct sm_scrub_turn turn[FAB_SCRUB_TURNS];
     struct sm_scrub_slot slot[SM_SCRUB_SLOTS];
-    /* Nodes with settings that differ from what the manager wrote. When timer `restore` fires, a
-     * targeted sweep of these nodes begins, which restores the settings. */
+    /* Nodes with settings that were found changed. Timer `restore` begins a targeted sweep of these
+     * nodes, which writes the settings again. */
     struct sm_guids found;
     struct sm_guids differing; /* nodes whose settings are not restored yet */
-    /* [violation_ports] M_Key violation counters by port id. [0]: at the start of the previous
-     * turn; NULL: not known. [1]: at the start of this turn. */
+    /* [violation_ports] M_Key violation counters by port id. violations[1]: at the start of this
+     * turn. violations[0]: at the start of the turn before; NULL: not known. */
     uint16_t *violations[2];
     /* The M_Key violation counters that are copied from the snapshot while the requests of the next
      * turn are counted. */
     uint16_t *violations_now;
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */
-    /* The scrub has read each MFT block that the manager never wrote. Before this first complete
-     * reading, entries in these blocks may be older than the start of this manager. */
+    /* All MFT blocks that the manager never wrote have been read once since the start. Before that,
+     * entries in them may be older than this manager. */
     bool mfts_scanned;
     uint64_t turns, last_reads, differences;
 };
 
-/* Emits the event about a setting that differs (report.c). violations: the number of M_Key
- * violations that the port counted since the previous turn began. */
+/* Emits the event about a setting that was found changed (report.c). violations: how much the M_Key
+ * violation counter of the port rose since the previous turn began. */
 void sm_scrub_report(struct sm *s, const struct sm_scrub_slot *x,
                      const struct fab_scrub_difference *d, uint32_t violations);
-/* A turn emits at most SM_EVENTS_A_ROUND events. At its end, this function emits an event with
- * the number of further settings that differed, if there are any. */
+/* Call this function at the end of a turn. If more than SM_EVENTS_A_ROUND settings were found
+ * changed, emits an event with the number of those without an event of their own. */
 void sm_scrub_summarize(struct sm *s, const struct sm_scrub_turn *t);
 
 #endif

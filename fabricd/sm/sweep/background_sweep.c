@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The background heavy sweep reads the whole fabric while rounds continue. It keeps few requests in
- * flight, and fewer still while a round runs (ALONE_MOST, BESIDE_MOST). The sweep notes the touched
- * nodes. A touched node may have changed while the sweep ran: a round wrote to the node or read it
- * again, or the node sent a trap.
+ * flight, and fewer still while a round runs (ALONE_MOST, BESIDE_MOST). Meanwhile nodes can change,
+ * so the sweep notes the touched nodes: nodes to which a round wrote, which a round read again, or
+ * which sent a trap.
  *
  * The sweep reads the fabric in passes. The first pass reads all nodes. The second pass reads again
  * the nodes that rounds touched during the first pass. The third pass reads the nodes touched
  * during the second pass, and so on until no node was touched. Then a round takes over the result
- * and continues as a heavy sweep (heavy_sweep.c). The passes after the first one are short. A pass
- * without touched nodes therefore occurs soon, even in a fabric that changes all the time. After
- * PASSES_MOST passes, or if the round must not wait, the round itself reads the touched nodes.
+ * and continues as a heavy sweep (heavy_sweep.c). As these passes are short, soon there is one
+ * during which no node is touched, even in a fabric that changes all the time. After PASSES_MOST
+ * passes, or if the round must not wait, the round itself reads the touched nodes.
  *
  * The first heavy sweep and heavy sweeps caused by a fault run as rounds from the start.
  */
@@ -23,8 +23,8 @@
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
 
-/* Maximum numbers of requests that the background sweep has in flight: ALONE_MOST while no round
- * runs, BESIDE_MOST while a round runs. */
+/* maximum number of requests of the background sweep in flight: ALONE_MOST while no round runs,
+ * BESIDE_MOST while a round runs */
 #define ALONE_MOST 16
 #define BESIDE_MOST 4
 #define TOUCHED_MOST 1024
@@ -56,14 +56,14 @@ void sm_background_touch(struct sm *s, uint64_t guid)
         v->touched[v->touched_count++] = guid;
         return;
     }
-    /* The list of touched nodes is full, so the background sweep starts again. */
+    /* so many nodes were touched that the list is full; the sweep starts again */
     sm_background_drop(s);
     sm_request(s, SM_REQUEST_BACKGROUND);
 }
 
 /* ---- unresponsive ports ---------------------------------------------------------------------- */
 
-/* Returns whether the pass that has just ended read both ends of the link at this unresponsive
+/* Returns true if the pass that has just ended has read both ends of the link of this unresponsive
  * port. */
 static bool was_asked(const struct sm_background *v, const struct fab_unresponsive *p)
 {
@@ -71,9 +71,8 @@ static bool was_asked(const struct sm_background *v, const struct fab_unresponsi
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
 }
 
-/* Updates the list of unresponsive ports after a pass. The new list has the ports that this pass
- * found. It also keeps the ports of earlier passes, unless this pass read both ends of their link
- * again. */
+/* A pass has ended. Replaces the list of unresponsive ports by those that the pass has found, and
+ * those of earlier passes if the pass has not read both ends of their link. */
 static int keep_unresponsive(struct sm_background *v)
 {
     uint32_t count, kept;
@@ -96,11 +95,11 @@ static int keep_unresponsive(struct sm_background *v)
 /* ---- work of the worker thread between two passes ---- */
 
 struct job {
-    /* Before the task runs: discovery of the pass that has ended; NULL: no pass has ended. After
-     * the task: discovery of the next pass; NULL: no pass follows. */
+    /* Before the task runs: the discovery of the pass that has ended; NULL: no pass has run yet.
+     * After the task: the discovery of the next pass; NULL: there is no next pass. */
     struct fab_discover *discover;
     struct fab_fabric *fabric; /* the snapshot made so far */
-    /* GUIDs of the nodes that the next pass reads; NULL: no pass follows. */
+    /* GUIDs of the nodes that the next pass reads; NULL: there is no next pass */
     uint64_t *suspects;
     uint32_t suspect_count;
     struct fab_places *places;
@@ -189,8 +188,8 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* The next pass reads the nodes that were touched since the last pass began. Moves their GUIDs
- * to j->suspects. No pass follows if no node was touched, or if PASSES_MOST passes were made. */
+/* Moves the GUIDs of the nodes that were touched during this pass to j->suspects, because the next
+ * pass reads them. There is no next pass if no node was touched, or after PASSES_MOST passes. */
 static void set_suspects(struct sm_background *v, struct job *j)
 {
     if (v->touched_count == 0 || v->passes >= PASSES_MOST)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Confirms sudden losses before anything is written. There are two kinds of sudden losses. In the
- * first, a sweep finds that more than sweep.confirm_loss percent of the nodes are gone, although
- * neighbours still report links to them as up. In the second, the manager's own node has no link
- * any more. The manager drops the snapshot of such a sweep, and makes a heavy sweep after a pause
- * of one second. If this sweep finds the same number of lost nodes, the loss is confirmed; if the
- * number differs, one more sweep follows. If the neighbours report the links to lost nodes as down,
- * the loss is proved and needs no confirmation.
+ * Confirms sudden losses before anything is written. There are two kinds: more than
+ * sweep.confirm_loss percent of the nodes are gone, although neighbours report links to them as up;
+ * or the manager's own node has no link any more. The manager drops the snapshot of such a sweep,
+ * and makes a heavy sweep after a pause of one second. If this sweep finds the same number of lost
+ * nodes, the loss is confirmed; if the number differs, one more sweep follows. If the neighbours
+ * report the links to lost nodes as down, the loss is proved and needs no confirmation.
  *
  * While the manager's own node has no link, the former snapshot stays: the manager could write
  * nothing, and most likely all nodes are still there. The pauses grow to ten seconds.
  *
- * This file also leaves new nodes and links out of the model while the manager is frozen.
+ * This file also drops snapshots with new nodes and links while the manager is frozen.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +64,7 @@ static void end_confirming(struct sm *s)
     sm_freeze_note_confirming(s, "");
 }
 
-/* Returns whether the sweeps so far have confirmed a loss of nodes. */
+/* Returns true if so many sweeps have found the same loss of nodes that it is confirmed. */
 static bool is_confirmed(const struct sm_confirming *c, const struct fab_losses *l)
 {
     return !l->own_uplink && c->sweeps > 0 &&

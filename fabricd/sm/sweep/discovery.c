@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "discovering" sends the requests of libfabmgr/discover, for the whole fabric or for the
- * suspects of a targeted sweep. snapshot.c has the phases before and after this phase.
+ * suspects of a targeted sweep. The phases before and after it are in snapshot.c.
  *
  * If the manager's own node or more than half of the fabric is missing in the result of a targeted
  * sweep, the result is implausible: it is discarded, and a heavy sweep follows.
@@ -11,7 +11,8 @@
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
 
-/* Time in us for which a sweep still counts as stalled after the runner last called `stalled`. */
+/* The runner calls `stalled` again and again while requests are unanswered. If it has not been
+ * called for this time, in us, the sweep is not stalled any more. */
 #define STALLED_US 20000u
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
@@ -47,8 +48,8 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* Returns whether the new snapshot contains the node to which this unresponsive port is connected,
- * although the node did not answer. */
+/* A node did not answer at this unresponsive port. Returns true if the new snapshot nevertheless
+ * has the node that was connected there. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)
 {
@@ -61,9 +62,9 @@ static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *no
     return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
 }
 
-/* Returns whether a heavy sweep must follow a targeted sweep: a known node did not answer, although
- * its neighbours report links to it as up. Only a heavy sweep can find the rest of the fabric
- * without this node. */
+/* Returns true if a heavy sweep must follow this targeted sweep: a known node did not answer, but
+ * neighbours report links to it as up. Only a heavy sweep finds the nodes behind it by other
+ * routes. */
 static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
@@ -77,7 +78,7 @@ static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Returns whether the result of a targeted sweep is implausible and must be discarded. */
+/* Returns true if the result of a targeted sweep is so implausible that it must be discarded. */
 static bool dismiss(struct sm *s, const struct fab_fabric *now)
 {
     if (!s->run.round->scoped)
@@ -89,8 +90,8 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Checks the new snapshot, and removes from it held-down, isolated and drained links, and links of
- * silent switches. Call this function before the model adopts the snapshot. */
+/* Checks the new snapshot before the model adopts it. Removes links from it that routes must avoid:
+ * held-down, isolated and drained links, and links of silent switches. */
 int sm_sweep_judge(struct sm *s)
 {
     if (dismiss(s, s->sweep->found))
@@ -115,8 +116,9 @@ bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid)
     return i < count;
 }
 
-/* The old route to the switch probably leads through a failed switch. The manager does not know
- * which switch of this route has failed, so the new routes avoid all of them. */
+/* A switch has answered over a new route, and not over the old one. So some switch on the old route
+ * has probably failed, but it is not known which one. The new routes therefore avoid all switches
+ * of the old route. */
 void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
 {
     uint64_t via[FAB_MAX_HOPS];
@@ -130,8 +132,8 @@ void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
         sm_round_repeat(s);
 }
 
-/* Selects the requests of a sweep that are cancelled because their switches have probably
- * failed. */
+/* arguments of the function that selects requests to cancel: those to switches that have probably
+ * failed */
 struct given_up {
     const struct fab_discover *discover;
     const struct sm_guids *failed;
@@ -150,8 +152,8 @@ static bool is_given_up(void *arg, uint64_t tag, const struct fab_path *path)
     return true;
 }
 
-/* Ends the requests to switches that have probably failed, as if all tries had timed out. Otherwise
- * each wave of a targeted sweep would wait for all tries. */
+/* Ends the requests to switches that have probably failed, as if they had got no answer after all
+ * tries. Otherwise each wave of a targeted sweep would wait for the last try. */
 static void give_up_failed(struct sm *s)
 {
     struct given_up g = {.discover = s->sweep->discover, .failed = sm_silent_failed(s)};
@@ -163,8 +165,8 @@ static void give_up_failed(struct sm *s)
     sm_run_pump(s);
 }
 
-/* Makes links/silent_check.c check whether the switches with unanswered requests are silent. If one
- * of them is silent, a targeted sweep begins again without it. */
+/* For switches that have not answered within the time of one try, lets links/silent_check.c find
+ * out whether they are silent. If so, a targeted sweep begins again without these switches. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint64_t guid[64];

@@ -2,10 +2,10 @@
 /*
  * Reports devices that have the GUID of another device, and devices that have moved.
  *
- * A host can use the GUID of another host for a long time. As long as the duplicate GUID is the
- * same, the time between two events about the same switch port doubles, from 1 minute to 1 hour. If
- * the GUID changes, the next event can follow after 1 minute. Each event gives the number of sweeps
- * that found a duplicate at this port since the last event.
+ * A host can use the GUID of another host for a long time. So events about the same switch port and
+ * the same GUID become rarer: the time between them doubles, from 1 minute to 1 hour. With another
+ * GUID it is 1 minute again. Each event gives the number of sweeps that found a duplicate at this
+ * port since the last event.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/sweep/state.h"
@@ -13,8 +13,8 @@
 #define FIRST_WAIT_US UINT64_C(60000000)
 #define LONGEST_WAIT_US UINT64_C(3600000000)
 
-/* Returns the entry of a switch port. If there is none, reuses the entry whose last event is the
- * oldest. */
+/* Returns the entry of a switch port. If there is none, takes over the entry whose last event is
+ * the oldest. */
 static struct sm_duplicate *entry_of(struct sm *s, const struct fab_unresponsive *place)
 {
     struct sm_duplicate *list = s->sweep->duplicates, *oldest = &list[0];

@@ -3,7 +3,7 @@
  * Phase "light sweep" sends one SubnGet(SwitchInfo) to each switch.
  *
  * A port probe follows for switches that report a changed port (PortStateChange, IBA 14.2.5.4). So
- * even if a trap was lost, a local repair can handle a link that failed or came back. A targeted
+ * a local repair can handle a link that failed or came back, even if the trap was lost. A targeted
  * sweep follows for switches whose LinearFDBTop changed, and for nodes that were unresponsive
  * before. If a switch does not answer within the time of one try, the manager asks it over other
  * paths (links/silent_check.c). If no switch answers, the fault is near the manager, and a heavy
@@ -45,8 +45,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Requests a targeted sweep of the neighbours of a switch that did not answer. The neighbours show
- * whether the switch is down. */
+/* A switch did not answer. Requests a targeted sweep of its neighbours, whose ports show whether
+ * the switch is down. */
 static void suspect_neighbours(struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -57,8 +57,8 @@ static void suspect_neighbours(struct sm *s, uint32_t node)
     }
 }
 
-/* Emits an event if the LinearFDBTop of a switch is not the one that the manager wrote, and the
- * switch did not restart. A switch that restarted has LinearFDBTop 0, or reports changed ports. */
+/* A switch has another LinearFDBTop than the manager has written. If the switch did not restart
+ * (LinearFDBTop 0, or changed ports), another program has written it; emits an event. */
 static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switch_info *info)
 {
     const struct fab_node *node = &s->model.fabric->nodes[sw];
@@ -75,7 +75,7 @@ static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switc
                .found = found, .written = wrote, .differences = 1, .author = "author unknown");
 }
 
-/* Handles a switch that gave no valid answer: checks whether it is silent, or requests a targeted
+/* A switch gave no valid answer. Starts a check whether it is silent, or requests a targeted
  * sweep. */
 static void suspect(struct sm *s, uint32_t sw, int status)
 {
@@ -106,8 +106,8 @@ static bool finished(const struct sm *s)
     return s->sweep->next_switch >= s->model.fabric->switch_count;
 }
 
-/* Stops waiting for switches that do not answer, and makes links/silent_check.c check whether they
- * are silent. */
+/* Some switches have not answered within the time of one try. Gives up their requests, and lets
+ * links/silent_check.c find out whether they are silent. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint32_t count = s->model.fabric->switch_count;

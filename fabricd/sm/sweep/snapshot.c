@@ -17,7 +17,8 @@
 
 #define LOST_MOST 256u /* maximum number of lost links that a sweep lists */
 
-/* While the worker task runs, it owns all members, except where noted. */
+/* The input and the result of the worker task. While the task runs, no other code uses this struct,
+ * except for `stop`. */
 struct step {
     struct fab_discover *discover;
     struct fab_fabric *base;
@@ -30,16 +31,17 @@ struct step {
     uint32_t suspect_count;
     struct sm_guids failed; /* switches that have probably failed */
     struct fab_fabric *fabric;
-    /* sm_model_lend lends the model to the task until the task ends. */
+    /* the model, which is lent to the task (sm_model_lend) */
     struct sm_model model;
     bool lent, same;
     bool flawed; /* the active tables do not pass the verification */
     bool finds_lost;
     struct sm_move moves[SM_MOVES];
     uint32_t move_count;
-    struct fab_silent_link *lost; /* the links between switches that the new snapshot lacks */
+    /* ISLs that are up in the previous snapshot and that the new one lacks */
+    struct fab_silent_link *lost;
     uint32_t lost_count;
-    /* The loop thread sets `stop` if the task must not adopt the snapshot any more. */
+    /* set by the loop thread if the snapshot must not be adopted any more */
     atomic_bool stop;
     int status;
 };
@@ -61,8 +63,8 @@ static void step_free(struct step *l)
     free(l);
 }
 
-/* Takes the model back from the worker task. The model has the new snapshot, or is unchanged if the
- * task was stopped. Returns the status of the task. */
+/* Takes the model back from the worker task, with the new snapshot (or unchanged, if the task was
+ * stopped). Returns the status of the task. */
 static int take_model(struct sm *s, struct step *l)
 {
     s->sweep->adopting = NULL;
@@ -107,10 +109,9 @@ static void prepare(void *ctx)
     l->status = fab_discover_new(&config, &l->discover);
 }
 
-/* Sets the input of the discovery. A targeted sweep starts from the known fabric and the suspects.
- * A round that takes over a background heavy sweep starts from the result of this sweep, and reads
- * the touched nodes again (background_sweep.c). Any other heavy sweep starts without a known
- * fabric. */
+/* Sets what the discovery starts from. A targeted sweep: the known fabric, and the suspects. A
+ * round that takes over a background heavy sweep: the result of this sweep, and the touched nodes
+ * (background_sweep.c). Any other heavy sweep: nothing. */
 static int set_out(const struct sm *s, struct step *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;
@@ -132,8 +133,8 @@ static int set_out(const struct sm *s, struct step *l)
     return FAB_OK;
 }
 
-/* Returns whether the round can take over the result of a background heavy sweep without further
- * reads, because no node was touched (background_sweep.c). */
+/* Returns true if the round takes over the result of a background heavy sweep as it is: no node was
+ * touched, so nothing must be read. */
 static bool is_found(const struct sm *s)
 {
     return s->run.from_background && sm_background_ready(s) &&
@@ -218,7 +219,7 @@ static int leave_seal(struct sm *s)
 
 /* ---- adopting -------------------------------------------------------------------------------- */
 
-/* Returns whether the port of the former snapshot has a link in the new one. */
+/* Returns true if the new snapshot has a link at this port. */
 static bool is_linked(const struct fab_fabric *now, uint64_t guid, uint8_t num)
 {
     uint32_t node = fab_fabric_node_by_guid(now, guid);
@@ -285,7 +286,7 @@ static int enter_adopt(struct sm *s)
     l->lent = true;
     l->finds_lost = sm_standing_awaited(s);
     l->flawed = s->model.view && !fab_verify_verdict_good(&s->model.view->verdict);
-    l->status = FAB_E_BUSY; /* the result if the loop drops the task before it runs */
+    l->status = FAB_E_BUSY; /* status if drop() is called because the task could not run */
     sm_model_lend(&s->model, &l->model);
     s->sweep->adopting = &l->stop;
     return sm_phase_task_begin(s, &adopt_work, l);

@@ -11,10 +11,10 @@ struct sm_background { /* state of background_sweep.c */
     struct fab_discover *discover;
     /* The worker task between two passes; NULL: none runs. */
     struct loop_task *task;
-    /* The snapshot after the passes so far; the running pass starts from it. */
+    /* the snapshot after the last complete pass; the running pass starts from it */
     struct fab_fabric *fabric;
     uint32_t outstanding, passes;
-    /* GUIDs of the touched nodes, which may have changed since the running pass began. */
+    /* GUIDs of the nodes that were touched since the running pass began (background_sweep.c) */
     uint64_t *touched;
     /* GUIDs of the nodes that the running pass reads; NULL: the pass reads all nodes. */
     uint64_t *asked;
@@ -29,43 +29,45 @@ struct sm_confirming {
     struct loop_timer *timer; /* pending: the time of the next sweep has not come yet */
     /* number of successive sweeps that found the loss; 0: there is no loss */
     uint32_t sweeps;
-    /* number of nodes whose loss is not proved, in the last sweep that found the loss */
+    /* number of lost nodes, in the last sweep that found the loss, to which neighbours still report
+     * links as up */
     uint32_t unproved;
 };
 #define SM_DUPLICATES 256
-/* A switch port with a device that has the GUID of another device (duplicate.c). */
+/* A switch port at which a device has used the GUID of another device (duplicate.c). */
 struct sm_duplicate {
     uint64_t near_guid, claimed;
     uint8_t near_port;
-    /* Number of sweeps that found the duplicate GUID since the last event. */
+    /* number of sweeps since the last event that found a duplicate GUID at this port */
     uint32_t unreported;
     /* told_us: manager's clock at the last event. wait_us: minimum time until the next event, in
      * microseconds. */
     uint64_t told_us, wait_us;
 };
 #define SM_MOVES 16
-/* A port of an adapter that is now connected to another switch port than before. */
+/* An adapter port that has moved: it is now connected to another switch port. */
 struct sm_move {
     struct fab_place from, to;
 };
 struct sm_sweep {
     struct loop_tasks tasks;
-    /* Light sweep: id of the next switch to ask, and number of switches that did not answer. */
+    /* In the running light sweep. next_switch: id of the switch that is asked next. unanswered:
+     * number of switches that did not answer. */
     uint32_t next_switch, unanswered;
     /* Bitset of the switches that have not answered the running light sweep yet. */
     uint64_t *asked;
-    /* Number of switches in this light sweep whose LinearFDBTop differs from the value that the
-     * manager wrote. */
+    /* number of switches of this light sweep with another LinearFDBTop than the manager has
+     * written */
     uint32_t changed_tops;
-    /* Manager's clock when the runner last called `stalled`: requests of the discovery had no
-     * answer within the time of one try. */
+    /* manager's clock when the runner last called `stalled`, because requests of the discovery were
+     * unanswered after the time of one try */
     uint64_t stalled_us;
     /* Discovery of the running targeted or heavy sweep; NULL: none runs. */
     struct fab_discover *discover;
     /* The new snapshot, which the model has not taken over yet; NULL: none. */
     struct fab_fabric *found;
-    /* Points to a flag of the worker task that puts `found` into the model. The loop thread sets
-     * the flag to stop the task. NULL: no such task runs. */
+    /* a flag in the worker task that gives `found` to the model; set to stop the task; NULL: no
+     * such task runs */
     atomic_bool *adopting;
     struct sm_background background;
     struct sm_confirming confirming;
@@ -77,8 +79,8 @@ void sm_background_fini(struct sm *s);
 bool sm_background_touched(const struct sm *s, uint64_t guid);
 
 /* Functions of confirm.c. The first two decide whether the manager must drop the new snapshot
- * `now`. They return FAB_OK, SM_ROUND_OVER (drop the snapshot) or NOMEM. sm_sweep_confirm refuses a
- * snapshot with a sudden loss that no further sweep has confirmed yet, and requests such a sweep.
+ * `now`. They return FAB_OK, SM_ROUND_OVER (drop the snapshot) or NOMEM. sm_sweep_confirm drops a
+ * snapshot with a sudden loss that is not confirmed yet, and requests a sweep that may confirm it.
  * sm_sweep_leave_gains refuses a snapshot with new nodes or links while the manager is frozen. */
 int sm_sweep_confirm(struct sm *s, const struct fab_fabric *now);
 int sm_sweep_leave_gains(struct sm *s, const struct fab_fabric *now);
@@ -90,19 +92,19 @@ void sm_confirm_fini(struct sm *s);
 int sm_sweep_judge(struct sm *s);
 
 /* Functions of duplicate.c. */
-/* Reports a duplicate GUID that this sweep found and the previous sweep did not find. place: the
- * switch port of the device that was left out. */
+/* This sweep has found a duplicate GUID, and the previous one did not. Emits an event, if one is
+ * due. place: the switch port of the device that was left out. */
 void sm_duplicate_found(struct sm *s, const struct fab_unresponsive *place);
-/* Compares the places of ports before and after the sweep. Returns the number of ports that moved;
- * ret[] gets the first SM_MOVES of them. */
+/* Finds the ports that were at another place before the sweep. Returns their number, and writes the
+ * first SM_MOVES of them to ret[]. */
 uint32_t sm_moves_find(const struct fab_places *was, const struct fab_places *now,
                        struct sm_move ret[SM_MOVES]);
 void sm_moves_report(struct sm *s, const struct sm_move *moves, uint32_t count);
 
 /* Functions of unresponsive.c. */
-/* Replaces the model's list of unresponsive ports by the list that a sweep found. scoped: the sweep
- * did not read all nodes. The entries of ports that it did not read then stay in the list. Returns
- * OK or NOMEM. */
+/* A sweep has found the list `found` of unresponsive ports, which replaces the list of the model.
+ * scoped: the sweep has read only some nodes, so entries of ports that it did not read stay.
+ * Returns OK or NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
 /* Requests a targeted sweep of the nodes at both ends of each unresponsive port's link. */

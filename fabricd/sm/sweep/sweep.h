@@ -12,8 +12,8 @@ int sm_sweep_init(struct sm *s); /* returns OK or NOMEM */
 void sm_sweep_fini(struct sm *s);
 /* Returns whether the running targeted sweep awaits an answer of this node. */
 bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid);
-/* Call this function if a switch that did not answer the running round has answered over another
- * route. A targeted sweep that awaits the switch begins again with other routes. */
+/* A switch has answered over another route, after it had not answered the running round. If a
+ * targeted sweep is waiting for the switch, it begins again with other routes. */
 void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid);
 
 /* ---- the heavy sweep as a round (heavy_sweep.c) ---- */
@@ -31,12 +31,12 @@ bool sm_background_active(const struct sm *s);
 /* Returns whether the background heavy sweep is complete, so that a round can take over its
  * result. */
 bool sm_background_ready(const struct sm *s);
-/* Returns whether nodes were touched (background_sweep.c) since the last pass of the background
- * heavy sweep began. */
+/* Returns true if nodes were touched (background_sweep.c) after the last pass of the background
+ * heavy sweep had begun. */
 bool sm_background_behind(const struct sm *s);
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
-/* Notes that a node may have changed while the background heavy sweep runs. Struct sm_wiring has
- * this function as node_touched. */
+/* A node has changed, or may have changed. If a background heavy sweep is running, it reads the
+ * node again. (struct sm_wiring.node_touched) */
 void sm_background_touch(struct sm *s, uint64_t guid);
 
 extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover, sm_phase_seal,
@@ -46,8 +46,8 @@ extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover
  * because they are not approved do not count. */
 uint32_t sm_unresponsive_count(const struct sm *s);
 
-/* Call this function when the manager loses the role of master. It forgets a sudden loss that was
- * to be confirmed. */
+/* Call this function when the manager stops being master. A sudden loss that waits for a
+ * confirmation is then forgotten. */
 void sm_confirm_drop(struct sm *s);
 
 #endif

@@ -29,15 +29,15 @@ static void emit(struct sm *s, const struct fab_unresponsive *place)
 {
     char name[SM_PLACE_LEN];
     if (place->status == FAB_E_DENIED)
-        /* Phase "comparing with the baseline" emits the event for a device that is not approved. */
+        /* this device is not approved; phase "comparing with the baseline" emits its event */
         return;
     if (place->status == FAB_E_EXISTS) {
         sm_duplicate_found(s, place);
         return;
     }
     if (sm_port_is_disabled(s, place->near_guid, place->near_port))
-        /* The switch has forgotten that an operator disabled the port; the manager disables the
-         * port again after this sweep. */
+        /* An operator has disabled this port, but the switch has forgotten it. After this sweep,
+         * the manager disables the port again. */
         return;
     sm_place_name(s->model.fabric, place->near_guid, place->near_port, name);
     event_emit(s->in.bus, node_unresponsive, .subject = name, .guid = place->near_guid,
@@ -48,7 +48,7 @@ static void emit(struct sm *s, const struct fab_unresponsive *place)
 static bool was_suspect(const struct sm *s, uint64_t guid)
 {
     if (sm_is_silent(s, guid))
-        return false; /* no discovery reads a silent switch */
+        return false; /* silent switches are never read */
     return s->run.from_background ? sm_background_touched(s, guid)
                                   : sm_guids_have(&s->run.suspects, guid);
 }
@@ -91,7 +91,7 @@ void sm_unresponsive_suspect(struct sm *s)
 {
     for (uint32_t i = 0; i < s->model.unresponsive_count; i++) {
         sm_request_target(s, s->model.unresponsive[i].near_guid);
-        /* The GUID is 0 if the node has never answered NodeInfo; sm_request_target ignores 0. */
+        /* The GUID is 0 if the node has never answered NodeInfo; such a request is ignored. */
         sm_request_target(s, s->model.unresponsive[i].guid);
     }
 }

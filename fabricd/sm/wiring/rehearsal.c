@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rehearsal: one round that reads the fabric, and computes and proves tables like the first heavy
- * sweep of a master, until the writes are planned. It takes part in no election, and sends no
- * writes. When the round ends, the function `rehearsed` of struct sm_input gets the result.
+ * A rehearsal is a single round: it reads the fabric, computes and proves tables, and plans the
+ * writes, as the first heavy sweep of a master would. It does not take part in an election, and
+ * sends no writes. At its end, struct sm_input.rehearsed is called with the result.
  */
 #include "fabricd/sm/wiring/wiring.h"
 

@@ -54,8 +54,8 @@ static int new_agent(struct sm *s)
     return r;
 }
 
-/* Initializes the folders of fabricd/sm in the order of their ranks (README.md), because a
- * folder may call only folders of lower rank. */
+/* Initializes the folders of fabricd/sm by rank (README.md): a folder may call only folders of
+ * lower rank, so these come first. */
 static int init_folders(struct sm *s)
 {
     static int (*const inits[])(struct sm * s) = {sm_core_init,  sm_multicast_init, sm_ha_init,
@@ -128,7 +128,7 @@ void sm_device_back(struct sm *s)
     sm_start(s);
 }
 
-/* Uses the priority of the settings, and no other setting. */
+/* Puts the priority in the settings into use, and nothing else. */
 static void reload_priority(struct sm *s)
 {
     uint8_t former_priority = s->policy.sm_priority;
@@ -163,11 +163,11 @@ int sm_reload(struct sm *s)
     sm_ha_reload(s, former_priority);
     sm_repair_forget(s);
     sm_model_take_target(&s->model, NULL);
-    /* The running round may have computed its plan from the old policy. */
+    /* a round that is running may already have a plan made with the old policy */
     bool aborted = sm_run_busy(s);
     if (aborted)
         sm_run_abort(s);
-    /* a heavy sweep tries the listed keys, and gives the nodes their new names */
+    /* A heavy sweep is needed: it tries the listed keys, and gives nodes their new names. */
     if (aborted || keys_listed || named)
         sm_request_heavy(s);
     sm_request(s, SM_REQUEST_REROUTE);
@@ -222,7 +222,8 @@ static const char *state_name(const struct sm *s)
     if (master &&
         (sm_requested_targets(s)->count ||
          sm_is_requested(s, SM_REQUEST_HEAVY | SM_REQUEST_BACKGROUND) || sm_probe_unchecked(s)))
-        /* The next sweep waits, because more traps may arrive (sweep.trap_settle_ms). */
+        /* traps have just come; the next sweep waits, because more may follow
+         * (sweep.trap_settle_ms) */
         return "settling";
     if (master)
         return sm_background_active(s) ? "background sweep" : "idle";

@@ -8,11 +8,11 @@
  * example, must be removed from its snapshot. If etcd does not answer in this time, the manager
  * continues with what it has. If rows arrive later, it loads them and sweeps again.
  *
- * The manager asks hosts to register again only if registrations may be missing. This is so in
- * three cases: this manager is not level ASK_US after the end of the wait; the former master took
- * no part in the replication; or the former master may not have sent all registrations before its
- * last beat. Until the manager has decided this, a host whose port has the MasterSMLID of the
- * former master need not register again.
+ * The manager asks hosts to register again only if registrations may be missing. There are three
+ * such cases: the former master took no part in the replication; its last beat says that it had not
+ * sent all rows; or ASK_US after the wait, this manager still does not know whether it has all rows
+ * (it is not level). Until the manager has decided this, a host whose port has the MasterSMLID of
+ * the former master need not register again.
  */
 #include <stdlib.h>
 
@@ -36,13 +36,14 @@ struct sm_take_over {
     struct sm *s;
     struct loop_timer *timer;
     bool begun; /* this manager has claimed the lead since it became master */
-    bool waits; /* the phase waits for the last rows of the former master */
+    bool waits; /* the phase is waiting for the last rows of the former master */
     uint64_t until_us;
-    /* This manager is not level yet, so it does not know whether hosts must register again. If this
-     * does not change before ask_us, it then asks the hosts. */
+    /* It is not decided yet whether hosts must register again, because this manager is not level.
+     * If this does not change before ask_us, they must. */
     bool undecided;
     uint64_t ask_us;
-    uint64_t loaded; /* replica_changes() at the last load */
+    /* value of replica_changes() when the decisions of other managers were last loaded */
+    uint64_t loaded;
 };
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -83,15 +84,15 @@ const struct sm_phase sm_phase_load = {.name = "loading", .enter = enter_load};
 
 /* ---- asking hosts to register again ---------------------------------------------------------- */
 
-/* Returns true if there was no former master, or if the former master led the replication. */
+/* Returns true if the former master led the replication, or if there was no former master. */
 static bool former_shared(const struct sm *s)
 {
     return sm_ha_former_master_lid(s) == 0 ||
            replica_former_guid(s->in.replica) == sm_ha_former_master_guid(s);
 }
 
-/* Decides whether hosts must register again. Returns whether they must; the next plan then asks
- * them. If etcd may still say what the former master sent, the function decides later. */
+/* Decides whether hosts must register again; returns true if they must, and the next plan then asks
+ * them. If etcd may still tell what the former master has sent, the decision comes later. */
 static bool decide(struct sm *s)
 {
     struct sm_take_over *t = s->take_over;
@@ -181,10 +182,10 @@ const struct sm_phase sm_phase_take_over = {.name = "taking over",
                                             .leave = leave_wait,
                                             .abort = abort_wait};
 
-/* Called when rows of another manager have arrived. If this manager is master and no longer waits
- * for the rows, it loads them now. A standby manager sweeps if the isolated or drained links differ
- * from those that its snapshot leaves out: otherwise it would not know the directed routes that the
- * master uses, and would refuse a hand-over. */
+/* Rows of another manager have arrived. A master loads them now, if it does not wait for more. A
+ * standby manager sweeps if other links are isolated or drained than its snapshot assumes; without
+ * this, the master would know directed routes that this manager does not know, and this manager
+ * would refuse a hand-over. */
 static void on_news(void *ctx)
 {
     struct sm *s = ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets the functions in struct sm_wiring, through which the folder core calls folders of higher
- * rank (README.md). */
+/* Fills in struct sm_wiring: the functions that the folder `core` calls, although they are in
+ * folders of higher rank (README.md). */
 #include "fabricd/sm/wiring/wiring.h"
 
 #include "fabricd/base/log.h"

@@ -14,12 +14,12 @@ void sm_wiring_rehearse(struct sm_wiring *ret);
 
 int sm_take_over_init(struct sm *s); /* returns OK or NOMEM */
 void sm_take_over_fini(struct sm *s);
-/* Gives up the lead of the replication. Call this function when another manager is master, or will
- * be elected. */
+/* Call this function when another manager is master, or will be. This manager then no longer leads
+ * the replication. */
 void sm_take_over_end(struct sm *s);
-/* This phase loads what other managers decided, before a sweep uses it. */
+/* The phase that loads the decisions of other managers, before a sweep uses them. */
 extern const struct sm_phase sm_phase_load;
-/* In this phase, a new master waits a short time for the last rows of the former master. */
+/* The phase in which a new master waits for a short time for the last rows of the former master. */
 extern const struct sm_phase sm_phase_take_over;
 
 #endif
