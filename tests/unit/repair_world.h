@@ -17,7 +17,7 @@ struct world {
     const char *name;
     struct fab_fabric *whole; /* the fabric for which the tables `base` were computed */
     struct fab_policy policy;
-    struct fab_target *base; /* the tables that the engine computed */
+    struct fab_target *base; /* tables as the engine computed them */
     struct fab_lft lft;      /* the active tables */
     struct fab_repair *repair;
     uint32_t *cables; /* [count] one port of each ISL */

@@ -51,7 +51,7 @@ static inline struct fab_rmpp rmpp_get(const uint8_t *mad)
 static inline void rmpp_reply(const uint8_t *mad, struct fab_rmpp h, uint8_t *reply)
 {
     h.version = 1;
-    h.resp_time = 31; /* the value 31 means that the receiver gives no response time */
+    h.resp_time = 31; /* 31: no response time given */
     h.flags = FAB_RMPP_ACTIVE;
     memset(reply, 0, FAB_MAD_SIZE);
     memcpy(reply, mad, FAB_SA_DATA);
