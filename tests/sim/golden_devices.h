@@ -14,7 +14,7 @@ struct fab_sim;
 struct golden_item {
     const char *attr;
     uint32_t node;
-    int port; /* -1: the attribute belongs to the node */
+    int port; /* port number; -1: the attribute belongs to the node */
     char *text;
 };
 /* all attributes of all devices, always in the same order */
@@ -25,7 +25,7 @@ struct golden_items {
 
 void golden_items_read(struct golden_items *to, struct fab_sim *sim);
 void golden_items_add(struct golden_items *to, const char *attr, uint32_t node, int port,
-                      char *text); /* takes over `text` */
+                      char *text); /* frees `text` later */
 void golden_items_free(struct golden_items *items);
 /* Prints all items that differ from those in `before`; NULL: all items. Of PortInfo and SwitchInfo,
  * prints only the fields that changed. Ports with equal texts share a paragraph. */

@@ -62,7 +62,7 @@ void world_add_errors(struct world *w, const struct noise *n, double minute);
 /* Takes a random link down and up again, as when somebody touches its cable. Does nothing if this
  * link is bad. */
 void world_flap_one(struct world *w);
-/* Returns the link with this port; guid: its node. */
+/* Returns the ISL of a port. guid: GUID of the port's node. */
 struct isl *world_isl(struct world *w, uint64_t guid, uint8_t port);
 /* Finds bad links that the manager does not isolate because of the capacity floor (fabricd.yaml(5),
  * flapping), and sets their found_min. Returns their number. */

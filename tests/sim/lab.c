@@ -16,7 +16,7 @@
 struct lab_tap {
     struct transport base;
     struct lab *lab;
-    /* an answer of the other manager, which is about to be delivered */
+    /* an answer of the other manager that is not yet delivered */
     struct transport_mad reply;
 };
 
@@ -52,7 +52,7 @@ static void check_modifier(const struct fab_mad *mad)
         {FAB_ATTR_MFT, 0xf00001ff},      {FAB_ATTR_SM_INFO, 7},
     };
     if (mad->method != FAB_METHOD_GET && mad->method != FAB_METHOD_SET)
-        /* in an answer, the requester has chosen the AttributeModifier */
+        /* not a request: answers repeat the AttributeModifier of the requester */
         return;
     if (mad->mgmt_class != FAB_CLASS_SMP_LID && mad->mgmt_class != FAB_CLASS_SMP_DIRECTED)
         return;
@@ -90,7 +90,7 @@ static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
     t->reply.bytes[3] = FAB_METHOD_GET_RESP;
     t->reply.bytes[4] = 0x80;
     memcpy(t->reply.bytes + 64, data, sizeof(data));
-    (void)loop_post(t->lab->loop, deliver_other, t); /* if memory runs out, the answer gets lost */
+    (void)loop_post(t->lab->loop, deliver_other, t); /* without memory, the answer is lost */
 }
 
 uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)

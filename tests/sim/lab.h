@@ -54,7 +54,7 @@ struct lab {
     void *watch_ctx;
     /* interrupt() is called once, when the manager has sent this number of MADs */
     uint64_t interrupt_at;
-    void (*interrupt)(struct lab *lab); /* NULL: no function is called */
+    void (*interrupt)(struct lab *lab); /* function for interrupt_at; NULL: none */
     /* SMInfo of another manager in the fabric; guid 0: there is no other manager */
     struct fab_sm_info other;
     uint32_t other_node; /* node at which the other manager is */
@@ -111,7 +111,7 @@ bool lab_is_ready(struct lab *lab);
  * lab_forget_events() do not count. Fails the test after `seconds`. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
 const struct lab_event *lab_event(const struct lab *lab,
-                                  const char *type); /* NULL: there is none */
+                                  const char *type); /* returns NULL if there is no such event */
 unsigned lab_count_events(const struct lab *lab, const char *type);
 void lab_forget_events(struct lab *lab);
 void lab_forget_writes(struct lab *lab);
@@ -129,7 +129,7 @@ uint64_t lab_random(struct lab *lab);
 void lab_play_other(struct lab *lab, const char *node, uint8_t priority, uint8_t state);
 void lab_end_other(struct lab *lab);
 bool lab_is_standby(struct lab *lab);
-uint8_t lab_role(struct lab *lab); /* enum fab_sm_state */
+uint8_t lab_role(struct lab *lab); /* state of the manager (enum fab_sm_state) */
 
 /* Returns the directed route from a host to the manager over the first spine. Only for fabrics of
  * lab_leaf_spine(), and hosts that are not at the manager's leaf. */

@@ -253,7 +253,7 @@ static inline void stop_agent(void)
 {
     sa_stop(scene.sa);
     scene.sa = NULL;
-    lab_run_for(&scene.lab, 0.1); /* time for MADs in flight to arrive */
+    lab_run_for(&scene.lab, 0.1); /* let the MADs in flight arrive */
 }
 
 static inline void open_scene(bool kept)

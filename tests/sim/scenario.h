@@ -18,7 +18,7 @@
 struct scenario_option {
     char name[16];
     char text[32];
-    double number; /* the value: durations in us, rates from 0 to 1 */
+    double number; /* value of the option; a duration is in us, a rate from 0 to 1 */
 };
 struct scenario_line {
     uint32_t number;
@@ -36,7 +36,7 @@ struct scenario {
     size_t count, capacity;
 };
 struct scenario_error {
-    uint32_t line, column; /* position of the error; line and column 1 are the first */
+    uint32_t line, column; /* position of the error, counted from 1 */
     char message[200];
 };
 /* Reads a scenario. If it returns FORMAT, *ret_error says where the error is, and what. */
@@ -63,7 +63,7 @@ struct scenario_run_config {
     /* State directory for the verb "state", which the run does not delete. NULL: a temporary
      * directory. */
     const char *state_dir;
-    FILE *summary; /* gets the summary (stage_summary.c); NULL: none */
+    FILE *summary; /* file for the summary (stage_summary.c); NULL: no summary */
     /* gets each MAD and event, the text of which `digest` is the hash; NULL: no trace */
     FILE *trace;
 };

@@ -21,7 +21,7 @@ struct stage_outage {
     struct outage_node {
         uint64_t at_us;
         uint32_t node;
-    } node[]; /* [left] node ids; the last element is next */
+    } node[]; /* [left] node ids; the last one loses power next */
 };
 
 static int by_time(const void *x, const void *y)

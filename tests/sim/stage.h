@@ -70,7 +70,7 @@ struct stage {
     /* number of replies of the manager to hosts since the last verb "mark", and how many of these
      * had an error status */
     unsigned answers, refusals;
-    /* the verb "hold-worker": worker tasks of this phase begin hold_us later; "": of no phase */
+    /* phase whose worker tasks begin hold_us late (verb "hold-worker"); "": no phase */
     char hold_phase[SCENARIO_WORD];
     uint64_t hold_us;
     bool holds; /* true: loop_delay_work() was called for this */
@@ -79,7 +79,7 @@ struct stage {
 int stage_fabric(struct stage *s, struct fab_builder *b); /* makes the simulated fabric */
 int stage_manager(struct stage *s, char why[512]);        /* creates and starts the manager */
 void stage_manager_goes(struct stage *s);
-uint64_t stage_now(const struct stage *s); /* virtual time since the scenario began */
+uint64_t stage_now(const struct stage *s); /* virtual time since the scenario began, in us */
 void stage_mark(struct stage *s);
 
 /* Functions of stage_summary.c, which writes what happened after each statement of the scenario.

@@ -44,7 +44,7 @@ enum verb {
     DISABLE, /* an operator disables a port */
     ENABLE,  /* an operator enables a disabled port */
     RESTART, /* the manager stops, and another manager starts */
-    WAIT,    /* lets `port` seconds pass */
+    WAIT,    /* the number of seconds is in `port` */
 };
 static const char *const verbs[] = {"",        "down",    "up",     "off",     "on",      "rename",
                                     "reload",  "join",    "leave",  "alias",   "path of", "sweep",
