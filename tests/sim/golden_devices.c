@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the attributes of simulated devices and prints them. Values that differ from port to port
- * (LID, GUID) are printed separately, so that ports with equal settings can share a paragraph.
+ * Reads all attributes of simulated devices, and prints them. LIDs, GUIDs and other values that
+ * differ from port to port are printed separately. So ports with equal settings can share a
+ * paragraph.
  */
 #include "tests/sim/golden_devices.h"
 
@@ -12,9 +13,9 @@
 #include "tests/support/golden.h"
 #include "tests/unit/testing.h"
 
-/* Maximum length of a printed line; a longer list of values continues on the next line. */
+/* maximum length of a printed line; longer lists continue on a further line */
 #define LINE 100
-/* number of forwarding table entries that are printed; the digest covers all entries */
+/* number of LFT entries that are printed; a digest covers all of them */
 #define FIRST 12
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -117,7 +118,8 @@ static bool get(struct fab_sim *sim, uint32_t node, uint8_t port, uint16_t attr,
 static void read_port_info(struct golden_items *to, const struct fab_sim *sim, uint32_t node,
                            uint8_t port)
 {
-    /* Not printed: fields that differ from port to port, and fields that no manager can change. */
+    /* fields that are not printed, because they differ from port to port, or because no manager can
+     * change them */
     static const char *const skip[] = {"LID",
                                        "LocalPortNum",
                                        "LinkWidthSupported",
@@ -192,8 +194,8 @@ static void print_sl2vl(FILE *out, uint64_t table)
     fputc('\n', out);
 }
 
-/* Prints the SL-to-VL tables of a node for one output port, with one line for consecutive input
- * ports that have the same table. */
+/* Prints the SL-to-VL tables of a node for one output port. Consecutive input ports with the same
+ * table share a line. */
 static void read_sl2vl(struct golden_items *to, const struct fab_sim *sim, uint32_t node,
                        uint8_t port)
 {
@@ -340,11 +342,11 @@ void golden_items_read(struct golden_items *to, struct fab_sim *sim)
 
 /* ---- paragraphs ------------------------------------------------------------------------------ */
 
-/* A list of ports while it is printed, such as "leaf-001/1-3,7 leaf-002/1". */
+/* prints a list of ports, such as "leaf-001/1-3,7 leaf-002/1", port by port */
 struct places {
     FILE *out;
     uint32_t node;
-    /* First and last port of the range that is printed next, when it is complete. */
+    /* the range of ports that is not printed yet, because it may become longer */
     int first, last;
     size_t column;
 };
@@ -385,8 +387,8 @@ static void print_indented(FILE *out, const char *text)
     }
 }
 
-/* Returns the fields of an attribute that differ between its texts `now` and `before`, with both
- * values. The two texts have the same fields in the same order. */
+/* Compares the texts of an attribute before and after a step. Returns the fields that differ, each
+ * with its new and its old value. Both texts have the same fields in the same order. */
 static char *changed_fields(const char *now, const char *before)
 {
     struct text t;
@@ -406,9 +408,9 @@ static char *changed_fields(const char *now, const char *before)
     return end(&t);
 }
 
-/* Returns the text that is printed for item i: the whole text of the item or, for PortInfo and
- * SwitchInfo, the fields that differ from `before`. Returns NULL if nothing differs from `before`
- * or, without `before`, if the attribute was never written. */
+/* Returns what to print for item i. If there is no `before`: its whole text, or NULL if the
+ * attribute was never written. Otherwise: its whole text (of PortInfo and SwitchInfo only the
+ * fields that changed), or NULL if nothing changed. */
 static char *text_of(const struct golden_items *now, const struct golden_items *before, size_t i)
 {
     const struct golden_item *item = &now->item[i];
@@ -422,8 +424,8 @@ static char *text_of(const struct golden_items *now, const struct golden_items *
     return strdup(item->text);
 }
 
-/* Prints item i together with all later items that have the same attribute and text, and deletes
- * the texts of these items. */
+/* Prints item i, and in the same paragraph all later items with the same attribute and text. Frees
+ * their texts, so that they are not printed again. */
 static void print_group(FILE *out, const struct fab_fabric *f, const struct golden_items *now,
                         size_t i, char **text)
 {
@@ -476,7 +478,7 @@ void golden_items_print(FILE *out, const struct fab_fabric *f, const struct gold
     for (size_t i = 0; i < now->count; i++)
         text[i] = text_of(now, before, i);
     print_lids(out, f, now, text);
-    /* Prints the attributes in the order in which they first occur in `now`. */
+    /* prints the attributes in the order of their first item */
     for (size_t i = 0; i < now->count; i++) {
         const char *attr = now->item[i].attr;
         for (size_t j = i; j < now->count; j++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of test cases for test_golden_devices.c. Each row has a name, which is also the name of
- * the golden files, the fabric, and the steps. */
+/* The test cases of test_golden_devices.c. Each has a fabric and a list of steps. Its name is also
+ * the name of its golden files. */
 /* clang-format off */
 {.name = "leaf-spine", .fabric = leaf_spine, .steps = {
     {PATHS, "host-0001", .text = "host-0012"},

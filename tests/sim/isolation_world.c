@@ -31,8 +31,8 @@ static uint64_t *sum_of(struct isl *l, enum fab_sim_counter counter, int end)
                                             : NULL;
 }
 
-/* Adds errors to a counter at one end of a link, and to the sum of this end. end: 0 for the leaf, 1
- * for the spine. */
+/* Adds errors to a counter at one end of a link, and to the total that the test keeps for this end.
+ * end: 0: at the leaf; 1: at the spine. */
 static void add_at(struct world *w, struct isl *l, int end, enum fab_sim_counter counter,
                    uint32_t errors)
 {
@@ -70,13 +70,14 @@ static void add_noise(struct world *w, const struct noise *n, struct isl *l, dou
         add(w, l, FAB_SIM_LINK_ERROR_RECOVERY, 12);
 }
 
-/* Adds the errors of STEP_S seconds to a bad link, always at the spine. minute: minutes since the
- * link became bad. */
+/* Adds the errors of the next STEP_S seconds to a bad link, at its spine. minute: how long the link
+ * has been bad. */
 static void add_bad(struct world *w, struct isl *l, double minute)
 {
     static const struct {
         enum fab_sim_counter counter;
-        double mean, rise; /* errors per minute, and by how much they rise each minute */
+        /* mean: errors per minute at first; rise: by how much this grows each minute */
+        double mean, rise;
     } manners[] = {[STEADY] = {FAB_SIM_SYMBOL_ERRORS, 30, 0},
                    [ON_AND_OFF] = {FAB_SIM_SYMBOL_ERRORS, 60, 0},
                    [DRIFT] = {FAB_SIM_SYMBOL_ERRORS, 2, 4},
@@ -147,7 +148,7 @@ void world_begin(struct world *w, uint64_t seed)
                                 .config = &lab->config};
     ck_assert_int_eq(pm_new(&in, &w->pm), FAB_OK);
     find_isls(w);
-    /* in this time, the performance manager reads the counters for the first time */
+    /* time for the performance manager to read all counters once */
     lab_run_for(lab, 120);
 }
 

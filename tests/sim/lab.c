@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lab: the whole manager on a simulated fabric. Its assertions read the simulated devices and
- * do not ask the manager. */
+/* The lab: the whole manager on a simulated fabric. All checks read the simulated devices. They do
+ * not ask the manager. */
 #include "tests/sim/lab.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 struct lab_tap {
     struct transport base;
     struct lab *lab;
-    /* The MAD that the other manager is about to send. */
+    /* an answer of the other manager that is not yet delivered */
     struct transport_mad reply;
 };
 
@@ -35,8 +35,9 @@ static void count(struct lab *lab, const struct fab_mad *mad)
     lab->gets_pkeys += !set && mad->attr_id == FAB_ATTR_PKEY_TABLE;
 }
 
-/* Checks that the reserved bits of the AttributeModifier are 0 (IBA 14.2.5). Simulated devices
- * ignore these bits, but a real device may refuse the request. */
+/* Checks that the reserved bits of AttributeModifier are 0 in a request of the manager (IBA
+ * 14.2.5). Real devices may refuse a request in which they are not; simulated devices ignore
+ * them. */
 static void check_modifier(const struct fab_mad *mad)
 {
     static const struct {
@@ -51,7 +52,7 @@ static void check_modifier(const struct fab_mad *mad)
         {FAB_ATTR_MFT, 0xf00001ff},      {FAB_ATTR_SM_INFO, 7},
     };
     if (mad->method != FAB_METHOD_GET && mad->method != FAB_METHOD_SET)
-        /* the MAD is an answer, whose AttributeModifier was chosen by the requester */
+        /* not a request: answers repeat the AttributeModifier of the requester */
         return;
     if (mad->mgmt_class != FAB_CLASS_SMP_LID && mad->mgmt_class != FAB_CLASS_SMP_DIRECTED)
         return;
@@ -74,8 +75,8 @@ static void deliver_other(void *ctx)
     transport_hand_up(&t->base, &t->reply, 1);
 }
 
-/* Answers a SubnGet or a HANDOVER, SubnSet(SMInfo), in the name of the other manager, which is at
- * lab->other_node. */
+/* Answers the request `mad` as the other manager would. The request is a SubnGet(SMInfo), or a
+ * SubnSet(SMInfo) with HANDOVER. */
 static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
 {
     uint8_t data[FAB_SMP_DATA] = {0};
@@ -89,7 +90,7 @@ static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
     t->reply.bytes[3] = FAB_METHOD_GET_RESP;
     t->reply.bytes[4] = 0x80;
     memcpy(t->reply.bytes + 64, data, sizeof(data));
-    (void)loop_post(t->lab->loop, deliver_other, t); /* out of memory: the answer is lost */
+    (void)loop_post(t->lab->loop, deliver_other, t); /* without memory, the answer is lost */
 }
 
 uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)
@@ -103,8 +104,8 @@ uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)
     return node;
 }
 
-/* Returns whether the other manager answers a SubnGet(SMInfo) that the manager sends along this
- * path. If silent_others is set, this is the case only for paths to other_node. */
+/* Returns whether a SubnGet(SMInfo) on this directed route gets an answer of the other manager.
+ * With silent_others, only requests to its own node do. */
 static bool is_for_other(struct lab *lab, const struct fab_path *path)
 {
     if (!lab->silent_others)
@@ -171,7 +172,7 @@ static void spoil(struct lab *lab, struct transport_mad *mad)
         mad->bytes[64 + lab_random(lab) % 64] = (uint8_t)lab_random(lab);
 }
 
-/* Changes the PortInfo of an answer so that the port seems not to enforce partitions. */
+/* Makes an answer say that the port does not enforce partitions. */
 static void hide_enforcement(const struct lab *lab, struct transport_mad *mad)
 {
     struct fab_port_info info;
@@ -255,7 +256,7 @@ uint8_t lab_role(struct lab *lab)
     return status.role;
 }
 
-/* Returns the number of the port of `from` that leads to `to`. */
+/* Returns the number of the port by which `from` is connected to `to`. */
 static uint8_t port_to(const struct fab_fabric *f, uint32_t from, uint32_t to)
 {
     for (uint8_t p = 1; p <= f->nodes[from].num_ports; p++) {
@@ -290,7 +291,8 @@ void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uin
 
 uint64_t lab_random(struct lab *lab)
 {
-    lab->prng += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    /* one step of the random number generator splitmix64 */
+    lab->prng += UINT64_C(0x9e3779b97f4a7c15);
     uint64_t z = lab->prng;
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -394,7 +396,7 @@ void lab_stop(struct lab *lab)
 {
     sm_free(lab->sm);
     lab->sm = NULL;
-    /* Lets the event loop drop the results of worker tasks whose manager was freed. */
+    /* worker tasks of the freed manager may still have results, which the loop must drop */
     lab_run_for(lab, 0);
     transport_close(&lab->tap->base);
     transport_close(lab->sim_transport);
@@ -679,7 +681,7 @@ void lab_assert_good(struct lab *lab)
     struct fab_verify_input in = {.fabric = f, .lids = &lids, .lft = &lft, .max_hops = 64};
     struct fab_view *view = sm_view(lab->sm);
     in.vls =
-        /* the SLs that hosts get in path records */
+        /* the SLs are those of the published view, from which path records are made */
         view != NULL ? &view->target->vls : NULL;
     ck_assert_int_eq(fab_verify(&in, &verdict), FAB_OK);
     fab_view_unref(view);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lab for tests of the whole manager in one process. The code of the manager is the real one; the
- * fabric is simulated. Between the two is a tap (struct lab_tap), which counts writes and can act
- * as another manager.
+ * A lab for tests of the whole manager in one process. The manager is the real one, and its fabric
+ * is simulated. Between the two is a tap (struct lab_tap), which counts MADs, and can act as
+ * another manager.
  */
 #ifndef TESTS_SIM_LAB_H
 #define TESTS_SIM_LAB_H
@@ -18,7 +18,7 @@ struct lab_event {
     char type[32], subject[64], message[512];
     uint64_t guid;
     uint32_t port;
-    uint64_t smps_sent; /* SMPs that the manager had sent before the event */
+    uint64_t smps_sent; /* number of SMPs that the manager had sent when it emitted the event */
 };
 /* The transport between the manager and the simulated fabric. It passes MADs on, counts them, and
  * can change them. */
@@ -27,7 +27,7 @@ struct lab {
     struct config config;
     struct loop *loop;
     struct bus *bus;
-    struct store *store; /* NULL: none */
+    struct store *store; /* NULL: the manager has no store */
     struct fab_sim *sim;
     struct transport *sim_transport;
     struct lab_tap *tap;
@@ -35,86 +35,83 @@ struct lab {
     struct lab_event events[LAB_EVENTS];
     unsigned event_count;
     uint64_t sets_port_info, sets_lft, sets_switch_info, gets_lft;
-    /* the writes of LFT blocks that were LID routed; sets_lft counts them, too */
+    /* LID-routed writes of LFT blocks, which are a part of sets_lft */
     uint64_t sets_by_lid;
     uint64_t sets_mft, gets_mft;
     uint64_t sets_pkeys, gets_pkeys; /* writes and reads of P_Key table blocks */
     uint64_t sets;                   /* writes of any attribute */
-    /* The last MAD that the manager sent in reply to a request or a trap. */
+    /* the last reply of the manager to a request or trap */
     uint8_t reply[FAB_MAD_SIZE];
     unsigned replies;
     uint64_t sends; /* number of MADs that the manager sent */
-    /* Called for each MAD that the manager sends; NULL: not called. */
+    /* called for each MAD of the manager; NULL: no function */
     void (*sent)(struct lab *lab, const struct fab_mad *head, uint16_t dlid);
-    /* Called for each answer to a request of the manager, before the manager gets it. NULL: not
-     * called. */
+    /* called for each answer that the manager is about to get; NULL: no function */
     void (*answered)(struct lab *lab, const struct fab_mad *head);
-    /* Called for each MAD that the manager sends or receives; NULL: not called. */
+    /* called for each MAD from and to the manager; NULL: no function */
     void (*watch)(struct lab *lab, const struct fab_mad *head, const uint8_t *data, uint16_t dlid,
                   bool sent);
     void *watch_ctx;
-    /* When the manager has sent this number of MADs, the loop calls `interrupt` once. */
+    /* interrupt() is called once, when the manager has sent this number of MADs */
     uint64_t interrupt_at;
-    void (*interrupt)(struct lab *lab); /* NULL: nothing is called */
-    /* SMInfo of another manager, which answers SubnGet(SMInfo); guid 0: there is no other
-     * manager */
+    void (*interrupt)(struct lab *lab); /* function for interrupt_at; NULL: none */
+    /* SMInfo of another manager in the fabric; guid 0: there is no other manager */
     struct fab_sm_info other;
-    uint32_t other_node; /* the node of the other manager */
+    uint32_t other_node; /* node at which the other manager is */
     bool other_answers;
-    /* True: only `other_node` answers SubnGet(SMInfo); other nodes with IsSM do not answer. False:
-     * every node answers as the other manager. */
+    /* True: the other manager answers SubnGet(SMInfo) only at other_node, and nobody answers at
+     * other nodes with IsSM. False: it answers at every node. */
     bool silent_others;
-    /* True: the other manager accepts HANDOVER, and becomes master. */
+    /* true: the other manager becomes master if it gets HANDOVER */
     bool other_accepts;
     unsigned handovers; /* number of HANDOVERs that the other manager got */
-    /* [node] number of SubnGets(SMInfo) that this node got while silent_others was set */
+    /* [node] number of SubnGets(SMInfo) to this node while silent_others was set */
     uint8_t asked[256];
-    /* The other manager shows other.sm_key only to requests with this M_Key, like OpenSM. */
+    /* Like OpenSM, the other manager shows its SM_Key only if the request has this M_Key. */
     uint64_t other_m_key;
-    /* The M_Key in the last SubnGet(SMInfo) to the other manager. */
+    /* M_Key of the last SubnGet(SMInfo) to the other manager */
     uint64_t m_key_seen;
-    /* On average, one of `spoil` answers has a corrupted attribute; 0: no answer has. */
+    /* in one of `spoil` answers, on average, the attribute is corrupted; 0: in none */
     uint32_t spoil;
     uint64_t prng; /* state of the random numbers for the corruption */
-    /* Switch ports with this port number acknowledge partition enforcement, but do not enforce
-     * partitions; 0: all ports enforce them. */
+    /* All switch ports with this number acknowledge partition enforcement, but do not enforce
+     * partitions; 0: all ports do. */
     uint8_t unenforcing;
-    /* Name of a node that does not answer any request; NULL: all answer. */
+    /* name of a node that answers no request; NULL: none */
     const char *silent;
-    /* Requests of the manager with this attribute ID are lost; 0: no request is lost. */
+    /* attribute ID; requests of the manager for this attribute get lost; 0: none */
     uint16_t lost;
 };
 
-/* Makes a lab: a fabric, and a manager at the first adapter. The caller starts the manager with
- * sm_start. state: the folder of its store; NULL: it has no store. */
+/* Makes a fabric, and a manager at its first adapter. The caller then starts the manager by
+ * sm_start(). state: folder of the manager's store; NULL: no store. */
 void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);
 void lab_open_virtual(struct lab *lab, struct fab_builder *builder,
                       const char *state); /* lab_open with a loop in virtual time */
-/* Frees the manager and its store. The fabric stays unchanged. */
+/* Frees the manager and its store, but not the fabric. */
 void lab_stop(struct lab *lab);
-void lab_begin(struct lab *lab, const char *state); /* starts a new manager on the same fabric */
+void lab_begin(struct lab *lab, const char *state); /* makes a new manager on the same fabric */
 /* Switches all devices off and on. Call this function while the manager is stopped. */
 void lab_power_cycle(struct lab *lab);
 void lab_close(struct lab *lab);
 
-/* Does the same as lab_open, then starts the manager and waits until it is idle. */
+/* lab_open(), then starts the manager, and waits until it is idle. */
 void lab_bring_up(struct lab *lab, struct fab_builder *builder, const char *state);
 
-/* A condition for lab_run. lab_run runs the event loop until the condition is true, and fails the
- * test if it is still false after `seconds`. */
+/* Condition for which lab_run() waits. lab_run() fails the test if the condition is not true within
+ * `seconds`. */
 typedef bool lab_condition(struct lab *lab);
 void lab_run(struct lab *lab, double seconds, lab_condition *until, const char *what);
 void lab_run_for(struct lab *lab, double seconds);
-/* Returns whether a view is published and no round runs. */
+/* Returns whether the manager has published a view, and no round runs. */
 bool lab_is_idle(struct lab *lab);
-/* Returns whether the manager is idle, and would handle a link failure by a local repair. */
+/* Returns whether the manager is idle, and would answer a link failure with a local repair. */
 bool lab_is_ready(struct lab *lab);
-/* Runs the loop until the manager has emitted an event of this type, and returns the event. Events
- * before the last call of lab_forget_events do not count. Fails the test if there is no such event
- * within `seconds`. */
+/* Waits until the manager emits an event of this type, and returns it; events before the last
+ * lab_forget_events() do not count. Fails the test after `seconds`. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
 const struct lab_event *lab_event(const struct lab *lab,
-                                  const char *type); /* NULL: there is none */
+                                  const char *type); /* returns NULL if there is no such event */
 unsigned lab_count_events(const struct lab *lab, const char *type);
 void lab_forget_events(struct lab *lab);
 void lab_forget_writes(struct lab *lab);
@@ -123,7 +120,7 @@ void lab_forget_writes(struct lab *lab);
  * link is named by one of its ports: the NodeDescription of the node, and the port number. */
 void lab_unlink(struct lab *lab, const char *node, uint8_t port);
 void lab_relink(struct lab *lab, const char *node, uint8_t port);
-/* Exchanges the cables at two ports. No trap reports this. */
+/* Exchanges the cables at two ports. No device sends a trap about this. */
 void lab_exchange(struct lab *lab, const char *node, uint8_t port, const char *other,
                   uint8_t other_port);
 uint64_t lab_random(struct lab *lab);
@@ -132,48 +129,49 @@ uint64_t lab_random(struct lab *lab);
 void lab_play_other(struct lab *lab, const char *node, uint8_t priority, uint8_t state);
 void lab_end_other(struct lab *lab);
 bool lab_is_standby(struct lab *lab);
-uint8_t lab_role(struct lab *lab); /* enum fab_sm_state */
+uint8_t lab_role(struct lab *lab); /* state of the manager (enum fab_sm_state) */
 
-/* Returns the directed route from a host to the manager, over the first spine. The fabric must have
- * been made by lab_leaf_spine, and the host must not be at the leaf of the manager. */
+/* Returns the directed route from a host to the manager over the first spine. Only for fabrics of
+ * lab_leaf_spine(), and hosts that are not at the manager's leaf. */
 struct fab_path lab_path_from(struct lab *lab, const char *host);
-/* Returns the node at the end of a directed route of the manager; FAB_NONE: there is no link. */
+/* Returns the node at which a directed route of the manager ends; FAB_NONE: a link is missing. */
 uint32_t lab_end_of(struct lab *lab, const struct fab_path *path);
-/* Sends an SMP from the node to the manager by the directed route in head->path. The simulated
- * switches record the return path. */
+/* Sends an SMP from a node to the manager, by the directed route in head->path. The simulated
+ * switches fill in the return path. */
 void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uint8_t *data);
-/* Passes a received MAD to the manager. It is not an answer to a request of the manager. */
+/* Passes a MAD to the manager that is no answer to a request of it. */
 void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE]);
 void lab_receive_from(struct lab *lab, uint16_t slid, const uint8_t bytes[FAB_MAD_SIZE]);
-/* Lets devices repeat their traps until the manager has repressed all of them, for at most a third
+/* Waits until the manager has repressed all traps, which devices repeat until then; at most a third
  * of a second. */
 void lab_repeat_traps(struct lab *lab);
-/* Makes the node stop answering, and the node before it answer again. NULL: all nodes answer. */
+/* From now on, this node does not answer; NULL: all nodes answer. The node that was silent before
+ * answers again. */
 void lab_silence(struct lab *lab, const char *node);
 uint32_t lab_node(struct lab *lab, const char *name);
 uint64_t lab_node_guid(struct lab *lab, const char *name);
 
-/* Checks the devices: every link that is up is Active at both ends, every endport has a LID of its
- * own, and fab_verify proves the tables. The node lab->silent and its links are left out. */
+/* Checks the devices: each link that is up must be Active at both ends, each endport must have its
+ * own LID, and the tables must pass the proof. Leaves out the node lab->silent and its links. */
 void lab_assert_good(struct lab *lab);
-/* Takes down the links of f, a copy of the fabric, that are not Active at both ends. Such links
- * carry no data. */
+/* In the copy f of the fabric, takes down all links that are not Active at both ends, because they
+ * carry no data packets. */
 void lab_take_inactive_down(struct fab_fabric *f);
-/* Verifies tables by fab_verify, over the links that are Active, as if the fabric had one VL.
- * tables: what lab_tables has returned; NULL: the tables that the devices hold now. */
+/* Proves tables over the Active links, as if there were only one VL. tables: a result of
+ * lab_tables(); NULL: the present tables of the devices. */
 void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret);
-/* Returns the fabric with the links of the simulation and the port states of the devices, but
- * without the links of lab->silent. The caller drops the reference. */
+/* Returns the fabric as it is: the links of the simulation, and the port states of the devices,
+ * without the links of lab->silent. The caller must free the reference. */
 struct fab_fabric *lab_devices(struct lab *lab);
-/* Reads the LIDs of the endports and switches of lab_devices from the devices. */
+/* Reads the LIDs of all endports and switches from the devices. f: the result of lab_devices(). */
 void lab_read_lids(const struct fab_fabric *f, struct fab_lids *ret);
 /* Reads the LFTs of the devices: the entries of LIDs 0 to `top`. */
 void lab_read_lft(struct lab *lab, const struct fab_fabric *f, uint32_t top, struct fab_lft *ret);
-/* Returns the LFTs of all devices in one malloc'd block, to compare them later. *ret_len: its
+/* Returns the LFTs of all devices in one block of memory, which the caller frees. *ret_len: its
  * length in bytes. */
 uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
-/* Fails the test unless the LFTs of the devices are equal to before[], which lab_tables returned.
- * If `same` is false, fails the test if they are equal. */
+/* Compares the LFTs of the devices with before[], a result of lab_tables(). same: they must be
+ * equal; otherwise they must differ. */
 void lab_assert_same_tables(struct lab *lab, const uint8_t *before, size_t len, bool same);
 
 struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts);

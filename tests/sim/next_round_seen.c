@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks whether the table of tests/unit/next_round_table.h has a row for every state (struct
- * sm_facts) from which the manager chose its next round. run_scenarios is linked with
- * --wrap=sm_next_round, so that each choice calls this file.
+ * Records from which states (struct sm_facts) the manager chose its next round, and checks that the
+ * table in tests/unit/next_round_table.h has a row for each of them. run_scenarios is linked with
+ * --wrap=sm_next_round, so that each choice comes here.
  */
 #include "tests/sim/next_round_seen.h"
 

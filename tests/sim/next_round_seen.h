@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Returns false, and prints lines on stdout, if the manager chose a round in a state for which the
- * table has no row. */
+/* Returns true if the table has a row for each state in which the manager chose its next round.
+ * Otherwise prints the missing rows. */
 bool next_rounds_in_table(void);
 
 #endif

@@ -25,7 +25,8 @@
 
 #define FILES_MAX 512
 #define TEXT_MAX (1u << 21)
-/* A run that takes longer than this, in seconds of real time, fails (option -t). */
+/* default of the option -t: a run fails if it takes longer than this number of seconds of real
+ * time */
 #define SECONDS_MAX 120
 
 struct job {
@@ -34,7 +35,7 @@ struct job {
     uint64_t seed;
     unsigned times;
     unsigned seconds_max;
-    /* Folder in which the manager keeps its state (option -k); NULL: the state is not kept. */
+    /* option -k: the manager's state directory, which is kept; NULL: a temporary one */
     const char *state_dir;
     char *files[FILES_MAX];
     size_t file_count;
@@ -138,7 +139,7 @@ static void run_one(struct job *job, const char *path, uint64_t seed)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
-        /* exit() and not _exit(), so that a coverage build writes its counters. */
+        /* unlike _exit(), exit() writes the counters of a coverage build */
         exit(play(job, path, seed));
     bool good = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
                 WEXITSTATUS(status) == EXIT_SUCCESS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent of subnet administration with the real manager on a simulated fabric in virtual time,
- * and hosts that send requests. The hosts answer reports at once, late, or never. */
+/* A scene for tests of subnet administration: its agent, the real manager on a simulated fabric in
+ * virtual time, and hosts that send requests. The hosts answer reports at once, late, or never. */
 #ifndef TESTS_SIM_SA_SCENE_H
 #define TESTS_SIM_SA_SCENE_H
 
@@ -21,7 +21,7 @@
 #define SECOND 1.0
 #define REPORTS 256
 
-struct got { /* a report that arrived */
+struct got { /* a report that a host got */
     uint16_t lid;
     uint64_t tid;
     struct fab_notice notice;
@@ -35,13 +35,13 @@ struct scene {
     uint64_t tid;
     uint8_t answer[FAB_MAD_SIZE]; /* the last answer */
     unsigned answers;
-    /* If not 0: the test keeps only answers to this LID. */
+    /* not 0: only answers to this LID are stored in `answer` */
     uint16_t asker;
     struct got got[REPORTS];
     unsigned reports;
-    /* LID of the host that does not answer reports; 0: all hosts answer. */
+    /* LID of a host that does not answer reports; 0: none */
     uint16_t deaf;
-    uint64_t delay_us; /* time until a host answers a report */
+    uint64_t delay_us; /* how long a host waits before it answers a report, in us */
 };
 static struct scene scene;
 
@@ -127,8 +127,8 @@ static inline bool has_answer(struct lab *lab)
     return scene.answers > 0;
 }
 
-/* Sends a request from this LID. Returns the status of the answer; scene.answer gets its
- * attribute. */
+/* Sends a request from the host with this LID, and waits for the answer. Returns its status.
+ * scene.answer gets the whole answer. */
 static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_t key,
                            uint64_t comp_mask, const uint8_t *data, size_t len)
 {
@@ -143,8 +143,7 @@ static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint6
     scene.answers = 0;
     to_agent(lid, mad);
     if (scene.lab.store != NULL)
-        /* The store writes the database on its own thread, in real time. The virtual time must not
-         * advance before the database is written. */
+        /* The thread that writes the database works in real time. Virtual time must wait for it. */
         store_flush(scene.lab.store);
     lab_run(&scene.lab, 5, has_answer, "the answer");
     ck_assert_uint_eq(fab_base_get_be64(scene.answer + 8), scene.tid);
@@ -254,7 +253,7 @@ static inline void stop_agent(void)
 {
     sa_stop(scene.sa);
     scene.sa = NULL;
-    lab_run_for(&scene.lab, 0.1); /* MADs in flight */
+    lab_run_for(&scene.lab, 0.1); /* let the MADs in flight arrive */
 }
 
 static inline void open_scene(bool kept)

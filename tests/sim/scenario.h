@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Scenarios: short text files that rehearse faults with the real manager on a simulated fabric, in
- * virtual time. tests/sim/README.md describes the language. The same file and the same seed give
- * the same run, byte for byte.
+ * virtual time. tests/sim/README.md describes their language. With the same file and seed, a run is
+ * the same byte for byte.
  */
 #ifndef TESTS_SIM_SCENARIO_H
 #define TESTS_SIM_SCENARIO_H
@@ -18,7 +18,7 @@
 struct scenario_option {
     char name[16];
     char text[32];
-    double number; /* durations: microseconds; rates: 0..1 */
+    double number; /* value of the option; a duration is in us, a rate from 0 to 1 */
 };
 struct scenario_line {
     uint32_t number;
@@ -36,20 +36,21 @@ struct scenario {
     size_t count, capacity;
 };
 struct scenario_error {
-    uint32_t line, column; /* both counted from 1 */
+    uint32_t line, column; /* position of the error, counted from 1 */
     char message[200];
 };
-/* Reads a scenario. Returns NOMEM, or FORMAT; ret_error then says where and why. */
+/* Reads a scenario. If it returns FORMAT, *ret_error says where the error is, and what. */
 int scenario_read(const char *text, size_t len, const char *name, struct scenario *ret,
                   struct scenario_error *ret_error);
 void scenario_fini(struct scenario *s);
 const struct scenario_option *scenario_option(const struct scenario_line *line, const char *name);
-/* Returns the number of an option, or the default if the option is not given. */
+/* Returns the number that is given to an option, or `otherwise` if the line does not have the
+ * option. */
 double scenario_number(const struct scenario_line *line, const char *name, double otherwise);
 
 struct scenario_result {
     bool good;
-    char message[512]; /* where and why the scenario failed */
+    char message[512]; /* if the scenario failed: the line, and the reason */
     /* Digest of all MADs and events of the run, with their times. */
     uint64_t digest;
     /* Number of MADs sent, and virtual time at the end of the run in microseconds. */
@@ -59,19 +60,19 @@ struct scenario_run_config {
     uint64_t seed;
     bool verbose;       /* prints the events to stdout */
     const char *folder; /* folder of the fabric files */
-    /* State directory for the verb "state"; it is kept after the run. NULL: the run makes a
-     * temporary directory, and removes it. */
+    /* State directory for the verb "state", which the run does not delete. NULL: a temporary
+     * directory. */
     const char *state_dir;
-    FILE *summary; /* gets the summary (stage_summary.c); NULL: none */
-    /* This file gets the text whose hash is `digest`; NULL: the text is not written. */
+    FILE *summary; /* file for the summary (stage_summary.c); NULL: no summary */
+    /* gets each MAD and event, the text of which `digest` is the hash; NULL: no trace */
     FILE *trace;
 };
 void scenario_run(const struct scenario *s, const struct scenario_run_config *config,
                   struct scenario_result *ret);
 
-/* scenario_golden.c: compares the summary of a run with the golden file of the scenario `name`, or
- * rewrites the file if UPDATE_GOLDEN is set. Returns false, and prints the difference, if they
- * differ. */
+/* Compares the summary of a run with the golden file of the scenario `name` (scenario_golden.c).
+ * Prints the difference, and returns false, if they differ. With UPDATE_GOLDEN in the environment,
+ * rewrites the golden file instead. */
 bool scenario_golden(const struct scenario *s, const struct scenario_run_config *config,
                      const char *name, const char *summary);
 
@@ -79,20 +80,20 @@ bool scenario_golden(const struct scenario *s, const struct scenario_run_config 
 
 struct stage; /* stage.h */
 enum scenario_outcome { SCENARIO_DONE, SCENARIO_NOT_YET, SCENARIO_FAILED };
-/* Executes a line of a scenario. Returns NOT_YET if the line is an expectation that is not true
- * yet; the caller then tries it again a little later. why[] gets the difference from the
- * expectation, or the error. */
+/* Executes a line of a scenario. Returns NOT_YET for an expectation that is not true yet; the
+ * caller tries it again later. why[]: what is different from the expectation, or the error. */
 typedef enum scenario_outcome scenario_act(struct stage *s, const struct scenario_line *line,
                                            char why[512]);
 struct scenario_verb {
     const char *name;
     unsigned words_least, words_most;
-    /* Names of the options that this verb of the language takes, each followed by a blank. */
+    /* names of the options that the verb takes, with a blank after each name */
     const char *options;
-    /* true: the verb prepares the scenario before its time begins, and is written without "at" */
+    /* true: a verb for the time before the scenario begins, which is written without "at" */
     bool setup;
     scenario_act *act;
 };
-const struct scenario_verb *scenario_verb(const char *name); /* NULL: none */
+/* returns NULL if there is no such verb */
+const struct scenario_verb *scenario_verb(const char *name);
 
 #endif

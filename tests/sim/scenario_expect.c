@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The expectations of scenarios: a table of conditions (at the end). Each condition says whether it
- * is true, and what the present state is if it is not.
+ * The expectations of scenarios. The table at the end has all conditions. A condition that is false
+ * says what the present state is.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,8 +55,8 @@ CONDITION(is_written)
     return stage_written(s, why);
 }
 
-/* Is true if the manager is idle and shows no alarm, every link that is up is Active, and every
- * pair of endports has a path. */
+/* The condition "healthy": the manager is idle and shows no alarm, each link that is up is Active,
+ * and all pairs of endports have paths. */
 CONDITION(is_healthy)
 {
     struct sm_status status = status_of(s);
@@ -106,8 +106,8 @@ CONDITION(has_unresponsive)
     return false;
 }
 
-/* The conditions "held-down PLACE" and "flapping PLACE": the link of the port PLACE is held down,
- * or flapping. With "nobody" in place of PLACE: no link is held down, or flapping. */
+/* The conditions "held-down PLACE" and "flapping PLACE": the link of this port is held down, or
+ * flaps. With "nobody" in place of PLACE: no link is, or does. */
 CONDITION(has_flapping)
 {
     struct sm_flapping flaps[64];
@@ -131,8 +131,8 @@ static bool named(const struct scenario_line *line, const char *a, const char *b
     return strstr(a, word(line, 1)) || strstr(b, word(line, 1));
 }
 
-/* The condition "isolated PLACE": the link of the port PLACE is isolated and not reinstated.
- * "isolated nobody": no link is isolated without being reinstated. */
+/* The condition "isolated PLACE": the link of this port is isolated and not reinstated. "isolated
+ * nobody": each isolated link is reinstated, or there is none. */
 CONDITION(has_isolated)
 {
     struct sm_isolation list[64];
@@ -146,8 +146,8 @@ CONDITION(has_isolated)
     return found == 0 && strcmp(word(line, 1), "nobody") == 0;
 }
 
-/* The condition "unhealthy PART|nobody": an unhealthy link has PART in its names, or there is
- * none. */
+/* The condition "unhealthy PART": an unhealthy link has PART in the names of its ports. "unhealthy
+ * nobody": no link is unhealthy. */
 CONDITION(has_unhealthy)
 {
     struct pm_link *list = calloc(64, sizeof(*list));
@@ -179,8 +179,8 @@ CONDITION(has_tables)
     return false;
 }
 
-/* Compares `is`, a number of the manager, with the limit in the line from word `at` on: "least N"
- * or "most N". */
+/* The words of the line from index `at` on are "least N" or "most N". Compares the number `is` with
+ * this limit. */
 static bool compare(const struct scenario_line *line, unsigned at, uint64_t is, char why[512])
 {
     uint64_t bound = strtoull(word(line, at + 1), NULL, 0);
@@ -253,7 +253,8 @@ static unsigned count_events(const struct stage *s, const char *type, const char
     return count;
 }
 
-/* The condition "event TYPE [PART]": an event of this type, with PART in it, was emitted. */
+/* The condition "event TYPE [PART]": the manager has emitted an event of this type, with PART in
+ * its subject or message. */
 CONDITION(has_event)
 {
     size_t at = (size_t)snprintf(why, 512, "events:");
@@ -268,8 +269,8 @@ CONDITION(has_no_event)
     return !has_event(s, line, why);
 }
 
-/* The condition "events TYPE|any least|most N": the number of events of this type; any: of all
- * types except trap-received. */
+/* The condition "events TYPE least|most N" limits the number of events of this type. "any" in place
+ * of TYPE: of all types but trap-received. */
 CONDITION(has_events)
 {
     if (strcmp(word(line, 1), "any") == 0)
@@ -277,7 +278,8 @@ CONDITION(has_events)
     return compare(line, 2, count_events(s, word(line, 1), ""), why);
 }
 
-/* The condition "port NODE/PORT down|init|armed|active": the simulated port has this state. */
+/* The condition "port NODE/PORT down|init|armed|active": the port of the simulated device is in
+ * this state. */
 CONDITION(has_port)
 {
     static const char *const names[] = {"", "down", "init", "armed", "active"};
@@ -292,7 +294,7 @@ CONDITION(has_port)
     return state < 5 && strcmp(names[state], word(line, 2)) == 0;
 }
 
-/* The condition "counter NODE/PORT NAME least|most N": the counter of the simulated port is at
+/* The condition "counter NODE/PORT NAME least|most N": a counter of the simulated device is at
  * least, or at most, N. */
 CONDITION(has_counter)
 {

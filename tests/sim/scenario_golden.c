@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Golden summaries: golden/scenarios/NAME.golden beside a scenario has the summary that
- * stage_summary.c wrote. The golden file ends at the first statement after which runs with other
- * seeds differ. From there on, random faults decide the run, and any change of the manager's
- * requests leads to other random faults.
+ * Golden summaries of scenarios. golden/scenarios/NAME.golden has the summary that stage_summary.c
+ * writes, but only up to the first statement after which the summaries with other seeds differ.
+ * After that, the run depends on random faults, and any change of the manager's requests leads to
+ * others.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static char *summary_of(const struct scenario *s, const struct scenario_run_conf
     return text;
 }
 
-/* Returns the offset in the summary at which its first `count` statements end. */
+/* Returns the offset in the text at which its statement number `count` ends. */
 static size_t end_of(const char *text, unsigned count)
 {
     const char *at = text;
@@ -48,7 +48,7 @@ static size_t end_of(const char *text, unsigned count)
     return (size_t)(at - text);
 }
 
-/* Returns how many statements at the beginning of both summaries are the same in both. */
+/* Returns how many statements from the beginning on are equal in both texts. */
 static unsigned common(const char *text, const char *other)
 {
     unsigned count = 0;
@@ -71,8 +71,8 @@ static char *cut(const char *text, unsigned count)
     return ret;
 }
 
-/* Runs the scenario with other seeds. Returns the number of statements at its beginning that have
- * the same summary with all seeds. */
+/* Runs the scenario with other seeds. Returns after how many statements the summaries begin to
+ * differ. */
 static unsigned find_fixed(const struct scenario *s, const struct scenario_run_config *config,
                            const char *text)
 {
@@ -111,7 +111,7 @@ bool scenario_golden(const struct scenario *s, const struct scenario_run_config 
     char path[1024];
     snprintf(path, sizeof(path), "%s/golden/scenarios", config->folder);
     if (access(path, F_OK) != 0)
-        return true; /* a scenario outside of this folder has no golden file */
+        return true; /* only scenarios in this folder have golden files */
     snprintf(path, sizeof(path), "%s/golden/scenarios/%.200s.golden", config->folder, name);
     read_golden(path, golden);
     char *text = cut(summary, count_statements(golden));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Switches nodes off and on at random times within a period (option "spread"), as when a rack or a
- * row loses power. The seed decides the order. Without the option, the verbs "off" and "on" do the
- * same as in the console of fabsim (cli/sim/faults.h).
+ * The verbs "off" and "on" with the option "spread": the nodes lose or get power at random times
+ * within this period, as when a rack or a row fails. The seed decides the order. (Without the
+ * option, cli/sim/faults.h has the verbs.)
  */
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "tests/sim/stage.h"
 #include "tests/sim/verbs.h"
 
-/* Nodes that lose power one after the other. */
+/* nodes that will lose power, one after the other */
 struct stage_outage {
     struct stage *stage;
     struct stage_outage *next;
@@ -21,7 +21,7 @@ struct stage_outage {
     struct outage_node {
         uint64_t at_us;
         uint32_t node;
-    } node[]; /* [left] ids of the nodes; the next one is the last element */
+    } node[]; /* [left] node ids; the last one loses power next */
 };
 
 static int by_time(const void *x, const void *y)

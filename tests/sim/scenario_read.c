@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads scenarios. A line has words and options ("name=value", or "name value" as in "within 2s"),
- * separated by blanks; "#" begins a comment. The table of verbs says what each verb takes; this
- * file checks the lines by this table.
+ * Reads scenarios. A line has words and options, separated by blanks. An option is "name=value", or
+ * "name value" as in "within 2s"; "#" begins a comment. The table of verbs says what each verb
+ * takes, and lines are checked by this table.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 struct reader {
     char line[LINE_MAX_LENGTH];
     uint32_t number;
-    size_t at; /* position in the line */
+    size_t at; /* offset of the next character of the line */
     uint64_t last_us;
     struct scenario *to;
     struct scenario_error *error;
@@ -39,8 +39,8 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reader *r, size_t c
     return FAB_E_FORMAT;
 }
 
-/* Returns the next word, and its first column in *ret_column. Returns false at the end of the line.
- */
+/* Reads the next word. *ret_column: the column of its first character. Returns false at the end of
+ * the line. */
 static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_column)
 {
     size_t len = 0;
@@ -52,8 +52,8 @@ static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_co
             word[len++] = r->line[r->at];
         r->at++;
     }
-    /* A word that does not fit in the buffer becomes "(too long)". This is not a valid name, so the
-     * caller reports an error. A truncated word could be a valid name by accident. */
+    /* A word that is too long is replaced by "(too long)", which no table has, so that the caller
+     * reports an error. If it were truncated, it could become another valid name. */
     if (len == SCENARIO_WORD)
         memcpy(word, "(too long)", sizeof("(too long)"));
     else
@@ -100,7 +100,7 @@ static int read_option(struct reader *r, struct scenario_line *line, const char 
     return FAB_OK;
 }
 
-/* Reads an option "name=value", or a name whose value is the next word. */
+/* Reads the value of an option, from "name=value" or from the next word. */
 static int read_option_word(struct reader *r, struct scenario_line *line, char *word, size_t column)
 {
     char value[SCENARIO_WORD];

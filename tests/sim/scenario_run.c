@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plays a scenario. Makes the stage (a loop in virtual time, the fabric and the manager), then
- * carries out each line at its time. An expectation is checked every millisecond until it is true
- * or its time is over. A tap between manager and fabric adds every MAD with its time to the digest.
+ * Plays a scenario: makes the stage (a loop in virtual time, the fabric and the manager), and
+ * executes each line at its time. An expectation is checked every millisecond, until it is true or
+ * its time is over. A tap between the manager and the fabric adds each MAD with its time to the
+ * digest.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -58,8 +59,8 @@ static void count_write(struct stage *s, const struct transport_mad *mad)
 static int tap_send(struct transport *base, const struct transport_mad *mad)
 {
     struct stage *s = ((struct stage_tap *)base)->stage;
-    /* The writer of the store works in real time, and leaves out views that were replaced before it
-     * wrote them. Chance would decide which views these are, so the run waits for the writer. */
+    /* The store's writer works in real time, and writes only the latest view. Without waiting for
+     * it, chance would decide which views are written, and two runs would differ. */
     if (s->store)
         store_flush(s->store);
     int r = transport_send(s->below, mad);
@@ -83,9 +84,9 @@ static void tap_close(struct transport *base)
     free(base);
 }
 
-/* Returns whether the MAD is a ClassPortInfo (IBA 13.4.8.1) of performance management. Its
- * capability masks say whether the device supports PortCountersExtended, and whether this attribute
- * has error counters. */
+/* Returns whether the MAD has ClassPortInfo (IBA 13.4.8.1) of performance management. Its
+ * capability masks say whether there is PortCountersExtended, and whether this has error
+ * counters. */
 static bool tells_of_more(const struct transport_mad *mad)
 {
     return mad->qp == 1 && mad->bytes[1] == FAB_CLASS_PERF && mad->bytes[16] == 0 &&
@@ -102,7 +103,8 @@ static void tap_receive(void *ctx, const struct transport_mad *mads, size_t coun
     for (size_t i = 0; i < count; i++) {
         struct transport_mad mad = mads[i];
         if (tells_of_more(&mad))
-            memset(mad.bytes + FAB_PERF_DATA + 2, 0, 5); /* clears both capability masks */
+            /* clears CapabilityMask and CapabilityMask2 */
+            memset(mad.bytes + FAB_PERF_DATA + 2, 0, 5);
         transport_hand_up(&t->base, &mad, 1);
     }
 }
@@ -234,7 +236,8 @@ static void fail(struct stage *s, const struct scenario_line *line, const char *
     loop_stop(s->loop);
 }
 
-/* Carries out the next line. Returns false if the line must wait; the timer is then set. */
+/* Executes the next line. Returns false if its time has not come, or an expectation must be tried
+ * again; a timer is then set. */
 static bool play_line(struct stage *s, const struct scenario_line *line)
 {
     char why[512] = "";
@@ -243,7 +246,7 @@ static bool play_line(struct stage *s, const struct scenario_line *line)
         loop_timer_set(s->timer, line->at_us - now);
         return false;
     }
-    /* The simulated fabric gets the time of the scenario. */
+    /* the simulated fabric has its own clock, which must follow that of the scenario */
     fab_sim_advance(s->sim, now);
     if (!s->asked) {
         s->until_us = now + (uint64_t)scenario_number(line, "within", 0);
@@ -287,7 +290,8 @@ static int set_up(struct stage *s)
 {
     char why[512] = "no memory";
     s->config.smp.retries = 3;
-    s->config.counters.interval_s = 0; /* the verb "counters" sets another interval */
+    /* without the verb "counters", the performance manager reads nothing */
+    s->config.counters.interval_s = 0;
     s->loop = loop_new_virtual();
     s->bus = bus_new(0);
     s->begun_us = clock_now_us();

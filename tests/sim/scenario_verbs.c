@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a scenario can prepare and do: a table of verbs (at the end), and a function for each verb.
- * If a verb can apply to several nodes, it names them by a pattern (fnmatch). A place NODE/PORT
- * names the cable at this port.
+ * Verbs of scenarios: what they prepare and do. The table at the end has a function for each verb.
+ * Where several nodes are possible, a pattern (fnmatch) names them. A place NODE/PORT names the
+ * cable at this port.
  */
 #include <dirent.h>
 #include <fnmatch.h>
@@ -103,7 +103,8 @@ VERB(do_fabric)
 
 VERB(do_seed)
 {
-    UNUSED(s), UNUSED(line), UNUSED(why); /* the reader of scenarios has already used this line */
+    /* nothing to do: the reader of the file has used this line */
+    UNUSED(s), UNUSED(line), UNUSED(why);
     return SCENARIO_DONE;
 }
 
@@ -158,7 +159,7 @@ VERB(do_quiet)
     return SCENARIO_DONE;
 }
 
-/* Configures the performance manager, which reads error counters; without this verb, scenarios run
+/* Starts the performance manager, which reads error counters. Scenarios without this verb run
  * without it. */
 VERB(do_counters)
 {
@@ -183,8 +184,8 @@ VERB(do_narrow)
     return SCENARIO_DONE;
 }
 
-/* Gives the manager a state directory, so that its state survives a kill. The directory is removed
- * after the scenario, unless the option -k of run_scenarios names one. */
+/* Gives the manager a state directory, so that its state survives a kill. The directory is deleted
+ * after the scenario, unless option -k of run_scenarios names it. */
 VERB(do_state)
 {
     static const char template[] = "/tmp/fabricd-scenario.XXXXXX";
@@ -233,8 +234,8 @@ VERB(do_resume)
 
 /* ---- faults: the words of fabsim's console (cli/sim/faults.h) ---- */
 
-/* Sets *ret_lost to whether the manager cannot manage the node after this line of the scenario.
- * Verbs that change nothing in this respect leave *ret_lost unchanged. */
+/* *ret_lost: whether the manager cannot manage the node after this line. It stays unchanged if the
+ * verb does not matter for this. */
 static void judge_lost(const struct stage *s, const struct scenario_line *line, bool *ret_lost)
 {
     const char *verb = line->verb->name;
@@ -293,7 +294,7 @@ VERB(do_power)
                    line->words[0], why);
 }
 
-/* Leaves nodes out of the conditions that follow (verb "ignore"), or includes them again. */
+/* The verb "ignore": leaves nodes out of all following conditions, or includes them again. */
 VERB(do_ignore)
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
@@ -317,7 +318,7 @@ bool verb_place(struct stage *s, const char *word, uint32_t *ret_node, uint8_t *
     return *end == '\0' && port < 255 && fab_sim_find(s->sim, name, ret_node) == FAB_OK;
 }
 
-/* Pulls this number of cables between switches, chosen by the seed. */
+/* Pulls a certain number of cables between switches; the seed decides which. */
 VERB(do_pull_some)
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
@@ -440,7 +441,7 @@ static unsigned count_entries(const char *folder)
     return count;
 }
 
-/* Prints figures of the process and of the manager, for soak tests. */
+/* Prints figures about the process and the manager, such as memory, for soak tests. */
 VERB(do_figures)
 {
     UNUSED(line), UNUSED(why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of a running scenario: the simulated fabric, the manager on it, and what the verbs of
- * the scenario remember. */
+/* The stage of a scenario while it runs: the simulated fabric, the manager, and what the verbs
+ * remember. */
 #ifndef TESTS_SIM_STAGE_H
 #define TESTS_SIM_STAGE_H
 
@@ -23,7 +23,7 @@ struct stage_event {
     char type[32], subject[64], message[128];
 };
 struct stage_summary; /* defined in stage_summary.c */
-/* The transport between the manager and the fabric, which digests all MADs. */
+/* The tap between the manager and the fabric, which makes a digest of all MADs. */
 struct stage_tap;
 struct stage {
     const struct scenario *scenario;
@@ -35,85 +35,87 @@ struct stage {
     struct fab_sim *sim;
     struct transport *below; /* the transport of the simulated fabric */
     struct stage_tap *tap;
-    struct stage_summary *summary; /* NULL: no summary is wanted */
+    struct stage_summary *summary; /* NULL: no summary is written */
     struct sm *sm;
-    /* The performance manager; NULL if the scenario does not have the verb "counters". */
+    /* performance manager; NULL: the scenario does not have the verb "counters" */
     struct pm *pm;
-    /* State directory of the manager; "": it keeps no state. */
+    /* state directory of the manager; "": none */
     char state_dir[256];
-    struct store *store; /* the store; NULL while there is none */
-    bool narrow;         /* devices have error counters only in PortCounters */
+    struct store *store; /* NULL: the manager has no store at present */
+    /* true: devices do not have PortCountersExtended, so they have error counters only in
+     * PortCounters */
+    bool narrow;
     char seat[SCENARIO_WORD];
-    /* [nodes] true: the manager cannot manage this node, because it is unresponsive, gives wrong
-     * answers, or has a foreign M_Key. */
+    /* [nodes] true: the manager cannot manage the node, because it does not answer, gives wrong
+     * answers, or has a foreign M_Key */
     bool *lost;
 
     size_t next; /* index of the next line */
     uint64_t begun_us;
-    /* The expectation in line `next` was checked at least once. */
+    /* true: the expectation in line `next` was checked before, but was not true */
     bool asked;
     uint64_t until_us;
     struct loop_timer *timer;
 
-    struct stage_event events[STAGE_EVENTS]; /* events since the last mark */
+    struct stage_event events[STAGE_EVENTS]; /* events since the last verb "mark" */
     unsigned event_count;
     uint64_t marked_smps, marked_timeouts, marked_generation;
-    /* Number of SubnSets that the manager has sent since the last verb "mark": of LFT blocks
-     * (blocks), and of all attributes (writes). */
+    /* number of SubnSets since the last verb "mark": of LFT blocks (blocks), and of all attributes
+     * (writes) */
     uint64_t blocks, writes;
-    /* Nodes that lose power one after the other. */
+    /* nodes that will lose power, one after the other */
     struct stage_outage *outages;
     struct stage_label labels[STAGE_LABELS];
     unsigned label_count;
-    /* Number of replies of the manager to requests of hosts since the last verb "mark" (answers),
-     * and how many of them had an error status (refusals). */
+    /* number of replies of the manager to hosts since the last verb "mark", and how many of these
+     * had an error status */
     unsigned answers, refusals;
-    /* Worker tasks of this phase begin hold_us late (verb "hold-worker"); "": no phase. */
+    /* phase whose worker tasks begin hold_us late (verb "hold-worker"); "": no phase */
     char hold_phase[SCENARIO_WORD];
     uint64_t hold_us;
-    bool holds; /* loop_delay_work was called */
+    bool holds; /* true: loop_delay_work() was called for this */
 };
 
-int stage_fabric(struct stage *s, struct fab_builder *b); /* makes the fabric of the scenario */
+int stage_fabric(struct stage *s, struct fab_builder *b); /* makes the simulated fabric */
 int stage_manager(struct stage *s, char why[512]);        /* creates and starts the manager */
 void stage_manager_goes(struct stage *s);
-uint64_t stage_now(const struct stage *s); /* virtual time since the scenario began */
+uint64_t stage_now(const struct stage *s); /* virtual time since the scenario began, in us */
 void stage_mark(struct stage *s);
 
 /* Functions of stage_summary.c, which writes what happened after each statement of the scenario.
- * The functions do nothing if no summary is wanted. */
+ * They do nothing if no summary is written. */
 struct stage_summary *stage_summary_new(FILE *out);
 void stage_summary_free(struct stage_summary *y);
 void stage_summary_event(struct stage_summary *y, const struct event *e);
 void stage_summary_mad(struct stage_summary *y,
                        const uint8_t *bytes); /* counts a MAD of the manager */
-/* Writes what happened since the last statement, and then this statement, unless it is an
- * expectation. Call this function before the statement is carried out. */
+/* Call before a statement is executed. Writes what has happened since the statement before, and
+ * then this statement, unless it is an expectation. */
 void stage_summary_line(struct stage *s, const struct scenario_line *line);
-/* Writes what happened since the last statement. Call this function before the manager is freed. */
+/* Call before the manager is freed. Writes what has happened since the last statement. */
 void stage_summary_manager_goes(struct stage *s);
 
-/* Functions of scenario_power.c, for the lines "off" and "on" with the option "spread": they switch
- * the nodes off or on at random times within spread_us. Each returns NOT_FOUND if no node matches,
- * or NOMEM. */
+/* Functions of scenario_power.c for the lines "off" and "on" with the option "spread": they switch
+ * nodes off or on at random times within spread_us. Return NOT_FOUND if no node matches, or
+ * NOMEM. */
 int stage_power_off(struct stage *s, const struct scenario_line *line, uint64_t spread_us);
 int stage_power_on(struct stage *s, const struct scenario_line *line, uint64_t spread_us);
 void stage_outages_free(struct stage *s);
 
 struct fab_vls;
-/* Reads the VL tables of the devices. *ret gets their values and the SLs of the manager, by the ids
- * of f (stage_lanes.c). *ret stays unchanged if the manager uses one VL only. Returns false if a VL
- * table of a device is not that of the manager; why[] gets the difference. */
+/* Reads the VL tables of the devices (stage_lanes.c). *ret gets them with the manager's SLs, by the
+ * ids of f; if the manager uses only one VL, *ret stays unchanged. Returns false if a device has
+ * other tables than the manager wants; why[] says which. */
 bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *ret, char why[512]);
-/* Functions of stage_judge.c. They compare the state of the devices with the simulated cabling.
- * They ignore nodes that the manager cannot reach and nodes that do not answer. stage_active and
- * stage_good return false if the state is wrong; why[] gets the reason. */
+/* Functions of stage_judge.c, which compare the state of the devices with the simulated cabling.
+ * Nodes that the manager cannot reach, or that do not answer, are left out. stage_active() and
+ * stage_good() return false if something is wrong; why[] says what. */
 bool stage_active(struct stage *s, char why[512]);
 bool stage_good(struct stage *s, char why[512]);
-/* Returns whether the devices have exactly the tables of the published view, and the verdict of the
- * view is that of fab_verify about these tables. */
+/* Returns whether the devices hold exactly the tables of the published view, and whether the
+ * verdict in the view is that of fab_verify about these tables. */
 bool stage_written(struct stage *s, char why[512]);
-/* Returns the LIDs and LFTs of the devices; NULL: no memory. */
+/* returns the LIDs and LFTs of all devices in one block of memory; NULL: no memory */
 uint8_t *stage_tables(struct stage *s, size_t *ret_len);
 
 #endif

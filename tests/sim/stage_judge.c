@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the state of the simulated devices by the cabling and by the proof of libfabmgr/verify,
- * without using the state of the manager. Ignores nodes that cannot be managed (unresponsive, wrong
- * answers, foreign key), and nodes that can be reached only through them.
+ * Checks the state of the simulated devices by the cabling and the proof of libfabmgr/verify,
+ * without asking the manager. Leaves out nodes that cannot be managed (they do not answer, give
+ * wrong answers, or have a foreign key), and nodes behind them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static uint32_t seat_node(struct stage *s, const struct fab_fabric *f)
     return port != FAB_NONE ? fab_fabric_port(f, port)->node : 0;
 }
 
-/* Removes the nodes that cannot be managed, and the nodes that can be reached only through them.
- * Returns false if memory runs out. */
+/* Removes nodes that cannot be managed, and nodes that can only be reached through them. Returns
+ * false if memory runs out. */
 static bool keep_island(struct stage *s, struct fab_fabric *f)
 {
     uint32_t *queue = calloc(f->node_count + 1u, sizeof(*queue)), head = 0, tail = 0;
@@ -75,8 +75,8 @@ static void take_out(struct fab_fabric *f, uint64_t guid, uint8_t port)
             FAB_PHYS_POLLING;
 }
 
-/* Removes the links that the manager holds down, or has isolated and not reinstated, because these
- * links need not work. */
+/* Takes down the links that need not work: those that are held down, and those that are isolated
+ * and not reinstated. */
 static void take_held_out(struct stage *s, struct fab_fabric *f)
 {
     struct sm_flapping flaps[64];
@@ -133,15 +133,15 @@ bool stage_active(struct stage *s, char why[512])
     return up > 0 && bad == 0;
 }
 
-/* Returns whether the port must have a LID: the port can have one and its link is up, or the port
- * is port 0 of a switch. */
+/* Returns whether port p must have a LID: it is port 0 of a switch, or it is a port that can have a
+ * LID and its link is up. */
 static bool wants_lid(const struct fab_fabric *f, uint32_t p)
 {
     return fab_fabric_port_has_lid(f, p) && fab_fabric_port(f, p)->present &&
            (fab_fabric_port(f, p)->num == 0 || cable_up(f, p));
 }
 
-/* Returns the LID that the published view has for a port; 0: none. */
+/* Returns the LID of a port in the published view; 0: it has none. */
 static uint32_t given(struct stage *s, const struct fab_fabric *f, uint32_t port)
 {
     struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;
@@ -241,8 +241,8 @@ bool stage_good(struct stage *s, char why[512])
     return good;
 }
 
-/* Returns the id of the first switch of the view whose device has other entries; FAB_NONE: there is
- * none. */
+/* Returns the first switch of the view whose device holds other LFT entries than the view;
+ * FAB_NONE: all devices hold those of the view. */
 static uint32_t first_unwritten(struct stage *s, const struct fab_view *v)
 {
     const struct fab_lft *want = &v->target->lft;
@@ -258,7 +258,7 @@ static uint32_t first_unwritten(struct stage *s, const struct fab_view *v)
     return FAB_NONE;
 }
 
-/* Returns whether the verdict of the view is that of fab_verify about its tables. */
+/* Proves the tables of the view. Returns whether the view has the same verdict. */
 static bool is_verdict_true(const struct fab_view *v)
 {
     struct fab_verify_input in = fab_view_verify_input(v);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the VL tables of the simulated devices. No device knows the SL of a path: hosts learn it
- * from the manager, so the SLs are taken from the published view. The SL-to-VL tables are read from
- * the devices: each pair of ports in service must have the table of the target.
+ * Reads the VL tables of the simulated devices. Each pair of ports in service must have the
+ * SL-to-VL table of the target. The SLs of paths are in no device, because hosts get them from the
+ * manager. So they are taken from the published view.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "libfabmgr/target/target.h"
 #include "tests/sim/stage.h"
 
-/* Returns the id that a node has in the view; FAB_NONE: the view does not have the node. node: its
- * id in f, the fabric as it is cabled. */
+/* Returns the id of a node in the view; FAB_NONE: the view does not have it. node: its id in f, the
+ * fabric as it is cabled. */
 static uint32_t node_in(const struct fab_view *v, const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_by_guid(v->fabric, f->nodes[node].guid);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the summary of a run. For each statement of the scenario, the summary has the events that
- * followed, with their fields, and what the manager did: rounds and phases, requests by method and
- * attribute, retries, contingencies, reroutes, exceptions, and a hash of the tables in the devices.
- * The summary has no times.
+ * Writes the summary of a run. For each statement of the scenario, it has the events that followed
+ * with their fields, and what the manager did: rounds and phases, requests by method and attribute,
+ * retries, contingencies, reroutes, exceptions, and a hash of the tables in the devices. There are
+ * no times in it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,9 +14,10 @@
 #include "tests/sim/stage.h"
 #include "tests/support/golden.h"
 
-#define KINDS 64 /* maximum number of kinds of MADs after one statement */
-#define LIST 8   /* maximum number of entries of a list that are printed */
-/* Maximum number of events of one type that are printed after a statement. */
+/* maximum number of different methods and attributes of MADs after one statement */
+#define KINDS 64
+#define LIST 8 /* maximum number of entries of a list that are printed */
+/* of each type of event, at most this number is printed after a statement; the rest is counted */
 #define REPEATS 8
 
 struct mads {
@@ -30,12 +31,12 @@ struct events {
 };
 struct stage_summary {
     FILE *out;
-    /* counted since the last statement */
+    /* MADs since the last statement, by method and attribute */
     struct mads mads[KINDS];
     unsigned mad_kinds;
     struct events events[KINDS];
     unsigned event_types;
-    /* as of the last statement */
+    /* numbers of phases, as they were at the last statement */
     struct sm_phase_time phases[SM_PHASE_TIMES_MAX];
     uint32_t phase_count;
     struct sm_status status;
@@ -83,7 +84,7 @@ void stage_summary_event(struct stage_summary *y, const struct event *e)
     fputc('\n', y->out);
 }
 
-/* For each type of event of which some events were not printed, prints the number of events. */
+/* Prints the number of events of each type that has too many to be printed. */
 static void print_event_counts(struct stage_summary *y)
 {
     for (unsigned i = 0; i < y->event_types; i++)
@@ -169,8 +170,8 @@ static uint64_t count_before(const struct stage_summary *y, const struct sm_phas
     return 0;
 }
 
-/* Prints a line for each kind of round that ran, with the number of its rounds. Most phases run as
- * often as the phase before them. The line names only phases that do not, each with its count. */
+/* Prints a line for each kind of round that ran, with the number of rounds. Most phases ran as
+ * often as the phase before them. Only the others are named, with their numbers. */
 static void print_phases(struct stage_summary *y, const struct sm *sm)
 {
     struct sm_phase_time now[SM_PHASE_TIMES_MAX];
@@ -198,7 +199,8 @@ static void print_phases(struct stage_summary *y, const struct sm *sm)
     y->phase_count = count;
 }
 
-/* Prints by how much a counter of the manager has risen since the last statement, if it has. */
+/* Prints how much a counter of the manager has grown since the last statement; nothing if it has
+ * not. */
 static void print_change(struct stage_summary *y, const char *name, uint64_t before, uint64_t now)
 {
     if (now != before)
@@ -234,7 +236,8 @@ static const char *if_true(bool is, const char *word)
     return is ? word : "";
 }
 
-/* Prints the links and ports that are held down, isolated, disabled or unresponsive. */
+/* Prints the links that are held down or isolated, and the ports that are disabled or
+ * unresponsive. */
 static void print_exceptions(FILE *out, const struct sm *sm)
 {
     static struct sm_flapping flap[LIST];

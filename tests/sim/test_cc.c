@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control with the real manager on a simulated fabric, in virtual time. The manager
- * programs devices, reads the congestion logs at an even rate, and counts each log entry once. It
- * stops asking devices that have no log or do not answer, and finds settings that another program
- * changed. A transport between congestion control and the fabric counts and corrupts MADs.
+ * Congestion control with the real manager on a simulated fabric, in virtual time. The manager must
+ * program all devices, read the congestion logs evenly, and count each log entry once. It must stop
+ * asking devices that have no log or do not answer, and must find settings that another program
+ * changed. A transport between congestion control and the fabric counts MADs, and can corrupt them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +22,15 @@
 enum trick { HONEST, REFUSES, SILENT, GARBAGE, SHORT, SELDOM_READABLE };
 struct wire {
     struct transport base;
-    uint32_t asked[LIDS]; /* number of requests for logs, by LID */
-    uint32_t requests;    /* number of requests of class 0x21 */
-    uint32_t sets[LIDS];  /* number of Sets of any attribute, by LID */
-    uint32_t sent[LIDS];  /* number of all requests, by LID */
+    uint32_t asked[LIDS]; /* requests for congestion logs, by LID */
+    uint32_t requests;    /* all requests of the congestion control class */
+    uint32_t sets[LIDS];  /* Sets of all attributes, by LID */
+    uint32_t sent[LIDS];  /* requests of all kinds, by LID */
     uint16_t lost_lid;    /* requests to this LID are lost */
-    /* True: only Sets to lost_lid are lost, and Gets are answered. */
+    /* true: of the requests to lost_lid, only Sets are lost */
     bool sets_only;
     uint64_t waiting, most_waiting;
-    uint16_t lid; /* the logs of this LID are corrupted */
+    uint16_t lid; /* the congestion log of this LID cannot be read correctly */
     enum trick trick;
 };
 
@@ -75,7 +75,7 @@ static void wire_receive(void *ctx, const struct transport_mad *mads, size_t cou
         bool garbage = wire.trick == GARBAGE ||
                        (wire.trick == SELDOM_READABLE && wire.asked[wire.lid] % 3 != 0);
         if (spoils && garbage)
-            mad.bytes[FAB_CC_LOG_DATA] = 77; /* LogType */
+            mad.bytes[FAB_CC_LOG_DATA] = 77; /* an invalid LogType */
         if (spoils && wire.trick == SHORT)
             mad.len = 100;
         transport_hand_up(&wire.base, &mad, 1);
@@ -148,7 +148,8 @@ static uint16_t lid_of(const char *name, uint8_t port)
     return lid;
 }
 
-/* Adds an entry to the congestion log of a host: its packets to this LID were marked. */
+/* Adds an entry to the congestion log of a host, as if packets from it to this LID had been
+ * marked. */
 static void congest(const char *host, uint16_t to)
 {
     const struct fab_sim_congestion what = {.slid = lid_of(host, 1), .dlid = to, .sl = 3};
@@ -179,7 +180,7 @@ START_TEST(logs_are_read_evenly_and_counted_once)
     congest("host-0004", lid_of("host-0006", 1));
     lab_run_for(&lab, 12);
     cc_count_senders(cc, senders, LIDS);
-    /* Only two senders count, because the log entries of the other hosts are too old. */
+    /* two senders have recent log entries; those of the others are too old to count */
     ck_assert_uint_eq(senders[lid_of("host-0006", 1)], 2);
     struct cc_log_status logs[DEVICES];
     ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 4);
@@ -187,9 +188,9 @@ START_TEST(logs_are_read_evenly_and_counted_once)
 }
 END_TEST
 
-/* One device gives no correct answer to requests for its congestion log; `trick` is the kind of the
- * fault. Checks that the manager requested this log at least `least` and at most `most` times.
- * Meanwhile, it read the logs of the other devices more than ten times. */
+/* The congestion log of one device cannot be read correctly, for the reason `trick`. The manager
+ * must request it at least `least` and at most `most` times. It must go on reading the logs of all
+ * other devices. */
 static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
 {
     begin(trick, 3);
@@ -200,9 +201,10 @@ static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
     ck_assert_uint_le(wire.asked[3], most);
     ck_assert_uint_ge(wire.asked[4], 12);
     struct cc_log_status logs[DEVICES];
-    ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 1); /* the device without a log is listed */
+    /* only the device without a readable log is listed */
+    ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 1);
     ck_assert(logs[0].none);
-    /* the device is programmed even without a log */
+    /* a device without a readable log must be programmed, too */
     ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES);
     end();
 }
@@ -210,14 +212,14 @@ static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
 START_TEST(who_has_no_log_is_left_alone)
 {
     leaves_alone(REFUSES, 1, 1);
-    leaves_alone(SILENT, 3, 9); /* a request is sent up to three times */
+    leaves_alone(SILENT, 3, 9); /* three requests for the log, each with up to two retries */
     leaves_alone(GARBAGE, 3, 3);
     leaves_alone(SHORT, 3, 9);
 }
 END_TEST
 
-/* The manager gives up a device only after consecutive failures. One good answer resets their
- * count. */
+/* Only failures in a row make the manager give up a log. A good answer between them lets the count
+ * begin anew. */
 START_TEST(a_log_that_fails_now_and_then_is_read_on)
 {
     begin(SELDOM_READABLE, 3);
@@ -267,7 +269,8 @@ static void switch_holds(const struct fab_view *v, const struct fab_congestion *
     for (uint32_t b = 0; b <= ports / 32; b++)
         read_attr(name, FAB_CC_SWITCH_PORT_SETTING, b, &fab_wire_attr_cc_switch_port_setting,
                   &block[b]);
-    ck_assert_uint_eq(block[0].port[0].valid, 0); /* port 0 has no link */
+    /* port 0 gets no setting, because it has no link */
+    ck_assert_uint_eq(block[0].port[0].valid, 0);
     for (uint8_t num = 1; num <= ports; num++) {
         uint32_t port = fab_fabric_port_id(v->fabric, sw, num);
         const struct fab_congestion_port *want = fab_congestion_of_switch(all, v->fabric, port);
@@ -301,7 +304,7 @@ static void host_holds(const struct fab_view *v, const struct fab_congestion *al
     ck_assert_ptr_nonnull(want);
     ck_assert_uint_ne(want->sls, 0);
     read_attr(name, FAB_CC_CA_SETTING, 0, &fab_wire_attr_cc_ca_setting, &ca);
-    ck_assert_uint_eq(ca.port_control, 0); /* 0: control by queue pair */
+    ck_assert_uint_eq(ca.port_control, 0); /* throttling by queue pair, not by SL */
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         bool on = want->sls >> sl & 1;
         ck_assert_uint_eq(ca.sl[sl].timer, on ? want->sl[sl].timer : 0);
@@ -318,7 +321,7 @@ static void host_holds(const struct fab_view *v, const struct fab_congestion *al
                               table.entry[i % FAB_CONGESTION_BLOCK].multiplier,
                           want->table.entry[i]);
     }
-    /* the test has a table of more than one CongestionControlTable block */
+    /* the table must be so long that it needs several blocks */
     ck_assert_uint_gt(want->table.limit, FAB_CONGESTION_BLOCK);
 }
 
@@ -329,8 +332,8 @@ static bool none_is_pending(struct lab *l)
     return s.generation > 0 && s.devices[CC_PROGRAMMED] > 0 && s.devices[CC_PENDING] == 0;
 }
 
-/* Leaves have 36 ports, so their settings take two blocks of 32 ports each. A port without a link
- * gets no setting. */
+/* A leaf has 36 ports, so their settings take two blocks of 32 ports. A port without a link must
+ * get no setting. */
 START_TEST(devices_hold_what_was_computed)
 {
     const struct fab_congestion *all;
@@ -365,8 +368,8 @@ static uint32_t basis_rate(const char *host)
     return rate;
 }
 
-/* The settings come from the active rates of the links of hosts, and change with them: senders must
- * be able to slow down to the rate of the slowest host. */
+/* The manager computes settings from the active rates of the links of hosts, and again when a rate
+ * changes. A sender must be able to slow down to the rate of the slowest host. */
 START_TEST(settings_follow_the_rate_of_a_link)
 {
     struct fab_cc_table set[3];
@@ -400,8 +403,7 @@ START_TEST(what_somebody_else_set_is_found)
                                  .tid = 9,
                                  .attr_id = FAB_CC_CA_SETTING};
     const struct fab_cc_ca_setting theirs = {.control_map = 0xffff};
-    /* In this time, the manager reads the settings of all devices again, and finds no
-     * difference. */
+    /* the manager reads all settings once more, and finds no difference */
     lab_run_for(&lab, 60);
     ck_assert_uint_eq(status().writes, writes);
     ck_assert_uint_eq(status().changed, 0);
@@ -427,7 +429,7 @@ START_TEST(what_somebody_else_set_is_found)
 }
 END_TEST
 
-/* Sets the CC_Key of a host, before congestion control begins. */
+/* Gives a host a CC_Key before congestion control starts. */
 static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t protect, uint16_t lease)
 {
     uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], attr[FAB_GS_DATA] = {0};
@@ -445,8 +447,8 @@ static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t prot
     ck_assert_uint_eq(fab_base_get_be16(reply + 4), 0);
 }
 
-/* Host 2 shows a foreign key, host 3 hides a foreign key, and host 5 already has the manager's key.
- */
+/* Host 2 has a foreign CC_Key, which it shows. Host 3 has a foreign key, which it hides. Host 5
+ * already has the key of the manager. */
 static void begin_with_keys(uint64_t ours)
 {
     bring_up();
@@ -463,9 +465,8 @@ static bool all_but_two_stand(struct lab *l)
     return status().devices[CC_PROGRAMMED] == DEVICES - 2 && status().devices[CC_FOREIGN_KEY] == 2;
 }
 
-/* Devices with a foreign CC_Key, shown or hidden, are reported and never programmed. The number of
- * requests to them does not matter. A device that already has the manager's key does not get it
- * again. */
+/* A device with a foreign CC_Key, shown or hidden, must be reported, and must never get a Set. A
+ * device that has the manager's key must not get the key again. */
 START_TEST(devices_with_a_foreign_key_are_left_alone)
 {
     const uint64_t ours = 0x1234;
@@ -482,8 +483,8 @@ START_TEST(devices_with_a_foreign_key_are_left_alone)
     ck_assert_uint_eq(wire.sets[shown] + wire.sets[hidden], 0);
     ck_assert_uint_eq(status().devices[CC_FOREIGN_KEY], 2);
     end();
-    /* A manager without a CC_Key cannot program the three devices that have a CC_Key, because they
-     * refuse its Sets. */
+    /* Without a key of its own, the manager cannot program any of the three devices that have
+     * one. */
     begin_with_keys(0);
     lab_run_for(&lab, 60);
     ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES - 3);
@@ -502,9 +503,8 @@ static bool is_given_up(struct lab *l)
            troubled[0].tries == 3;
 }
 
-/* Starts congestion control while one host does not answer (sets_only: does not answer Sets).
- * Returns the number of requests that this host got until the manager gave it up. *ret_lid: the LID
- * of the host. */
+/* Starts congestion control while a host answers no request, or (sets_only) no Set. Returns how
+ * many requests the host got until the manager gave it up. *ret_lid: LID of the host. */
 static uint32_t begin_with_lost(bool sets_only, uint16_t *ret_lid)
 {
     begin(HONEST, 0);
@@ -518,8 +518,8 @@ static uint32_t begin_with_lost(bool sets_only, uint16_t *ret_lid)
     return sent;
 }
 
-/* After a reload of the settings, the manager sends requests again to a device that it had given
- * up. In earlier versions, it did so only after the device had left the fabric. */
+/* After a reload of the settings, the manager must try a device again that it has given up.
+ * (Earlier versions tried again only after the device had left the fabric.) */
 START_TEST(a_reload_tries_a_silent_device_again)
 {
     uint16_t lid;
@@ -529,12 +529,13 @@ START_TEST(a_reload_tries_a_silent_device_again)
     lab_run_for(&lab, 3600);
     ck_assert_uint_eq(wire.sent[lid], 2 * sent);
     ck_assert(is_given_up(&lab));
-    /* The failed link changes the tables, but not the computed settings of congestion control. */
+    /* this link failure changes tables, but no setting of congestion control, so the device is not
+     * tried again */
     lab_unlink(&lab, "leaf-002", 5);
     lab_run_for(&lab, 3600);
     ck_assert_uint_eq(wire.sent[lid], 2 * sent);
     lab_relink(&lab, "leaf-002", 5);
-    /* The device answers again, and its computed settings are the same. */
+    /* now the device answers, and a reload must program it although no setting has changed */
     wire.lost_lid = 0;
     cc_reload(cc);
     lab_run(&lab, 60, all_stand, "all devices are set");
@@ -542,15 +543,15 @@ START_TEST(a_reload_tries_a_silent_device_again)
 }
 END_TEST
 
-/* The manager gives up a device that does not answer. When the computed settings change, it tries
- * this device again, with as many tries as the first time. */
+/* The manager has given up a device that does not answer. When it computes other settings, it must
+ * try the device again, as often as the first time. */
 START_TEST(new_settings_are_tried_as_often_as_the_first)
 {
     uint16_t lid;
     begin(HONEST, 0);
     lid = wire.lost_lid = lid_of("host-0003", 1);
     wire.sets_only = true;
-    lab.config.counters.interval_s = 0; /* no logs are read */
+    lab.config.counters.interval_s = 0; /* switches the reading of logs off */
     lab_run(&lab, 3600, is_given_up, "the device is given up");
     uint32_t sets = wire.sets[lid];
     lab.config.policy.congestion.fan_in = 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that come up at less than their best width or speed, in a tree of 648 hosts. The manager
- * finds each of these links after its trap, and an event names the link. A fabric without such
- * links has no event. The seed chooses the links and their widths and speeds.
+ * Links that come up below their best width or speed, in a tree of 648 hosts. The manager must find
+ * each of them after its trap, and emit an event that names it. In a fabric without such links,
+ * there must be no event. Links, widths and speeds are random.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@
 #define LINKS 20
 
 struct limit {
-    uint32_t port; /* id in the snapshot of the simulation, of the port at one end of the link */
+    uint32_t port; /* id of the port at one end of the link, in the simulated fabric */
     unsigned lanes;
     const char *speed;
-    char place[2][80]; /* names of the ports at both ends */
+    char place[2][80]; /* names of the two ports of the link */
 };
 
 /* ---- helpers --------------------------------------------------------------------------------- */
@@ -31,8 +31,8 @@ static void name_port(const struct fab_fabric *f, uint32_t port, char name[80])
     snprintf(name, 80, "%s/%u", f->nodes[p->node].desc, p->num);
 }
 
-/* Chooses different links of hosts and between switches. Each link gets a limit of its width (4x is
- * best), of its speed (EDR is best), or of both. */
+/* Chooses random links, of hosts and between switches. Each gets a maximum width (below 4x), a
+ * maximum speed (below EDR), or both. */
 static void choose(struct lab *lab, struct fab_prng *prng, struct limit limit[LINKS])
 {
     static const unsigned lanes[] = {0, 1, 1, 0};
@@ -70,7 +70,7 @@ static void settle(struct lab *lab)
     lab_run(lab, 10, lab_is_ready, "the manager is idle");
 }
 
-/* Returns the port id in the manager's snapshot. */
+/* Returns the id of the port in the manager's snapshot. */
 static uint32_t seen_port(struct lab *lab, const struct fab_fabric *seen, const struct limit *l)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -80,8 +80,8 @@ static uint32_t seen_port(struct lab *lab, const struct fab_fabric *seen, const 
     return fab_fabric_port_id(seen, node, p->num);
 }
 
-/* Checks what the manager knows about a link that was limited: what both ends support and have
- * enabled, and what they run at. */
+/* Checks whether the manager knows three things about a limited link: what both ports support, what
+ * both have enabled, and at which width and speed the link runs. */
 static void assert_found(struct lab *lab, const struct limit *l)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -102,7 +102,7 @@ static void assert_found(struct lab *lab, const struct limit *l)
     fab_view_unref(v);
 }
 
-/* Returns whether an event of this type names both ends of the link. */
+/* Returns true if an event of this type names both ports of the link. */
 static bool is_named(const struct lab *lab, const char *type, const struct limit *l)
 {
     for (unsigned i = 0; i < lab->event_count; i++)
@@ -118,8 +118,8 @@ static bool is_named(const struct lab *lab, const char *type, const struct limit
 static void bring_up(struct lab *lab)
 {
     lab_open_virtual(lab, lab_leaf_spine(36, 18, 18), NULL);
-    /* The link trains again when the simulation degrades it. The manager must not hold it down for
-     * this. */
+    /* When the simulation limits a link, the link goes down and trains again. Without hold-downs,
+     * the manager uses it again at once. */
     lab->config.flapping.hold_down_s = 0;
     sm_start(lab->sm);
     lab_run(lab, 60, lab_is_ready, "bring-up");
@@ -149,7 +149,8 @@ START_TEST(each_degraded_link_is_found_after_its_trap)
         ck_assert_uint_eq(lab_count_events(&lab, "link-degraded"), 1);
         ck_assert_uint_eq(sm_census(lab.sm).degraded_links, i + 1);
         sm_get_status(lab.sm, &status);
-        ck_assert_uint_eq(status.sweeps, sweeps); /* no heavy sweep was needed */
+        /* the manager found the link without a heavy sweep */
+        ck_assert_uint_eq(status.sweeps, sweeps);
     }
     for (uint32_t i = 0; i < LINKS; i++) {
         lab_forget_events(&lab);
@@ -163,7 +164,7 @@ START_TEST(each_degraded_link_is_found_after_its_trap)
 }
 END_TEST
 
-/* Many links become degraded at once. The manager finds all of them, and reports them in at most
+/* Many links become degraded at once. The manager must find all of them, and name them in at most
  * eight events. */
 START_TEST(many_degraded_links_get_one_event)
 {
@@ -185,7 +186,7 @@ START_TEST(many_degraded_links_get_one_event)
     lab_forget_events(&lab);
     settle(&lab);
     ck_assert_uint_eq(lab_count_events(&lab, "link-degraded"),
-                      0); /* no link is reported a second time */
+                      0); /* a link that is still degraded is not reported again */
     for (uint32_t i = 0; i < LINKS; i++)
         apply(&lab, &limit[i], false);
     settle(&lab);
@@ -196,9 +197,9 @@ START_TEST(many_degraded_links_get_one_event)
 }
 END_TEST
 
-/* A link that was down comes back with one lane. A local repair uses it again, and the manager
- * counts and reports it as degraded without a sweep. Then the link goes down again, and comes back
- * with all lanes. The manager reports it as restored. */
+/* A link comes back with only one of four lanes. A local repair must use it again, and the manager
+ * must count and report it as degraded, without a sweep. Then the link goes down once more, and
+ * comes back with all lanes. The manager must report it as restored. */
 START_TEST(a_link_comes_back_slower_and_then_whole)
 {
     struct lab lab;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager loses its port at different moments of a sweep, and gets it back: sm_device_lost and
- * sm_device_back. In some runs, all switches were restarted between loss and return.
+ * The manager loses its own port during a sweep, and gets it back (sm_device_lost and
+ * sm_device_back). The loss comes at many different moments. In some runs, all switches are
+ * restarted in the meantime.
  */
 #include <stdlib.h>
 
@@ -35,8 +36,8 @@ static bool is_lost(struct lab *lab)
     return lost;
 }
 
-/* Checks that, without its port, the manager sends no requests, and refuses requests of callers.
- * Then gives the port back. */
+/* The manager is without its port. It must send no requests, and refuse those of its callers. Then
+ * gives the port back. */
 static void find_again(struct lab *lab)
 {
     struct sm_status s;
@@ -54,7 +55,8 @@ static void find_again(struct lab *lab)
     ck_assert_str_eq(s.device_alarm, "");
 }
 
-/* The port is lost after 1, 14, 27... MADs of a heavy sweep, and each time comes back. */
+/* In each of many heavy sweeps, the manager loses its port after another number of MADs (1, 14, 27,
+ * ...), and gets it back. */
 START_TEST(routes_again)
 {
     struct lab lab;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Drains of links and switches, with the real manager on a simulated fabric. Each time a switch
- * acknowledges a write of a table or of a port state, libfabmgr/verify checks the tables in the
- * devices: no pair of endports may be without a path, and there may be no loop and no cycle of
- * channel dependencies. Drained links stay up, so that packets of old entries arrive.
+ * acknowledges a write, libfabmgr/verify checks the tables in the devices: no pair of endports may
+ * lose its path, and there may be no loop and no cycle of channel dependencies. Drained links stay
+ * up, so that packets that still follow old entries arrive.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +16,13 @@
 #include "libfabmgr/sim/fault.h"
 #include "tests/sim/lab.h"
 
-static bool is_tree;            /* the fabric is a tree */
-static uint32_t writes, paused; /* paused: number of writes after which pairs had no path */
+static bool is_tree; /* the fabric is a tree */
+/* writes: number of writes so far. paused: after how many of them some pairs had no path. */
+static uint32_t writes, paused;
 static uint32_t drained_count;
 
-/* Follows the entries for a LID from a switch. Returns whether they lead to the port that owns the
- * LID, over links that are up and Active. */
+/* Follows the path from a switch to a LID. Returns true if all its links are up and Active, and it
+ * ends at the port with the LID. */
 static bool arrives(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t sw,
                     uint32_t lid, uint32_t owner)
 {
@@ -39,8 +40,8 @@ static bool arrives(const struct fab_fabric *f, const struct fab_lft *lft, uint3
     return false;
 }
 
-/* Counts the pairs of endports without a path. Pairs with a switch do not count: their packets are
- * for management only, and are repeated if they are lost. */
+/* Counts the pairs of endports without a path. Pairs with a switch do not count, because their
+ * packets are for management only, and are sent again. */
 static uint32_t count_cut_pairs(struct lab *lab)
 {
     struct fab_fabric *f = lab_devices(lab);
@@ -67,9 +68,10 @@ static uint32_t count_cut_pairs(struct lab *lab)
     return cut;
 }
 
-/* Returns the number of pairs that the last event paths-paused announced; 0: there is no such
- * event. In trees, there must be none. In grids with one VL, no order of the writes may be free of
- * deadlocks if a switch with hosts is drained or comes back; the manager then pauses paths. */
+/* Returns how many pairs without a path the last event paths-paused announced; 0: there was no such
+ * event. In trees, there may be none. In grids with one VL, when a switch with hosts is drained or
+ * comes back, every order of the writes may permit a deadlock; the manager then pauses some
+ * paths. */
 static uint64_t announced(const struct lab *lab)
 {
     uint64_t pairs = 0;
@@ -163,7 +165,7 @@ static bool no_drain(struct lab *lab)
 
 /* ---- what the devices hold ------------------------------------------------------------------- */
 
-/* Returns how many entries of the devices lead to this port. */
+/* Counts the entries in the devices that lead to this port. */
 static uint32_t entries_to(struct lab *lab, const struct sm_drain_port *at)
 {
     struct fab_fabric *f = lab_devices(lab);
@@ -180,8 +182,8 @@ static uint32_t entries_to(struct lab *lab, const struct sm_drain_port *at)
     return n;
 }
 
-/* Checks that no entry in a device leads over a drained link. Returns the number of ports of these
- * links. */
+/* Checks that no entry in a device leads over a link of this drain. Returns how many ports these
+ * links have. */
 static uint32_t assert_unused(struct lab *lab, uint32_t id)
 {
     struct sm_drain_port port[256];
@@ -196,8 +198,8 @@ static uint32_t assert_unused(struct lab *lab, uint32_t id)
     return count;
 }
 
-/* Drains, checks, and ends the drain. Checks that the tables are then the same as before the
- * drain. */
+/* Waits until the drain `id` is complete, checks it, and ends it. The tables must then equal
+ * before[]. */
 static void drain_and_back(struct lab *lab, uint32_t id, const uint8_t *before, size_t len)
 {
     await_state(lab, id, SM_DRAIN_DRAINING);
@@ -258,7 +260,7 @@ static struct fab_builder *make(int family)
 static void bring_up(struct lab *lab, struct fab_builder *builder, const char *state)
 {
     lab_open_virtual(lab, builder, state);
-    /* lab_judge does not know the VLs of the packets, so the engines use one VL. */
+    /* lab_judge() assumes that there is only one VL */
     lab->config.policy.max_op_vls = 1;
     ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
     sm_start(lab->sm);
@@ -330,9 +332,9 @@ static void remove_state(const char *path)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* The manager is killed while the tables change, and again when the drain is complete. The new
- * manager keeps the drain, with the name of the operator and the reason. After the end of the
- * drain, the tables are the same as before it. */
+/* The manager is killed while a drain changes the tables, and again when the drain is complete. The
+ * new manager must continue the drain, with its reason and its operator. At the end of the drain,
+ * the tables must be as before. */
 START_TEST(a_drain_survives_restarts)
 {
     static struct lab lab;
@@ -394,7 +396,7 @@ START_TEST(a_drain_ends_by_time)
 }
 END_TEST
 
-/* A drain that would cut off switches is refused, and changes nothing. */
+/* A drain that would cut off switches must be refused, and must change nothing. */
 START_TEST(a_drain_that_cuts_is_refused)
 {
     static struct lab lab;
@@ -417,7 +419,7 @@ START_TEST(a_drain_that_cuts_is_refused)
     lab_assert_same_tables(&lab, before, len, true);
     ck_assert_uint_eq(lab.sets_lft, 0);
 
-    /* While one of the two leaves is drained, the manager refuses to drain the other one, too. */
+    /* one of the two leaves is drained already, so a drain of the other must be refused */
     q.nodes = 1;
     await_state(&lab, start(&lab, &q), SM_DRAIN_DRAINING);
     ck_assert_int_eq(sm_drain_start(lab.sm, &q, &id, why, sizeof(why)), FAB_E_EXISTS);
@@ -429,9 +431,9 @@ START_TEST(a_drain_that_cuts_is_refused)
 }
 END_TEST
 
-/* The link that a drained switch keeps fails. Another link of the switch takes its place, because
- * the manager would otherwise lose the switch. When the link is back, the drain is complete again.
- * A reboot of the switch does not end the drain. */
+/* A drained switch keeps one link, so that the manager reaches it. If this link fails, another link
+ * of the switch must take its place, until the first one is back. A reboot of the switch must not
+ * end the drain. */
 START_TEST(a_drain_outlasts_faults)
 {
     static struct lab lab;
@@ -442,7 +444,8 @@ START_TEST(a_drain_outlasts_faults)
     uint32_t spine = switch_of(&lab, "spine-002");
     uint32_t id = drain_switch(&lab, spine, 0);
     await_state(&lab, id, SM_DRAIN_DRAINING);
-    lab.answered = NULL; /* a fault may interrupt traffic, so the test stops checking each write */
+    /* from now on, writes are not checked, because a fault may interrupt traffic */
+    lab.answered = NULL;
     lab_unlink(&lab, "spine-002", 1);
     lab_run_for(&lab, 5);
     lab_run(&lab, 60, lab_is_idle, "an idle manager");
@@ -471,8 +474,8 @@ START_TEST(a_drain_outlasts_faults)
 }
 END_TEST
 
-/* Two neighbours are drained, and the drain of the first one ends. The link between them stays
- * out of the routes until the drain of the second one ends. */
+/* Two neighbours are drained, and then one drain ends. The link between them must stay out of the
+ * routes until the other drain ends. */
 START_TEST(drains_of_neighbours_are_independent)
 {
     static struct lab lab;

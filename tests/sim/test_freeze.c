@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A frozen manager sends no Set, no matter which part of the program requests it. It is still
- * frozen after a restart. The scenarios freeze-*.scenario show what rounds do meanwhile.
+ * A frozen manager must send no Set, whichever part of the program requests one, and must stay
+ * frozen over a restart. The scenarios freeze-*.scenario show what the manager does while it is
+ * frozen.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +20,8 @@ static void note(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     answered = a->status;
 }
 
-/* Sends a request to the leaf in the name of a part of the manager that does not know whether the
- * manager is frozen. Returns the status of the answer. */
+/* Sends a request to the leaf as those parts of the manager do that do not know about the freeze.
+ * Returns the status of the answer. */
 static int send(struct lab *lab, uint8_t method, uint16_t attr_id)
 {
     static const struct fab_path leaf = {.hops = 1, .port = {0, 1}};
@@ -124,7 +125,8 @@ START_TEST(the_mode_is_stored)
     char why[200];
     ck_assert_int_eq(sm_freeze(lab.sm, SM_REPAIRS_ONLY, 0, "a test", "", why, sizeof(why)),
                      FAB_E_DENIED);
-    freeze(&lab, SM_NO_WRITES); /* a second freeze does not forget that writes were withheld */
+    /* another freeze must not make the manager forget that it withheld writes */
+    freeze(&lab, SM_NO_WRITES);
     ck_assert_int_eq(sm_freeze(lab.sm, SM_REPAIRS_ONLY, 0, "a test", "", why, sizeof(why)),
                      FAB_E_DENIED);
     ck_assert_int_eq(sm_reroute(lab.sm, NULL, NULL), FAB_E_DENIED);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the writes of the manager into the devices with golden files in tests/sim/golden. Small
- * fabrics come up in virtual time under policies that use many features; then links, switches and
- * settings change. After each step, the text has every attribute that changed in the simulated
+ * Compares what the manager writes into devices with golden files in tests/sim/golden. Small
+ * fabrics come up in virtual time, with policies that use many features. Then links, switches and
+ * settings change, step by step. After each step, the text has every attribute that changed in the
  * devices, the events, the number of MADs by attribute and method, digests of the writes in their
  * order, and answers of subnet administration. UPDATE_GOLDEN=1 rewrites the files.
  */
@@ -24,27 +24,27 @@
 enum verb {
     END,
     DOWN, /* pulls the cable at a port */
-    UP,   /* plugs in the cable at this port again */
+    UP,   /* plugs in the cable at a port again */
     OFF,  /* switches a node off */
-    ON,   /* a node boots */
-    /* Gives a node the description `text`, and sends trap 144. */
+    ON,   /* switches a node on again */
+    /* changes the NodeDescription of a node to `text`, so that it sends trap 144 */
     RENAME,
     RELOAD, /* the manager reads the settings file `text` */
-    /* The adapter `node` of the step joins a multicast group as a full member. If the step has a
-     * `text`, it joins as a full and send-only member (JoinState 5). The number `port` of the step
-     * is the lower half of the MGID. */
+    /* The adapter `node` joins a multicast group, whose MGID ends with the number `port`. Without a
+     * `text`, it joins as a full member, otherwise as a full member and sender (JoinState 5). */
     JOIN,
-    LEAVE, /* the adapter leaves this multicast group */
-    /* an adapter requests the alias GUID 0x1000 + `port` at index 2, and any GUID at index 3 */
+    LEAVE, /* the adapter `node` leaves the group */
+    /* the adapter `node` requests two alias GUIDs: 0x1000 + `port` at index 2, and any GUID at
+     * index 3 */
     ALIAS,
-    /* An adapter requests the path to the adapter `text`. */
+    /* the adapter `node` requests a path record for the adapter `text` */
     PATHS,
     SWEEP,   /* an operator requests a heavy sweep */
     REROUTE, /* an operator requests new tables */
     DISABLE, /* an operator disables a port */
-    ENABLE,  /* an operator enables this port */
+    ENABLE,  /* an operator enables a disabled port */
     RESTART, /* the manager stops, and another manager starts */
-    WAIT,    /* waits for `port` seconds */
+    WAIT,    /* the number of seconds is in `port` */
 };
 static const char *const verbs[] = {"",        "down",    "up",     "off",     "on",      "rename",
                                     "reload",  "join",    "leave",  "alias",   "path of", "sweep",
@@ -57,10 +57,10 @@ struct step {
     const char *text;
 };
 struct scene {
-    /* Name of the files NAME.yaml (settings) and NAME.golden. */
+    /* name of the case, and of its files NAME.yaml (settings) and NAME.golden */
     const char *name;
     struct fab_builder *(*fabric)(void);
-    bool congestion; /* congestion control runs, too */
+    bool congestion; /* true: with congestion control */
     struct step steps[16];
 };
 
@@ -71,27 +71,28 @@ static struct run {
     struct lab lab;
     struct sa *sa;
     struct cc *cc;
-    /* The transport of the agent of subnet administration. */
+    /* transport of the agent of subnet administration */
     struct transport wire;
     uint8_t answer[FAB_MAD_SIZE];
     bool answered;
     struct golden_items before;
     FILE *out;
-    FILE *events; /* the events of this step */
+    FILE *events; /* events since the step began, as text */
     char *event_text;
     size_t event_len;
-    /* Number and digest of the MADs of one method and attribute that devices got in this step. */
+    /* MADs of one method and attribute that devices got in this step */
     struct kind {
         uint8_t mgmt_class, method;
         uint16_t attr_id;
         uint32_t count;
-        /* digest of devices, attribute modifiers and contents, in the order of the MADs */
+        /* digest of their destinations, attribute modifiers and contents, in the order of the
+         * MADs */
         uint64_t digest;
     } kinds[KINDS];
     unsigned kind_count;
-    /* Fields of Sets that the device does not keep, such as ClientReregister. */
+    /* fields of Sets that no device keeps, because they are commands, such as ClientReregister */
     struct golden_items transient;
-    char lft_order[160]; /* the first LFT blocks written */
+    char lft_order[160]; /* the first LFT blocks that were written, in their order */
 } run;
 
 /* ---- MADs to devices ------------------------------------------------------------------------- */
@@ -130,8 +131,8 @@ static bool is_no_change(const char *field, size_t len)
            strncmp(field + len - 8, "NoChange", 8) == 0;
 }
 
-/* Notes the fields of a Set(PortInfo) that differ in the answer, such as ClientReregister and
- * PortState. */
+/* A Set(PortInfo) has fields that act as commands, such as ClientReregister and PortState. The
+ * answer then has another value. Notes all such fields. */
 static void note_transient(struct position at, const struct fab_mad *mad, const uint8_t *want,
                            const uint8_t *is)
 {
@@ -220,8 +221,8 @@ static void print_kinds(void)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Prints a text field of an event; prints "as above" if the message of the event contains the
- * text. */
+/* Prints a text field of an event. If the message of the event contains the text, prints "as above"
+ * instead. */
 static void print_text(const char *text, const char *message)
 {
     if (text[0] != '\0' && strstr(message, text) != NULL)
@@ -237,7 +238,7 @@ static void on_event(void *ctx, const struct event *e)
     fprintf(run.events, "    %s %s", severities[e->severity], e->type);
     if (e->subject[0] != '\0')
         fprintf(run.events, " %s", e->subject);
-    /* debug events are printed in short form, because there are many */
+    /* there are many debug events, so they are printed in a short form */
     if (e->severity == EVENT_DEBUG) {
         fprintf(run.events, ": %s\n", e->message);
         return;
@@ -287,7 +288,7 @@ static void gid_of(const char *name, uint64_t ret[2])
     ret[1] = adapter(name)->guid;
 }
 
-/* Sends a request of an adapter, and prints the answer. */
+/* Sends a request from an adapter to subnet administration, and prints the answer. */
 static void request(const char *from, uint8_t method, const struct fab_rec *rec, uint64_t mask,
                     const void *record)
 {
@@ -354,16 +355,16 @@ static void request_alias(const char *from, uint8_t number)
 
 /* ---- the manager ----------------------------------------------------------------------------- */
 
-/* Reads the settings in the folder of the golden files, because the settings name other files of
- * this folder. */
+/* Reads the settings file of a case. Changes to the folder of the golden files for this, because
+ * settings name other files there. */
 static void read_settings(const char *name, struct config *ret)
 {
     char folder[1000], before[1000], why[300] = "";
     golden_path(FOLDER, folder, sizeof folder);
     ck_assert_ptr_nonnull(getcwd(before, sizeof before));
     ck_assert_int_eq(chdir(folder), 0);
-    /* The text is loaded and not the file, because the manager refuses a file with keys that every
-     * user can read. */
+    /* The manager would refuse a settings file with keys that every user can read. So the test
+     * reads the file itself, and loads its text. */
     char text[8192];
     FILE *f = fopen(name, "r");
     ck_assert_ptr_nonnull(f);
@@ -569,7 +570,7 @@ static void print_step(void)
     fflush(run.events);
     fprintf(run.out, "Events\n%s", run.event_text);
     golden_items_read(&now, run.lab.sim);
-    /* restores the numbers from before golden_items_read, whose reads must not count */
+    /* golden_items_read() has sent MADs, too, which must not count */
     memcpy(run.kinds, kinds, sizeof kinds);
     run.kind_count = kind_count;
     fputs("MADs to devices\n", run.out);
@@ -605,7 +606,7 @@ static void play(const struct scene *scene)
     char file[200], *text;
     size_t len;
     memset(&run, 0, sizeof run);
-    /* TEST_SEED is ignored, because the golden files are for the default seed. */
+    /* golden files are for the default seed, so TEST_SEED must have no effect */
     unsetenv("TEST_SEED");
     run.out = open_memstream(&text, &len);
     run.events = open_memstream(&run.event_text, &run.event_len);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * During a change of mastership, each allocation of the loop thread fails once: this manager
- * accepts a hand-over, hands over, or takes over from a master that died. The manager must go on,
- * must get the role (or give it away) after all, and must leave correct tables in the switches.
+ * Lets an allocation of the loop thread fail during a change of mastership. The manager accepts a
+ * hand-over, hands over itself, or takes over from a master that died. It must go on, must become
+ * master (or hand over) in the end, and must leave correct tables in the switches.
  *
- * In each run, one allocation fails. It is one of the allocations in the SECONDS of virtual time
- * after the first MAD that the manager sends or receives. Allocations of Check do not count, so
- * that no allocation of the test itself fails.
+ * In each run, one allocation fails. It is one of those in the SECONDS of virtual time after the
+ * next MAD from or to the manager. Allocations of the library Check do not count, because the test
+ * itself must not fail.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,9 +28,10 @@ void __real__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line);
 
 static pthread_t loop_thread;
-/* armed: allocations are counted, and one of them fails. waits: the next MAD sets `armed`. */
+/* armed: allocations are counted, and one of them fails. waits: `armed` will be set at the next
+ * MAD. */
 static bool armed, waits;
-/* number of allocations while armed; index of the allocation that fails */
+/* calls: number of allocations since `armed` was set. fail_at: which of them fails. */
 static uint64_t calls, fail_at;
 
 static bool fails(void)
@@ -53,7 +54,7 @@ void *__wrap_realloc(void *old, size_t size)
     return fails() ? NULL : __real_realloc(old, size);
 }
 
-/* Each assertion of Check calls this function, which allocates memory. */
+/* Check calls this function at each assertion, and allocates memory in it. */
 void __wrap__mark_point(const char *file, int line)
 {
     bool was = armed;
@@ -70,7 +71,7 @@ static void arm_at_mad(struct lab *lab, const struct fab_mad *head, const uint8_
     waits = false;
 }
 
-/* Runs the manager while the chosen allocation fails. */
+/* Runs the manager while allocation number fail_at fails. */
 static void run_failing(struct lab *lab)
 {
     lab->watch = arm_at_mad;
@@ -91,7 +92,7 @@ static void open_beside(struct lab *lab, uint8_t priority, uint8_t state)
     sm_start(lab->sm);
 }
 
-/* The other manager sends HANDOVER, and then is standby. */
+/* The other manager, which is master, sends HANDOVER and goes to standby. */
 static void send_handover(struct lab *lab)
 {
     struct fab_sm_info from = lab->other;
@@ -122,7 +123,8 @@ static void accept_role(struct lab *lab)
     lab_run(lab, 10, lab_is_standby, "standby");
     send_handover(lab);
     run_failing(lab);
-    if (lab_is_standby(lab)) /* the other manager got no answer, and sends it again */
+    /* the HANDOVER got no answer, so the other manager sends it once more */
+    if (lab_is_standby(lab))
         send_handover(lab);
     assert_master(lab);
 }
@@ -159,7 +161,7 @@ START_TEST(each_allocation_may_fail)
         more = calls > fail_at;
         lab_close(&lab);
     }
-    ck_assert_uint_gt(fail_at, 300); /* a change of mastership makes more than 300 allocations */
+    ck_assert_uint_gt(fail_at, 300); /* enough allocations must have been tried */
 }
 END_TEST
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Isolation of bad links among many healthy links with errors (isolation_world.h), in virtual time.
- * The test checks in each step that no healthy link is isolated and that each leaf keeps its
- * capacity floor, and at the end that all bad links are found. HEALTH_SEEDS in the environment sets
- * the number of seeds.
+ * Isolation of bad links among many healthy links that also have errors (isolation_world.h), in
+ * virtual time. In each step, no healthy link may be isolated, and each leaf must keep its capacity
+ * floor. At the end, all bad links must be found. HEALTH_SEEDS in the environment sets the number
+ * of seeds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,14 @@
 #include "tests/sim/isolation_world.h"
 
 #define MINUTES 15
-#define FLOOR 18 /* uplinks that a leaf must keep: 75 % of 25 uplinks, rounded down */
+#define FLOOR 18 /* a leaf must keep 75 % of its 25 uplinks, rounded down */
 
 static struct world t;
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Checks in the snapshot of the view that each leaf with an isolated link keeps its capacity
- * floor. */
+/* Counts in the manager's snapshot the uplinks of each leaf with an isolated link. No leaf may have
+ * fewer than FLOOR. */
 static void check_floor(const struct sm_isolation *list, uint32_t count)
 {
     struct fab_view *v = sm_view(t.lab.sm);
@@ -52,7 +52,7 @@ static uint32_t check_isolations(double minute)
 
 struct result {
     uint32_t isolated, kept;
-    double last; /* minutes until the last bad link was found */
+    double last; /* minutes after which the last bad link was found */
 };
 
 static struct result run(uint64_t seed, bool at_one_leaf)

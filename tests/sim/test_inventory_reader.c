@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inventory together with the whole manager and simulated devices, in virtual time. A transport
- * between the inventory and the devices counts requests, and can replace answers by random bytes.
+ * The inventory, together with the whole manager and simulated devices, in virtual time. A
+ * transport between the inventory and the devices counts requests, and can replace answers by
+ * random bytes.
  */
 #include <string.h>
 
@@ -20,10 +21,11 @@ static struct {
     struct transport wire; /* the transport of the inventory */
     struct inventory *inv;
     unsigned sent, in_flight, most_in_flight;
-    unsigned to[LIDS], most_to_one; /* requests in flight to each LID */
+    /* number of requests in flight to each LID, and the maximum of these numbers */
+    unsigned to[LIDS], most_to_one;
     unsigned sent_to[LIDS];
     bool hostile, mute;
-    uint64_t first_us, last_us; /* times of the first and the last request */
+    uint64_t first_us, last_us; /* when the inventory sent its first and its last request */
 } t;
 
 /* ---- the transport --------------------------------------------------------------------------- */
@@ -32,7 +34,7 @@ static int on_send(struct transport *base, const struct transport_mad *mad)
 {
     (void)base;
     ck_assert_uint_eq(mad->bytes[1], FAB_CLASS_VENDOR);
-    ck_assert_uint_eq(mad->bytes[3], FAB_METHOD_GET); /* the inventory never writes */
+    ck_assert_uint_eq(mad->bytes[3], FAB_METHOD_GET); /* the inventory may only read */
     ck_assert_uint_lt(mad->addr.dlid, LIDS);
     t.first_us = t.sent++ == 0 ? clock_now_us() : t.first_us;
     t.last_us = clock_now_us();
@@ -56,7 +58,8 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
         for (size_t b = FAB_VENDOR_DATA; t.hostile && b < FAB_MAD_SIZE; b++)
             mad.bytes[b] = (uint8_t)(lab_random(&t.lab) % 4 == 0 ? 0x11 : lab_random(&t.lab));
         if (t.hostile && mad.bytes[17] == FAB_VENDOR_GENERAL_INFO)
-            memset(mad.bytes + FAB_VENDOR_DATA + 128, 0xff, 16); /* claims all capabilities */
+            /* makes the device claim all capabilities */
+            memset(mad.bytes + FAB_VENDOR_DATA + 128, 0xff, 16);
         transport_hand_up(&t.wire, &mad, 1);
     }
 }
@@ -137,11 +140,11 @@ START_TEST(all_devices_are_read)
     lab_run_for(&t.lab, 50);
     ck_assert_uint_eq(status().state[INVENTORY_READ], 22);
     ck_assert_uint_eq(status().failed, 0);
-    /* 16 links of hosts with a module at each end, and 8 links of switches */
+    /* there are 16 links of hosts and 8 links between switches, with a module at each end */
     ck_assert_uint_eq(status().modules, 2 * (16 + 8));
     ck_assert_uint_le(t.most_in_flight, 8);
     ck_assert_uint_eq(t.most_to_one, 1);
-    /* at most 100 requests a second */
+    /* the limit of 100 requests a second, and some more at the beginning */
     ck_assert_uint_le(t.sent, (t.last_us - t.first_us) / 10000 + 20);
     const struct inventory_node *leaf = node("leaf-001"), *host = node("host-0001");
     ck_assert_int_ne(leaf->read_us, 0);
@@ -163,7 +166,7 @@ START_TEST(all_devices_are_read)
 }
 END_TEST
 
-/* Both ends of a copper cable have its serial number. */
+/* The two ends of a copper cable must report the same serial number. */
 START_TEST(the_ends_of_a_cable_have_one_serial_number)
 {
     begin(1);
@@ -211,7 +214,8 @@ START_TEST(a_restart_keeps_the_inventory)
     t.sent = t.in_flight = 0;
     start_inventory();
     lab_run_for(&t.lab, 50);
-    ck_assert_uint_eq(t.sent, 0); /* all devices were read less than an hour ago */
+    /* nothing is read again, because the last reading was less than an hour ago */
+    ck_assert_uint_eq(t.sent, 0);
     ck_assert_str_eq(node("host-0001")->device.serial, serial);
     ck_assert_ptr_nonnull(inventory_find_module(node("host-0001"), 1));
     ck_assert_uint_eq(status().modules, 48);
@@ -250,7 +254,7 @@ static void check_temperature(uint8_t port, const char *subject)
     ck_assert_uint_eq(lab_count_events(&t.lab, "temperature-high"), 1);
     ck_assert_str_eq(lab_event(&t.lab, "temperature-high")->subject, subject);
     ck_assert_uint_eq(status().hot, 1);
-    lab_run_for(&t.lab, 200); /* the manager does not report the same temperature again */
+    lab_run_for(&t.lab, 200); /* an unchanged temperature must not be reported again */
     ck_assert_uint_eq(lab_count_events(&t.lab, "temperature-high"), 1);
     ck_assert_int_eq(fab_sim_heat(t.lab.sim, leaf, port, 0), FAB_OK);
     lab_run_for(&t.lab, 70);
@@ -263,7 +267,7 @@ START_TEST(temperatures_are_watched)
     begin(1);
     lab_run_for(&t.lab, 50);
     check_temperature(0, "leaf-001");
-    check_temperature(5, "leaf-001/5"); /* an uplink, which is optical */
+    check_temperature(5, "leaf-001/5"); /* the module of an uplink, which is an optic */
     ck_assert_int_eq(fab_sim_heat(t.lab.sim, 0, 0, 101), FAB_E_INVAL);
     ck_assert_int_eq(fab_sim_heat(t.lab.sim, 0, 200, 1), FAB_E_NOT_FOUND);
     end();
@@ -319,7 +323,8 @@ START_TEST(a_node_that_is_gone_keeps_its_inventory)
 }
 END_TEST
 
-/* A device whose every answer is random cannot make the manager send more than a visit needs. */
+/* One device answers everything with random bytes. The inventory must not send it more requests
+ * than a visit of a device needs. */
 START_TEST(hostile_devices_are_bounded)
 {
     begin(1);

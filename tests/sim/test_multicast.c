@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Multicast by the whole manager on a simulated fabric, in virtual time. Hosts join and leave
- * groups, and cables and switches fail and come back. After each step, the test follows a packet
- * from each member of a group by the tables in the simulated switches. The packet must reach every
- * other member exactly once. MULTICAST_STEPS=10000 in the environment sets the number of steps.
+ * groups, and cables and switches fail and come back. After each step, the test follows packets by
+ * the tables in the simulated switches. A packet from a member must reach every other member of its
+ * group exactly once. MULTICAST_STEPS=10000 in the environment sets the number of steps.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "libfabmgr/sim/sim.h"
 #include "tests/sim/lab.h"
 
-/* Number of multicast groups; their MLIDs need two blocks of an MFT. */
+/* number of groups; 40 MLIDs take two blocks of an MFT */
 #define GROUPS 40
 #define PATIENCE_S 30
 #define DEAD_MOST 5
@@ -29,19 +29,19 @@ struct world {
     struct fab_sim *sim;
     struct transport *transport;
     struct sm *sm;
-    const struct fab_fabric *f; /* the fabric as it is cabled */
+    const struct fab_fabric *f; /* the simulated fabric, with all its cables */
     struct fab_prng r;
-    uint8_t (*member)[GROUPS]; /* [port_count] JoinState of the ports of adapters */
+    uint8_t (*member)[GROUPS]; /* [port_count] JoinState of each adapter port in each group */
     /* [port_count] true: the cable at this port is pulled. */
     bool *dead;
     uint32_t self; /* the port of the manager */
-    /* Id of the switch that is switched off; FAB_NONE: none is. */
+    /* id of the switch that is off; FAB_NONE: all are on */
     uint32_t off;
     unsigned faults, joins, leaves, dropped;
     struct loop_timer *timer;
     uint64_t end_us;
     bool met;
-    uint16_t *came; /* [port_count] how often a packet came to this port */
+    uint16_t *came; /* [port_count] number of copies of a packet that this port got */
     uint32_t sent;
 };
 
@@ -148,7 +148,7 @@ static struct fab_wire_mc_member_record record_of(const struct world *w, uint32_
     };
 }
 
-/* ComponentMask of a join: MGID, PortGID, Q_Key, TClass, P_Key, SL, FlowLabel, JoinState */
+/* components of a join: MGID, PortGID, Q_Key, TClass, P_Key, SL, FlowLabel, JoinState */
 #define JOIN_MASK (1u << 0 | 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7 | 1u << 12 | 1u << 13 | 1u << 16)
 
 static void join(struct world *w, uint32_t port, uint32_t group, uint8_t state)
@@ -173,8 +173,8 @@ static void leave(struct world *w, uint32_t port, uint32_t group)
     w->leaves++;
 }
 
-/* Updates the list of expected members. A port that was absent for too long is not a member any
- * more. A group without full members does not exist. */
+/* Updates the expected members: a port that has been absent for too long is no member any more, and
+ * a group without full members does not exist any more. */
 static void learn_members(struct world *w)
 {
     const struct fab_mcast_groups *g = sm_mgroups(w->sm);
@@ -250,8 +250,7 @@ static void power(struct world *w)
     transport_sim_kick(w->transport);
 }
 
-/* Pulls a cable or plugs it in again, or switches a switch off or on. Never pulls the cable of the
- * manager. */
+/* Pulls or plugs in a cable, or switches a switch off or on. Never cuts off the manager itself. */
 static void change_fabric(struct world *w)
 {
     w->faults++;
@@ -305,8 +304,7 @@ static void forward(struct world *w, uint16_t mlid, uint32_t sw, uint32_t in)
     }
 }
 
-/* Sets part[] for each switch: two switches get the same number if a path of links that are up
- * connects them. */
+/* Gives switches the same number in part[] if links that are up connect them. */
 static void find_parts(const struct world *w, uint32_t *part)
 {
     bool more = true;
@@ -361,8 +359,8 @@ static void judge(struct world *w)
     free(part);
 }
 
-/* Checks that there are as many MLIDs in use as groups, and that the MFT entries of unused MLIDs
- * are empty. */
+/* Checks that each group has an MLID, that there are no other MLIDs in use, and that all MFT
+ * entries of unused MLIDs are empty. */
 static void judge_lids(const struct world *w)
 {
     const struct fab_mcast_groups *g = sm_mgroups(w->sm);
@@ -461,7 +459,7 @@ static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
     join_as(lab, name, group, 1);
 }
 
-/* Number of further calls of fab_mcast_net_new that find no memory. */
+/* the next calls of fab_mcast_net_new, as many as this number, get no memory */
 static unsigned nets_refused;
 
 int __real_fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret);
@@ -474,19 +472,20 @@ int __wrap_fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **
     return FAB_E_NOMEM;
 }
 
-/* Brings a fabric up, with a store in the folder dir. Two hosts join the broadcast group. */
+/* Brings a fabric up, with a store in the folder `dir`. Then two hosts join the broadcast group. */
 static void two_hosts_join(struct lab *lab, const char *dir)
 {
     lab_bring_up(lab, lab_leaf_spine(4, 2, 2), dir);
     lab_run(lab, 3, is_written, "the groups of the configuration");
-    ck_assert_uint_eq(lab->sets_mft, 0); /* there are no members yet */
+    ck_assert_uint_eq(lab->sets_mft, 0); /* a group without members needs no tables */
     join_in_lab(lab, "host-0001", 0);
     join_in_lab(lab, "host-0003", 0);
     lab_run(lab, 3, is_written, "a join");
-    ck_assert_uint_eq(lab->sets_mft, 3); /* two leaves and a spine */
+    ck_assert_uint_eq(lab->sets_mft, 3); /* each host's leaf, and a spine */
 }
 
-/* Starts a new manager with the same store, and waits until its multicast tables are written. */
+/* Replaces the manager by a new one with the same store, and waits until it has nothing to
+ * write. */
 static void restart(struct lab *lab, const char *dir)
 {
     lab_stop(lab);
@@ -496,8 +495,8 @@ static void restart(struct lab *lab, const char *dir)
     lab_run(lab, 10, is_written, "the next life");
 }
 
-/* While the manager makes the stored groups after a restart, memory runs out three times. Each
- * time, it tries again after a second, and no group is lost. */
+/* After a restart, the manager makes the stored groups, but gets no memory three times. It must try
+ * again after a second each time, and lose no group. */
 START_TEST(stored_groups_survive_a_lack_of_memory)
 {
     struct lab lab;
@@ -519,7 +518,8 @@ START_TEST(stored_groups_survive_a_lack_of_memory)
 }
 END_TEST
 
-/* A restart writes no MFT. A join writes only the MFTs of the switches on the new branch. */
+/* After a restart, no MFT must be written. A join must then write only the MFTs of switches on its
+ * new branch. */
 START_TEST(groups_and_tables_survive_a_restart)
 {
     struct lab lab;
@@ -547,7 +547,7 @@ START_TEST(groups_and_tables_survive_a_restart)
 }
 END_TEST
 
-/* Changes a port mask of a tree in the manager's memory, as a defect of the code would. */
+/* Inverts a bit of a port mask in the memory of the manager, as a programming error might. */
 static void spoil_tree(struct lab *lab)
 {
     const struct fab_blocks *t = fab_mcast_trees_tables(sm_mgroups(lab->sm)->trees);
@@ -575,11 +575,11 @@ START_TEST(an_unproved_tree_is_not_written)
     ck_assert_msg(strstr(e->message, "MLID 0xc0") != NULL, "%s", e->message);
     lab_run(&lab, 3, is_written, "the end of the work");
     ck_assert_uint_eq(lab.sets_mft, 0);
-    /* The manager reports the damaged tree once, and not again after this join. */
+    /* the damaged tree has been reported, and must not be reported again */
     join_in_lab(&lab, "host-0007", 0);
     lab_run(&lab, 3, is_written, "the end of the work");
     ck_assert_uint_eq(lab_count_events(&lab, "multicast-unproved"), 1);
-    spoil_tree(&lab); /* changes the port mask back */
+    spoil_tree(&lab); /* a second call undoes the damage */
     join_in_lab(&lab, "host-0002", 0);
     lab_run(&lab, 3, is_written, "a join of a good tree");
     ck_assert_uint_gt(lab.sets_mft, 0);
@@ -602,8 +602,9 @@ static struct fab_multicast_verdict verified(struct lab *lab)
     return v;
 }
 
-/* Inverts a bit in the manager's copy of an MFT block. *ret_entry, *ret_bit: the changed entry, and
- * the bit in it. Returns false if the manager knows no MFT block of the switch. */
+/* Inverts a random bit of the entry of MLID 0xc001 in the manager's copy of a random MFT.
+ * *ret_entry: the entry. *ret_bit: a mask with this bit. Returns false if the manager knows no MFT
+ * of this switch. */
 static bool flip(struct lab *lab, struct fab_prng *r, uint16_t **ret_entry, uint16_t *ret_bit)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -612,13 +613,14 @@ static bool flip(struct lab *lab, struct fab_prng *r, uint16_t **ret_entry, uint
     if (!entry)
         return false;
     *ret_bit = (uint16_t)(1u << fab_base_prng_below(r, 16));
-    *ret_entry = (uint16_t *)(uintptr_t)entry + 1; /* the entry of MLID 0xc001 */
+    /* the block begins with MLID 0xc000, so this is the entry of 0xc001 */
+    *ret_entry = (uint16_t *)(uintptr_t)entry + 1;
     **ret_entry ^= *ret_bit;
     return true;
 }
 
-/* The manager verifies the MFTs that switches hold together with the unicast tables. The
- * verification finds each bit that the test changes. */
+/* An operator requests a verification of the MFTs that switches hold, together with the unicast
+ * tables. It must find each bit that the test inverts. */
 START_TEST(tables_in_switches_are_verified)
 {
     struct lab lab;
@@ -652,7 +654,8 @@ START_TEST(tables_in_switches_are_verified)
 }
 END_TEST
 
-/* Checks that the multicast packets reach all 25 hosts, and that no packets can deadlock. */
+/* Checks that multicast packets reach all 25 hosts, and that unicast and multicast packets together
+ * cannot deadlock. */
 static void assert_free(struct lab *lab)
 {
     struct fab_multicast_verdict v = verified(lab);
@@ -665,8 +668,8 @@ static void assert_free(struct lab *lab)
     fab_verify_multicast_fini(&v);
 }
 
-/* Starts a manager with at most max_op_vls (as in PortInfo.OperationalVLs) on a torus, and lets all
- * hosts join a group. */
+/* Starts a manager on a torus, and lets all hosts join a group. max_op_vls: code of the maximum
+ * number of VLs, as in PortInfo.OperationalVLs. */
 static void open_torus(struct lab *lab, uint8_t max_op_vls)
 {
     struct fab_torus_spec spec = {.dimensions = 2, .size = {5, 5}, .hosts = 1, .parallel = 1};
@@ -687,8 +690,8 @@ static void open_torus(struct lab *lab, uint8_t max_op_vls)
     assert_free(lab);
 }
 
-/* On a torus with two VLs, multicast trees of shortest paths together with the unicast routes have
- * a cycle of channel dependencies. So the manager uses a spanning tree that causes no cycle. */
+/* On a torus with two VLs, multicast trees of shortest paths would close a cycle with the unicast
+ * routes. So the manager must use trees that follow a spanning tree. */
 START_TEST(no_deadlock_on_a_torus)
 {
     struct lab lab;
@@ -700,7 +703,7 @@ START_TEST(no_deadlock_on_a_torus)
 }
 END_TEST
 
-/* On a torus that also has the VLs for detours, there is no cycle either, not even after faults. */
+/* With further VLs for detours, there must be no cycle either, not even after faults. */
 START_TEST(no_deadlock_on_a_damaged_torus)
 {
     struct lab lab;
@@ -725,7 +728,7 @@ END_TEST
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Brings up a manager in virtual time. state: the folder of its store, or NULL. */
+/* Starts a manager in virtual time. state: folder of its store; NULL: no store. */
 static void bring_up_virtual(struct lab *lab, const char *state)
 {
     lab_open_virtual(lab, lab_leaf_spine(4, 2, 2), state);
@@ -746,9 +749,9 @@ static unsigned entries(struct lab *lab)
     return count;
 }
 
-/* A group ends with its last full member, even if other members remain, and its table entries are
- * then cleared at once. If the port of the full member is absent, this happens after
- * `multicast.absent`. */
+/* When the last full member of a group leaves, the group ends, even if it has other members, and
+ * its MFT entries are cleared. If the port of the last full member is absent, the group ends after
+ * multicast.absent. */
 START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
 {
     struct lab lab;
@@ -757,11 +760,12 @@ START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
     join_as(&lab, "host-0005", 0, 2);
     join_as(&lab, "host-0007", 0, 2);
     lab_run(&lab, 3, is_written, "the joins");
-    ck_assert_uint_eq(entries(&lab), 4); /* three leaves and a spine */
+    ck_assert_uint_eq(entries(&lab), 4); /* the leaf of each of three members, and a spine */
     lab_unlink(&lab, "host-0003", 1);
     lab_run_for(&lab, 4);
     ck_assert(is_written(&lab));
-    /* Three MFT entries remain: the two remaining members still reach each other. */
+    /* the leaf of the absent member has no entry any more; the two other members can still reach
+     * each other */
     ck_assert_uint_eq(entries(&lab), 3);
     lab_run_for(&lab, 2);
     ck_assert(is_written(&lab));
@@ -770,7 +774,7 @@ START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
 }
 END_TEST
 
-/* Number of further MFT requests that the test loses. */
+/* the next MFT requests, as many as this number, get lost */
 static uint32_t to_lose;
 
 static void lose_some(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
@@ -789,11 +793,13 @@ static bool is_written_or_given_up(struct lab *lab)
     return is_written(lab) || status.unresponsive > 0;
 }
 
-/* If a request gets no answer, its route may have used a failed link, so the switch need not be at
- * fault. Multicast trees avoid a switch only after two requests without an answer. */
+/* A request without an answer does not prove that the switch is at fault, because its route may
+ * have used a failed link. So multicast trees may avoid the switch only after a second request
+ * without an answer. */
 START_TEST(one_unanswered_request_names_no_switch)
 {
-    static const uint32_t lost[] = {1, 4, 5, 7, 8}; /* a request is sent four times */
+    /* each request is sent up to four times, so two requests are lost with the 8th MAD */
+    static const uint32_t lost[] = {1, 4, 5, 7, 8};
     struct sm_multicast_status status;
     for (unsigned i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
         struct lab lab;
@@ -802,7 +808,8 @@ START_TEST(one_unanswered_request_names_no_switch)
         lab_run(&lab, 3, is_written, "a join");
         lab.sent = lose_some;
         to_lose = lost[i];
-        join_in_lab(&lab, "host-0002", 0); /* a member at the same switch */
+        /* a member at the same leaf, so that only the MFT of this leaf changes */
+        join_in_lab(&lab, "host-0002", 0);
         lab_run(&lab, 3, is_written_or_given_up, "the answer");
         sm_get_multicast(lab.sm, &status);
         ck_assert_uint_eq(status.unresponsive, lost[i] >= 8);
@@ -816,14 +823,15 @@ START_TEST(one_unanswered_request_names_no_switch)
 }
 END_TEST
 
-/* If multicast.mlids permits fewer MLIDs than the MFTs hold, the event multicast-full names this
- * setting, and no switch. */
+/* If multicast.mlids is the limit of the number of MLIDs, and not an MFT, the event multicast-full
+ * must name this setting and no switch. */
 START_TEST(the_event_names_the_setting_that_limits_mlids)
 {
     struct lab lab;
     struct fab_wire_mc_member_record is;
     lab_open_virtual(&lab, lab_leaf_spine(4, 2, 2), NULL);
-    lab.config.multicast.mlids = 1; /* the IPoIB broadcast group takes this MLID */
+    /* room for one MLID only, which the broadcast group of IPoIB uses */
+    lab.config.multicast.mlids = 1;
     sm_start(lab.sm);
     lab_run(&lab, 60, is_written, "bring-up");
     const struct world w = {.f = fab_sim_fabric(lab.sim)};
@@ -841,8 +849,8 @@ START_TEST(the_event_names_the_setting_that_limits_mlids)
 }
 END_TEST
 
-/* The manager asks a switch that does not answer again after 1, 2, 4, 8 and 16 s, even if the
- * manager has just started. When the switch answers again, nothing needs to be written. */
+/* All switches fail to answer. The manager must ask again after 1, 2, 4, 8 and 16 s, even right
+ * after its start. When they answer, it must not write anything, because the tables are correct. */
 START_TEST(switches_that_do_not_answer_are_asked_less_and_less)
 {
     struct lab lab;
@@ -873,7 +881,7 @@ START_TEST(switches_that_do_not_answer_are_asked_less_and_less)
 }
 END_TEST
 
-/* Id of the switch that does not answer, and number of requests for its MFT. */
+/* id of the switch that does not answer, and number of MADs about its MFT */
 static uint32_t unresponsive, asked;
 
 static void count_asked(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
@@ -882,8 +890,8 @@ static void count_asked(struct lab *lab, const struct fab_mad *head, uint16_t dl
     asked += head->attr_id == FAB_ATTR_MFT && lab_end_of(lab, &head->path) == unresponsive;
 }
 
-/* The scrub reads the tables of switches. If a switch did not answer the write of a table, the
- * scrub leaves this switch alone until the manager writes to it again. */
+/* A switch did not answer the write of its MFT. The scrub, which reads all tables in turn, must
+ * leave this switch out until the manager writes to it again. */
 START_TEST(the_scrub_waits_for_switches_that_do_not_answer)
 {
     struct lab lab;
@@ -902,7 +910,7 @@ START_TEST(the_scrub_waits_for_switches_that_do_not_answer)
     ck_assert_uint_ge(lab.gets_mft, 9);
     lab.lost = FAB_ATTR_MFT;
     join_in_lab(&lab, "host-0002", 1);
-    /* at the end of this time, the manager has asked the switch after 0, 1, 3, 7, 15 and 31 s */
+    /* the manager has tried after 0, 1, 3, 7, 15 and 31 s, and now waits for a longer time */
     lab_run_for(&lab, 35);
     sm_get_multicast(lab.sm, &status);
     ck_assert_uint_eq(status.unresponsive, 1);

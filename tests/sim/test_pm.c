@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The performance manager together with the whole manager, in virtual time. The tests check which
- * requests the performance manager sends, and at which times. Every figure that it returns must
- * equal the figure that the test computes from the simulated devices.
+ * The performance manager, together with the whole manager, in virtual time. The tests check which
+ * requests it sends, and when. Each figure that it gives must equal what the test computes from the
+ * simulated devices.
  */
 #include <string.h>
 
@@ -19,8 +19,7 @@
 #include "tests/support/golden.h"
 
 #define SENT_MOST 8192
-/* In each tick, the performance manager reads this number of ports before they are due
- * (assert_schedule). */
+/* each tick also reads the next 16 ports that are not due yet (see assert_schedule) */
 #define EARLY 16
 
 struct sent {
@@ -32,7 +31,7 @@ static struct {
     struct lab lab;
     struct transport wire; /* the transport of the performance manager */
     struct pm *pm;
-    bool narrow; /* devices have only PortCounters */
+    bool narrow; /* true: devices have PortCounters, but not PortCountersExtended */
     struct sent sent[SENT_MOST];
     unsigned count;
 } t;
@@ -58,7 +57,8 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
     for (size_t i = 0; i < count; i++) {
         struct transport_mad mad = mads[i];
         if (t.narrow && mad.bytes[16] == 0 && mad.bytes[17] == FAB_ATTR_CLASS_PORT_INFO)
-            memset(mad.bytes + FAB_PERF_DATA + 2, 0, 5); /* both capability masks */
+            /* clears CapabilityMask and CapabilityMask2 */
+            memset(mad.bytes + FAB_PERF_DATA + 2, 0, 5);
         transport_hand_up(&t.wire, &mad, 1);
     }
 }
@@ -75,7 +75,7 @@ static void begin(struct fab_builder *b, uint32_t interval_s, bool narrow)
     lab->config.counters.interval_s = interval_s;
     lab->config.counters.within_s = 3 * interval_s;
     lab->config.counters.on_errors = CONFIG_ON_ERRORS_REPORT;
-    /* with congestion.apply, the performance manager also reads FECN and BECN counters */
+    /* with congestion.apply, FECN and BECN counters are read, too */
     lab->config.policy.congestion.apply = true;
     sm_start(lab->sm);
     lab_run(lab, 60, lab_is_ready, "bring-up");
@@ -107,7 +107,7 @@ static const struct fab_fabric *fabric(void)
     return fab_sim_fabric(t.lab.sim);
 }
 
-/* Converts the id of a port in the view to the id of this port in the simulation. */
+/* Returns the id in the simulation of a port of the view. */
 static uint32_t in_sim(const struct fab_fabric *view, uint32_t port)
 {
     const struct fab_fabric *f = fabric();
@@ -140,12 +140,10 @@ static uint32_t find(uint64_t from_us, uint64_t to_us, uint16_t attr_id, uint16_
     return found;
 }
 
-/* Checks at which times the performance manager reads the ports. A pass takes one interval, and
- * reads each linked port once, by its LID. Both ports of a link are due at the same time, which
- * depends on the lower one of their ids: this id is to the number of ports as the time is to the
- * interval. The performance manager has a tick whenever 16 more ports are due, and at least once a
- * second. In each tick, it reads the ports that are due, and the next 16 ports before they are
- * due. */
+/* Checks when each port is read. A pass takes one interval, and must read each port with a link
+ * once, by its LID. The time of a port in the pass is proportional to its id; both ports of a link
+ * have the time of the lower id. There is a tick whenever 16 more ports are due, and at least once
+ * a second. A tick must read the ports that are due, and the next 16 ports. */
 static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool narrow)
 {
     const uint64_t interval = interval_s * UINT64_C(1000000);
@@ -166,7 +164,7 @@ static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool nar
             uint64_t n = 0;
             if (p->num == 0 || p->peer == FAB_NONE)
                 continue;
-            /* both ends of a link are read at the time of the end with the lower id */
+            /* a link is read at the time of its port with the lower id */
             uint32_t first = fab_fabric_port(v->fabric, id)->peer;
             first = first < id ? first : id;
             while (all * n * tick / interval + EARLY <= first)
@@ -184,7 +182,7 @@ static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool nar
             expected += 2;
         }
     }
-    /* ClassPortInfo is requested once from each node, when its first port is read */
+    /* when the first port of a node is read, its ClassPortInfo is read before */
     for (uint32_t node = 0; node < fabric()->node_count; node++) {
         const struct fab_node *n = &fabric()->nodes[node];
         bool is_switch = fab_fabric_node_is_switch(fabric(), node);
@@ -196,14 +194,15 @@ static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool nar
     uint64_t seen = 0;
     for (unsigned i = 0; i < t.count; i++)
         seen += t.sent[i].us < began + 3 * pass_us;
-    ck_assert_uint_eq(seen, expected); /* the performance manager sends no other requests */
+    ck_assert_uint_eq(seen, expected); /* there must be no other requests */
     fab_view_unref(v);
     end();
 }
 
 START_TEST(each_port_is_read_at_its_time)
 {
-    assert_schedule(lab_leaf_spine(4, 2, 3), 60, false); /* the timer fires once a second */
+    /* so few ports that there is a tick only once a second */
+    assert_schedule(lab_leaf_spine(4, 2, 3), 60, false);
     assert_schedule(lab_leaf_spine(6, 4, 9), 5, true);
 }
 END_TEST
@@ -212,8 +211,9 @@ END_TEST
 #define WIDE 254u     /* number of ports of a switch */
 #define WIDE_SWITCHES 17u
 
-/* Makes switches with many ports and few links: the first one has links to all others, and to the
- * manager. The last switch has two hosts, at the ports whose ids are `last` and last + 1. */
+/* Makes a fabric of switches with many ports and few links. The first switch has links to all
+ * others and to the manager. The last one has two hosts, at the ports with the ids `last` and last
+ * + 1. */
 static struct fab_builder *wide_fabric(uint32_t last)
 {
     struct fab_text text = {0};
@@ -251,10 +251,9 @@ static uint64_t first_request(uint16_t lid)
     return t.sent[i].us;
 }
 
-/* The interval becomes shorter while a pass runs, so the pass is late. It has examined the first 16
- * ports until then. A late pass examines at most 4096 ports in each tick, and most of these ports
- * have no link here. So the next tick examines the ports up to id 16 + 4095, and the port after it
- * waits for another tick. */
+/* While a pass runs, the interval becomes shorter. The pass, which has examined 16 ports so far, is
+ * now late. But one tick may examine only 4096 ports. So the next tick must end with port id 16 +
+ * 4095, and the port after it must wait for another tick. */
 START_TEST(a_late_pass_examines_few_ports_at_once)
 {
     const uint32_t last = EARLY + SCANNED - 1;
@@ -277,9 +276,8 @@ END_TEST
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* Returns a number of errors for a port and counter. The number depends on the port and the
- * counter. Four times the number still fits into the counter; the narrowest counters have 4 and 8
- * bits. */
+/* Returns a number of errors that depends on the port and the counter. Even four times this number
+ * fits into the counter, which may have only 4 bits. */
 static uint64_t errors_of(uint32_t port, int counter)
 {
     uint32_t number = (port * 5 + (uint32_t)counter * 3) % 4;
@@ -318,7 +316,7 @@ static void assert_end(const struct pm_link_end *e, uint64_t recent, uint64_t se
         ck_assert_int_eq(e->history[i].time_us - e->history[i + 1].time_us, 10000000);
 }
 
-/* Errors rise at all ports in each of four intervals. The rates cover the last three intervals,
+/* The errors of all ports rise in each of four intervals. The rates must cover the last three,
  * because counters.within is three intervals long. */
 START_TEST(every_counter_of_every_port_is_told)
 {
@@ -326,7 +324,8 @@ START_TEST(every_counter_of_every_port_is_told)
     struct pm_counters is;
     begin(lab_leaf_spine(3, 2, 2), 10, true);
     memset(t.lab.config.counters.most, 0,
-           sizeof t.lab.config.counters.most); /* no link is unhealthy */
+           /* a threshold of 0 for each counter, so that no link counts as unhealthy */
+           sizeof t.lab.config.counters.most);
     lab_run_for(&t.lab, 9.5);
     for (int i = 0; i < 4; i++) {
         add_errors();
@@ -353,8 +352,8 @@ END_TEST
 
 /* ---- the page of metrics --------------------------------------------------------------------- */
 
-/* Compares the page of metrics with a golden file. Lines with processor times are left out, because
- * these times differ from run to run. */
+/* Compares the page of metrics with a golden file, without the lines with processor times, which
+ * differ from run to run. */
 static void compare_metrics(const struct cc *cc, const char *file)
 {
     static const char *const varies[] = {"_cpu_seconds", "_cpu_percent", "loop_"};
@@ -380,7 +379,7 @@ static void compare_metrics(const struct cc *cc, const char *file)
     fab_base_text_fini(&kept);
 }
 
-/* Each counter of each port has its own line, even if the names of nodes have special
+/* Each counter of each port must have its own line, even if names of nodes contain special
  * characters. */
 START_TEST(metrics_have_every_counter)
 {
@@ -410,7 +409,7 @@ END_TEST
 struct rise {
     const char *node;
     uint8_t port;
-    uint64_t data, wait, fecn, becn, events; /* increases in one interval */
+    uint64_t data, wait, fecn, becn, events; /* by how much the counters rise in an interval */
 };
 
 static void add_rise(const struct rise *r)
@@ -431,16 +430,20 @@ static void add_rise(const struct rise *r)
                 fab_sim_counter_add(t.lab.sim, node, r->port, rows[i].which, rows[i].add), FAB_OK);
 }
 
-/* The list begins with ports that marked packets (FECN), most marks first. Then follow ports whose
- * senders are throttled (BECN), and then ports that only wait for credits, longest wait first. A
- * port that waits for less than 1 % is not listed. */
+/* The list of congested ports. First come ports that marked packets (FECN), most marks first. Then
+ * ports whose senders are throttled (BECN), and then ports that only wait for credits, longest
+ * first. A port that waits for less than 1 % of the time is not listed. */
 START_TEST(congested_ports_are_listed_with_their_figures)
 {
     static const struct rise rise[] = {
-        {"host-0005", 1, 1000000, 500, 70, 0, 0},    {"leaf-002", 3, 4000000000, 0, 0, 0, 60},
-        {"host-0002", 1, 900000, 100000, 0, 900, 0}, {"host-0003", 1, 0, 0, 3, 40, 0},
-        {"host-0006", 1, 1000, 3000, 0, 0, 0},       {"leaf-001", 4, 900, 100, 0, 0, 0},
-        {"spine-001", 2, 9901, 99, 0, 0, 0}, /* 9 per mille: not listed */
+        {"host-0005", 1, 1000000, 500, 70, 0, 0},
+        {"leaf-002", 3, 4000000000, 0, 0, 0, 60},
+        {"host-0002", 1, 900000, 100000, 0, 900, 0},
+        {"host-0003", 1, 0, 0, 3, 40, 0},
+        {"host-0006", 1, 1000, 3000, 0, 0, 0},
+        {"leaf-001", 4, 900, 100, 0, 0, 0},
+        /* waits for 9 per mille of the time, so it is not listed */
+        {"spine-001", 2, 9901, 99, 0, 0, 0},
     };
     static const struct pm_congested want[] = {
         {.port = 1, .kind = PM_CONGESTED, .fecn = 70, .mbps = 3},

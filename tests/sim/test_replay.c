@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records runs of the manager, and replays these runs from the recordings alone. */
+/* Records runs of the manager, and replays each run from its recording alone. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,11 +19,11 @@ struct rig {
     struct loop *loop;
     struct bus *bus;
     struct fab_sim *sim;
-    /* transport: the recorder or the replay transport */
+    /* transport: the recorder, or in a replay the player */
     struct transport *sim_transport, *transport;
     struct sm *sm;
     char folder[32], path[64];
-    /* All events and published tables of the run, as text. */
+    /* all events and published tables of a run, as text, to compare runs */
     char story[STORY_ROOM];
     size_t story_len;
     bool stopped; /* the recorder has reported that it stopped */
@@ -138,7 +138,7 @@ static void end(struct rig *x)
     bus_free(x->bus);
     loop_free(x->loop);
     config_fini(&x->config);
-    /* keep the recording, so that a developer can read it with fabsim mads */
+    /* keeps the file, so that a developer can read it with `fabsim mads` */
     if (getenv("REPLAY_KEEP")) {
         printf("# %s\n", x->path);
         return;
@@ -188,17 +188,17 @@ struct outcome {
     char story[STORY_ROOM];
 };
 
-/* Replays a recording with the policy of the recorded run, except that the LMC is `lmc`. quiet: the
- * manager makes no periodic sweeps. A thread can use only one loop in virtual time, so the caller
- * of this function must free its own loop first. */
+/* Replays a recording with the same policy, but with the LMC `lmc`. quiet: the manager makes no
+ * periodic sweeps. The caller must have freed its own loop, because a thread can have only one loop
+ * in virtual time. */
 static void replay(const uint8_t *bytes, size_t len, uint8_t lmc, bool quiet, struct outcome *ret)
 {
     struct rig *x = malloc(sizeof(*x));
     char why[200] = "";
     begin(x, loop_new_virtual());
     x->config.policy.lmc = lmc;
-    /* The recording is damaged, and its times can be far in the future. Until then, the manager
-     * would make too many periodic sweeps. */
+    /* A damaged recording can have times far in the future, until which the manager would make very
+     * many periodic sweeps. */
     if (quiet)
         x->config.sweep.light_interval_s = x->config.sweep.heavy_interval_s = 0;
     int r = transport_replay_open(x->loop, bytes, len, stop_loop, x->loop, &x->transport, why,
@@ -236,7 +236,8 @@ static void assert_replays(const struct rig *x)
     free(o);
 }
 
-/* Records a whole run in virtual time in the file x->path. */
+/* Records a whole run in virtual time, in the file x->path. loss: part of the MADs that get
+ * lost. */
 static void make_recording(struct rig *x, double loss)
 {
     begin(x, loop_new_virtual());
@@ -281,7 +282,7 @@ START_TEST(same_run_in_real_time)
 }
 END_TEST
 
-/* Records 35 s, in which the manager starts a light sweep every 10 s, and replays the recording. */
+/* Records and replays 35 s, with a light sweep every 10 s. */
 START_TEST(same_run_with_light_looks)
 {
     struct rig x;
@@ -314,8 +315,8 @@ START_TEST(tells_another_policy)
 }
 END_TEST
 
-/* Replays a recording whose end is missing, as after kill -9. The replay compares only what was
- * recorded. */
+/* Replays a recording whose end is missing, as after kill -9. Only what is in the file can be
+ * compared. */
 START_TEST(bears_a_cut)
 {
     struct rig x;
@@ -340,8 +341,8 @@ START_TEST(bears_a_cut)
 }
 END_TEST
 
-/* Replays damaged recordings. The replay delivers no MAD that was not recorded, and ends.
- * Afterwards, the undamaged recording still replays without a difference. */
+/* Replays damaged recordings. Each replay must end, and must deliver only MADs that were recorded.
+ * After that, the undamaged recording must still replay without a difference. */
 START_TEST(bears_damage)
 {
     struct rig x;

@@ -32,17 +32,19 @@ struct scene {
     struct transport wire; /* the agent's transport */
     struct sa *sa;
     struct asker askers[ASKERS];
-    /* count: number of requesters. done: number of requesters whose requests were answered.
-     * finished[done]: these requesters, in the order of their answers. */
+    /* count: number of requesters. done: number of requesters that have their whole answer. The
+     * first `done` elements of finished[] are the indexes of these requesters, in the order of
+     * their answers. */
     unsigned count, finished[ASKERS], done;
-    /* begun: number of requesters that got the first segment of a table. began[begun]: these
-     * requesters, in the order in which these segments arrived. */
+    /* begun: number of requesters that have the first segment of a table. The first `begun`
+     * elements of began[] are the indexes of these requesters, in the order in which these segments
+     * arrived. */
     unsigned began[ASKERS], begun;
     struct fab_prng prng;
     double loss;
-    /* The transport refuses this number of further sends, because it is busy. */
+    /* The transport reports that it is busy, and refuses the next `refuse` sends. */
     unsigned refuse;
-    /* LID of a host whose answers are counted, but not stored; 0: none. */
+    /* LID of a host whose answers the test counts without storing them; 0: no such host. */
     uint16_t flooder;
     unsigned told_busy, told_else;
 };
@@ -60,7 +62,8 @@ static void to_agent(uint16_t lid, const uint8_t *bytes)
     transport_hand_up(&here->wire, &mad, 1);
 }
 
-/* An answer in flight. It arrives in a later iteration of the loop than the call of send. */
+/* An answer on its way to a host. It arrives in the iteration of the event loop after the one that
+ * sent it, or later. */
 struct flight {
     uint16_t lid;
     uint8_t bytes[FAB_MAD_SIZE];
@@ -260,8 +263,8 @@ START_TEST(one_record_at_once)
 }
 END_TEST
 
-/* Requests with a wrong key and invalid requests get no answer. No request gets an answer while
- * this manager is not master. */
+/* Requests with a wrong key and invalid requests get no answer. While this manager is not master,
+ * no request gets an answer. */
 START_TEST(some_are_not_answered)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -273,10 +276,10 @@ START_TEST(some_are_not_answered)
     lab_run(&scene.lab, 20, lab_is_idle, "bring-up");
     struct asker *wrong = ask(2, FAB_METHOD_GET, FAB_ATTR_CLASS_PORT_INFO, SM_KEY + 1);
     make_request(mad, wrong, FAB_METHOD_GET, FAB_ATTR_CLASS_PORT_INFO, 0);
-    mad[2] = 1; /* an unsupported version of the class */
+    mad[2] = 1; /* a ClassVersion that the agent does not support */
     to_agent(2, mad);
     mad[2] = 2;
-    mad[3] = 0x92; /* an unexpected ACK */
+    mad[3] = 0x92; /* an RMPP ACK without a transfer to which it could belong */
     to_agent(2, mad);
     lab_run_for(&scene.lab, 0.5);
     ck_assert_uint_eq(scene.done, 0);
@@ -301,30 +304,30 @@ START_TEST(hosts_take_turns)
     wait_for_all();
     for (unsigned i = 0; i < 40; i++)
         busy += scene.askers[i].status == FAB_SMP_BUSY;
-    ck_assert_uint_eq(busy, 32); /* eight tables at a time are permitted */
+    /* the agent permits a host eight tables at a time, so the other 32 requests get BUSY */
+    ck_assert_uint_eq(busy, 32);
     ck_assert_uint_eq(records(modest), 57);
     unsigned place = 0;
     while (place < scene.begun && scene.began[place] != self)
         place++;
     ck_assert_uint_eq(scene.begun, 9);
-    /* The agent answered the single request of the modest host early, although the other host had
-     * sent its 40 requests before. */
+    /* The modest host sent its request after the 40 requests of the other host. Even so, its table
+     * is among the first three that the agent began to send. */
     ck_assert_uint_le(place, 2);
     for (unsigned i = 0, tables = 0; i < scene.done; i++) {
         if (scene.finished[i] == self)
             break;
         tables += scene.askers[scene.finished[i]].status == 0;
-        /* The other host got at most one of its eight tables before the modest host got its
-         * table. */
+        /* Before the modest host got its table, the other host got at most one of the eight tables
+         * that the agent permits it at a time. */
         ck_assert_uint_le(tables, 1);
     }
     close_scene(&scene);
 }
 END_TEST
 
-/* One host sends 2,000 requests, and the agent needs much time for each of them. At the same time,
- * 20 other hosts send one request each. The agent answers them before the flooding host gets more
- * than its share. */
+/* One host sends 2,000 requests that take the agent much time. Meanwhile, 20 other hosts send one
+ * request each. The agent must not let the 20 hosts wait for the answers to the 2,000 requests. */
 START_TEST(floods_starve_nobody)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -336,8 +339,8 @@ START_TEST(floods_starve_nobody)
         make_request(mad, &flood, FAB_METHOD_GET, FAB_SA_SL2VL_RECORD, 0);
         fab_wire_attr_pack(&fab_wire_attr_sa_header, &all_of_it, mad + FAB_SA_HEADER, 20);
         fab_base_put_be16(mad + FAB_SA_DATA + 2,
-                          /* No port has these LIDs, so the agent must examine all records for each
-                           * request, which is slow. */
+                          /* No port has the LIDs in this request. To find this out, the agent must
+                           * examine all records, which is slow. */
                           0xfffe);
         fab_base_put_be16(mad + FAB_SA_HEADER + 18, 0xfffe);
         to_agent(scene.flooder, mad);
@@ -376,7 +379,7 @@ START_TEST(asked_twice_is_asked_once)
 }
 END_TEST
 
-/* If the fabric changes during the transfer of a table, the table is complete and describes the
+/* The fabric changes during the transfer of a table. The host still gets the complete table of the
  * fabric before the change. */
 START_TEST(sweeps_and_answers_go_on_together)
 {
@@ -419,7 +422,7 @@ START_TEST(noise_does_no_harm)
         if (i % 100 == 0)
             lab_run_for(&scene.lab, 0.01);
     }
-    /* transfers to hosts that do not answer have ended after this time */
+    /* by this time, the agent has ended its transfers to hosts that do not answer */
     lab_run_for(&scene.lab, 30);
     struct asker *a = ask(2, FAB_METHOD_GET_TABLE, FAB_SA_NODE_RECORD, 0);
     wait_for_all();
@@ -452,7 +455,8 @@ static int send_whole(struct transport *t, const struct fab_mad_addr *to, const 
 
 static const struct transport_ops kernel_ops = {.send = wire_send, .send_long = send_whole};
 
-/* The kernel divides a response into segments; a port without RMPP gets the first segment only. */
+/* With TRANSPORT_RMPP_KERNEL, the agent hands the transport a response of several segments in one
+ * call. With TRANSPORT_RMPP_NONE, it sends only the first segment. */
 START_TEST(responses_go_as_the_transport_wants_them)
 {
     struct sa_stats before, after;
@@ -475,14 +479,17 @@ START_TEST(responses_go_as_the_transport_wants_them)
     ck_assert_uint_eq(h.type, FAB_RMPP_DATA_TYPE);
     ck_assert_uint_eq(h.flags, FAB_RMPP_ACTIVE);
     sa_get_stats(scene.sa, &before);
-    whole.status = FAB_E_IO; /* the answer is lost, and counted */
+    /* the transport cannot send the answer; the agent counts it in `dropped` */
+    whole.status = FAB_E_IO;
     (void)ask(4, FAB_METHOD_GET_TABLE, FAB_SA_NODE_RECORD, 0);
     lab_run_for(&scene.lab, 0.3);
     sa_get_stats(scene.sa, &after);
     ck_assert_uint_eq(whole.count, 2);
     ck_assert_uint_eq(after.dropped, before.dropped + 1);
     scene.wire.rmpp = TRANSPORT_RMPP_NONE;
-    scene.done = 2; /* nobody waits for the two answers above */
+    /* the first two requesters got no answer from the simulated wire, so wait_for_all() must not
+     * wait for them */
+    scene.done = 2;
     struct asker *nodes = ask(2, FAB_METHOD_GET_TABLE, FAB_SA_NODE_RECORD, 0);
     wait_for_all();
     ck_assert_int_eq(nodes->receiver.state, FAB_RMPP_DONE);

@@ -60,9 +60,9 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
     return fab_base_get_be16(answer + 4);
 }
 
-/* Sends a Set or Delete for the first block of alias GUIDs of the port with this LID. places:
- * bitset of the indexes in the request. guid[] has the requested GUIDs, and gets the GUIDs in the
- * answer. Returns the status of the answer. */
+/* Sends a Set or Delete for the first block of alias GUIDs of the port with LID `lid`. places: bit
+ * i selects index i of the block. On input, guid[] has the requested GUIDs; on return, the GUIDs of
+ * the answer. Returns the status of the answer. */
 static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid, uint8_t places,
                       uint64_t guid[8])
 {
@@ -74,7 +74,7 @@ static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid,
     return status;
 }
 
-/* Waits for `seconds`, and returns the GUIDs that the device then has. */
+/* Waits for `seconds`. Then returns the alias GUIDs that the device has. */
 static struct fab_guid_block in_device(uint16_t lid, double seconds)
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID,
@@ -119,19 +119,21 @@ START_TEST(names_are_given)
     open_all(NULL);
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x0e, guid), 0);
     ck_assert_uint_eq(guid[1], 0x1111);
-    ck_assert_uint_ne(guid[2], 0); /* the manager assigned a GUID */
+    ck_assert_uint_ne(guid[2], 0); /* for a requested 0, the manager chose a GUID */
     ck_assert_uint_eq(guid[3], 0x3333);
     ck_assert_uint_eq(guid[4], 0);
     struct fab_guid_block is = in_device(MINE, 0.1);
     ck_assert_mem_eq(is.guid, guid, sizeof guid);
     uint64_t chosen = guid[2];
-    guid[2] = 0; /* a repeated Set gets the same answer */
+    guid[2] = 0; /* a second request for index 2 must get the GUID that the manager chose before */
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x04, guid), 0);
     ck_assert_uint_eq(guid[2], chosen);
     uint64_t other[8] = {0, 0x1111, guid[0]};
     ck_assert_uint_eq(alias(THEIRS, FAB_METHOD_SET, 0, THEIRS, 0x06, other), 0);
-    ck_assert_uint_eq(other[1], 0); /* a Set gets the value 0 for the alias of another port */
-    ck_assert_uint_eq(other[2], 0); /* 0 for a port's own GUID, too */
+    /* 0x1111 is an alias GUID of another port, so the manager does not assign it here */
+    ck_assert_uint_eq(other[1], 0);
+    /* guid[0] is the GUID of a port, so the manager does not assign it, either */
+    ck_assert_uint_eq(other[2], 0);
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x0a, guid), 0);
     ck_assert_uint_eq(guid[1], 0);
     ck_assert_uint_eq(guid[2], chosen);
@@ -190,7 +192,7 @@ START_TEST(names_are_kept)
     lab_run_for(&lab, 0.3);
     sa_stop(sa);
     lab_stop(&lab);
-    lab_power_cycle(&lab); /* the devices have lost the alias GUIDs */
+    lab_power_cycle(&lab); /* the power cycle deletes the alias GUIDs in the devices */
     lab_begin(&lab, state);
     begin();
     struct fab_guid_block is = in_device(MINE, 1.5);
@@ -270,11 +272,12 @@ START_TEST(members_by_their_names)
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, guid), 0);
     ck_assert_uint_eq(member(MINE, FAB_METHOD_SET, 0x1111, &is), 0);
     ck_assert_uint_eq(is.port_gid[1], 0x1111);
-    ck_assert_uint_eq(is.proxy_join, 0); /* the port itself joined */
+    /* ProxyJoin is 0, because the port itself sent the request */
+    ck_assert_uint_eq(is.proxy_join, 0);
     ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
     ck_assert_uint_eq(member(THEIRS, FAB_METHOD_DELETE, 0x1111, &is), FAB_SA_REQ_INVALID);
-    /* An alias GUID that is a member of a group can be neither deleted nor replaced, even after a
-     * restart (second iteration). */
+    /* The alias GUID is a member of a group, so the manager refuses to delete or replace it. The
+     * second iteration tests this after a restart of the manager. */
     for (int life = 0; life < 2; life++) {
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), FAB_SA_REQ_DENIED);
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, other), FAB_SA_REQ_DENIED);
@@ -285,7 +288,7 @@ START_TEST(members_by_their_names)
         ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
     }
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, guid),
-                      0); /* a Set of the present GUID */
+                      0); /* the manager accepts a Set of the GUID that the port already has */
     ck_assert_uint_eq(member(MINE, FAB_METHOD_DELETE, 0x1111, &is), 0);
     ck_assert(!is_member(0x1111) && !is_reached(MINE));
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), 0);

@@ -89,8 +89,8 @@ START_TEST(leases_run_out)
 }
 END_TEST
 
-/* full: stops all files from growing, which SQLite takes for a full disk. Otherwise lets them grow
- * again. */
+/* full: true: no file of this process can grow, and SQLite reports a full disk. False: files can
+ * grow again. */
 static void set_disk(bool full)
 {
     struct rlimit limit;
@@ -99,8 +99,8 @@ static void set_disk(bool full)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* The answer to the first request waits for the transaction that fails. At the second request, the
- * manager already knows that the database cannot be written. */
+/* While the disk is full, two hosts register services, and both get BUSY. The first request waits
+ * for a transaction that fails. For the second request, the manager knows that the disk is full. */
 START_TEST(what_is_not_stored_is_not_confirmed)
 {
     signal(SIGXFSZ, SIG_IGN);
@@ -179,8 +179,8 @@ static void join_group(unsigned host, uint64_t low)
     ck_assert_uint_eq(try_to_join(host, low), 0);
 }
 
-/* The host with the LID `from` requests the MulticastForwardingTableRecord of one MFT block of a
- * switch. lid: LID of the switch. block selects 32 MLIDs, and position 16 ports. Returns false if
+/* The host with the LID `from` requests the record of one MFT block. lid: LID of the switch. block:
+ * number of the block of 32 MLIDs. position: number of the group of 16 ports. Returns false if
  * there is no such record. */
 static bool mft_record(uint16_t from, uint16_t lid, uint16_t block, uint8_t position,
                        struct fab_wire_mft_record *ret)
@@ -200,8 +200,8 @@ static bool mft_record(uint16_t from, uint16_t lid, uint16_t block, uint8_t posi
     return status == 0;
 }
 
-/* MulticastForwardingTableRecords show what the switches hold. There are records of the switches on
- * the trees of two groups, and none of other switches or of unused blocks. */
+/* MulticastForwardingTableRecords equal the MFTs in the switches. Only switches on the trees of two
+ * multicast groups have a record, and only for the blocks in use. */
 START_TEST(multicast_tables_are_those_of_the_switches)
 {
     open_scene(false);
@@ -234,16 +234,16 @@ START_TEST(multicast_tables_are_those_of_the_switches)
             }
         }
         ck_assert(!mft_record(host_lid(1), lid, 1, 0, &is));
-        /* the switch has fewer than 16 ports */
+        /* Position 1 means ports 16 to 31, and the switch has fewer than 16 ports. */
         ck_assert(!mft_record(host_lid(1), lid, 0, 1, &is));
     }
     fab_view_unref(v);
-    /* Three switches have the entry: two leaves and a spine, because two of the members share a
-     * leaf. */
+    /* Two members of the groups share a leaf, so only three switches have entries: two leaves and a
+     * spine. */
     ck_assert_uint_eq(with, 3);
     ck_assert_uint_eq(without, 3);
     ck_assert_uint_eq(set, 3 + 1);
-    ck_assert(!mft_record(host_lid(1), host_lid(2), 0, 0, &is)); /* this LID belongs to no switch */
+    ck_assert(!mft_record(host_lid(1), host_lid(2), 0, 0, &is)); /* the LID of a host */
     close_scene();
 }
 END_TEST
@@ -255,7 +255,8 @@ static const char *const tables[KINDS] = {"service", "subscription", "multicast_
                                           "alias_guid"};
 #define A_GROUP 0x77
 
-/* Sends a registration of this kind. Returns the status of the answer. */
+/* Sends a registration of type `kind` (SERVICE, SUBSCRIPTION, …). Returns the status of the
+ * answer. */
 static uint16_t send_registration(unsigned kind)
 {
     struct fab_wire_service_record a = service_of(1, 1, UINT32_MAX);
@@ -278,8 +279,9 @@ static uint16_t send_registration(unsigned kind)
     }
 }
 
-/* Opens the database as another program, and returns the number that the query gives. A restart
- * after kill -9 would find the same rows. */
+/* Executes the query on a connection of its own, and returns the number in the first column of the
+ * first row. It sees only committed rows, so these are the rows that a manager finds after kill
+ * -9. */
 static int in_database(const char *sql)
 {
     char path[128];
@@ -304,7 +306,8 @@ static int rows_of(unsigned kind)
     return in_database(sql);
 }
 
-/* The database refuses new rows of the table, or accepts them again. */
+/* refused: true: the database refuses new rows of the table for `kind`. False: it accepts them
+ * again. */
 static void set_refused(unsigned kind, bool refused)
 {
     char sql[128];
@@ -319,16 +322,15 @@ static void set_refused(unsigned kind, bool refused)
 
 static void await_writable(void)
 {
-    /* when no new rows arrive, the writer of the store tries every two seconds whether it can
-     * write */
+    /* Without new rows, the writer of the store tries every two seconds to write. */
     for (int i = 0; i < 1000 && store_is_failing(scene.lab.store); i++)
         usleep(10000);
     ck_assert(!store_is_failing(scene.lab.store));
     store_flush(scene.lab.store);
 }
 
-/* Waits until the table has this number of rows. The writer of the store writes queued rows some
- * time after the database accepts rows again. */
+/* Waits until the table for `kind` has this number of rows. The wait is necessary because the store
+ * writes its queued rows in the background. */
 static void await_rows(unsigned kind, int rows)
 {
     for (int i = 0; i < 1000 && rows_of(kind) != rows; i++)
@@ -336,8 +338,9 @@ static void await_rows(unsigned kind, int rows)
     ck_assert_int_eq(rows_of(kind), rows);
 }
 
-/* A registration of each kind arrives while the disk is full. In half of the runs, the host sends
- * it again later. */
+/* A registration of each kind arrives while the disk is full. When the disk has room again, the
+ * manager stores it. In the odd runs, the host repeats the registration; it must be stored only
+ * once. */
 START_TEST(the_recovery_of_the_disk_stores_registrations)
 {
     unsigned kind = (unsigned)_i / 2;
@@ -345,8 +348,9 @@ START_TEST(the_recovery_of_the_disk_stores_registrations)
     signal(SIGXFSZ, SIG_IGN);
     open_scene(true);
     int before = rows_of(kind);
-    /* Writes what the store has queued. Otherwise, the row of an earlier event could be the first
-     * one that cannot be written, and the manager would refuse the registration. */
+    /* Flush the store first. Otherwise, the row of an earlier event could be the first one that
+     * cannot be written. The manager would then refuse the registration, because it would already
+     * know that the disk is full. */
     store_flush(scene.lab.store);
     set_disk(true);
     ck_assert_uint_eq(send_registration(kind), FAB_SMP_BUSY);
@@ -362,8 +366,8 @@ START_TEST(the_recovery_of_the_disk_stores_registrations)
 }
 END_TEST
 
-/* The writer of the store drops a record that violates the schema. The host sends the registration
- * again. The manager refuses it until the database accepts the record, and then stores it. */
+/* The database refuses the row of a registration, so the store drops the row. The host repeats the
+ * registration, and gets BUSY until the database accepts the row. */
 START_TEST(the_repetition_of_a_dropped_registration_is_stored)
 {
     unsigned kind = (unsigned)_i;

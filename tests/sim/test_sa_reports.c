@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Subscriptions to reports. Reports are sent when links go down and when multicast groups are
- * created and deleted. The subscribers answer, answer late, are absent, or may not receive the
- * report. Services and subscriptions survive restarts.
+ * Subscriptions to reports: links that go down, multicast groups that are created or deleted. Some
+ * subscribers answer late or not at all, and some may not get the report. Services and
+ * subscriptions survive restarts of the manager.
  */
 #include "tests/sim/sa_scene.h"
 #include "tests/unit/same_service.h"
@@ -34,7 +34,8 @@ START_TEST(subscriptions_are_listed_and_ended)
     struct fab_wire_inform_info_record got;
     ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0);
     ck_assert_uint_eq(scene.answer[FAB_SA_DATA + 23], 1);
-    ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0); /* a repeated subscription counts only once */
+    /* a repeated subscription does not become a second one */
+    ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0);
     ck_assert_uint_eq(inform(host_lid(1), 0, &b), 0);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 2);
     ck_assert_uint_eq(inform_record(host_lid(2), 0, 1, 1, &got), 0);
@@ -50,7 +51,9 @@ START_TEST(subscriptions_are_listed_and_ended)
     ck_assert_uint_eq(inform(300, 0, &a), FAB_SA_REQ_INVALID);
     odd = all_notices(257);
     ck_assert_uint_eq(inform(host_lid(1), 0, &odd),
-                      FAB_SA_REQ_INVALID); /* this trap discloses keys */
+                      /* only hosts with a key may subscribe to this trap, because its notice
+                       * contains keys */
+                      FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(inform(host_lid(1), SM_KEY, &odd), 0);
     odd = all_notices(128);
     odd.lid_begin = 4000;
@@ -65,8 +68,8 @@ START_TEST(subscriptions_are_listed_and_ended)
 }
 END_TEST
 
-/* A host leaves the fabric and comes back. A subscriber gets one report that the host left (trap
- * 65), and later one report that it came back (trap 64). */
+/* A host leaves the fabric and comes back. A subscriber gets one report of trap 65 (out of
+ * service), and later one report of trap 64 (in service). */
 START_TEST(subscribers_hear_who_comes_and_goes)
 {
     open_scene(false);
@@ -105,8 +108,8 @@ START_TEST(subscribers_hear_who_comes_and_goes)
 }
 END_TEST
 
-/* If a host does not answer a report, the manager sends it again, and then removes the
- * subscription. Other hosts get the report at once, and only once. */
+/* Host 1 does not answer a report. The manager sends the report again a few times, and then deletes
+ * the subscription of host 1. Hosts 2 and 3 get the report only once and without delay. */
 START_TEST(who_does_not_answer_is_dropped)
 {
     open_scene(false);
@@ -135,18 +138,21 @@ START_TEST(who_does_not_answer_is_dropped)
 }
 END_TEST
 
-/* A late answer acknowledges only the report to which it belongs. */
+/* The answer to a report comes after its repetition. It must acknowledge only this report, and not
+ * the next one. */
 START_TEST(late_answers_do_no_harm)
 {
     open_scene(false);
     struct fab_inform_info gone = all_notices(65);
-    scene.delay_us = 350000; /* the answer comes after the second try */
+    /* the host answers 0.35 s after a report, when the manager has already sent the report again */
+    scene.delay_us = 350000;
     ck_assert_uint_eq(inform(host_lid(1), 0, &gone), 0);
     lab_unlink(&scene.lab, "leaf-002", 1);
     lab_unlink(&scene.lab, "leaf-002", 2);
     lab_run_for(&scene.lab, 10);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 1);
-    ck_assert_uint_eq(reports_of(host_lid(1), 65), 4); /* two reports, each sent twice */
+    /* two hosts left; the manager sent each of the two reports twice */
+    ck_assert_uint_eq(reports_of(host_lid(1), 65), 4);
     ck_assert_uint_eq(scene.got[0].tid, scene.got[1].tid);
     ck_assert_uint_ne(scene.got[1].tid, scene.got[2].tid);
     close_scene();
@@ -216,7 +222,8 @@ static void all_subscribe(uint16_t trap)
         ck_assert_uint_eq(inform(host_lid(host), 0, &info), 0);
 }
 
-/* Checks how many reports of this trap, about this GID, the hosts 1, 2, 3 and 4 got. */
+/* Checks how many reports of the trap about this GID the hosts 1 to 4 got. times[i]: expected
+ * number for host i + 1. */
 static void assert_heard(uint16_t trap, const unsigned times[4], uint64_t high, uint64_t low)
 {
     for (unsigned host = 1; host < 5; host++)
@@ -234,8 +241,8 @@ static void assert_heard(uint16_t trap, const unsigned times[4], uint64_t high, 
     }
 }
 
-/* The join of the first member creates a group, and the leave of the last member deletes it. Other
- * joins and leaves cause no reports. */
+/* Trap 66 reports that the first member created a multicast group, and trap 67 that the last member
+ * deleted it. Other joins and leaves cause no reports. */
 START_TEST(groups_are_told_when_made_and_gone)
 {
     const unsigned all[4] = {1, 1, 1, 1}, none[4] = {0};
@@ -276,8 +283,8 @@ START_TEST(groups_of_others_are_not_told)
 }
 END_TEST
 
-/* Host 4 leaves and comes back, and host 1 gets reports. Hosts that share no P_Key with host 4 get
- * none; two limited members do not share a P_Key. */
+/* Host 4 leaves and comes back. Only host 1, which shares a P_Key with host 4, gets the reports.
+ * Two hosts that are limited members of the same partition do not share a P_Key. */
 START_TEST(ends_of_others_are_not_told)
 {
     const unsigned blue[4] = {1, 0, 0, 0};
@@ -313,8 +320,8 @@ static uint16_t subscribe_to(unsigned host, uint16_t from, uint16_t to)
     return inform(host_lid(host), 0, &info);
 }
 
-/* Subscriptions to a range of LIDs (IBA 13.4.8.3); LIDRangeEnd 0 means that the range is one LID.
- * With partitions, the subscriber must share a partition with every port of the range. */
+/* Subscriptions to a range of LIDs (IBA 13.4.8.3). LIDRangeEnd 0 stands for the single LID
+ * LIDRangeBegin. The subscriber must share a partition with each port in the range. */
 START_TEST(ranges_of_lids_are_checked)
 {
     open_scene(false);
@@ -323,9 +330,10 @@ START_TEST(ranges_of_lids_are_checked)
     fab_view_unref(v);
     for (unsigned host = 0; host < 5; host++)
         of[host] = host_lid(host);
-    ck_assert_uint_eq(of[2], of[1] + 1); /* the following steps assume this order */
+    /* the ranges below assume that hosts 1 and 2 have consecutive LIDs */
+    ck_assert_uint_eq(of[2], of[1] + 1);
     ck_assert_uint_eq(subscribe_to(1, top, 0), 0);
-    /* accepted, because LIDs above the highest assigned one (top) are ignored */
+    /* accepted: the manager ignores the LIDs above `top`, which no port has */
     ck_assert_uint_eq(subscribe_to(1, top, 0xbfff), 0);
     ck_assert_uint_eq(subscribe_to(1, (uint16_t)(top + 1), 0), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, 1, top), 0);
@@ -333,16 +341,21 @@ START_TEST(ranges_of_lids_are_checked)
     make_partitions();
     ck_assert_uint_eq(subscribe_to(1, of[1], 0), 0);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[1]), 0);
-    ck_assert_uint_eq(subscribe_to(1, of[4], of[4]), 0); /* this LID is in partition blue, too */
-    /* accepted, because host 0 is the manager, a full member of all partitions */
+    /* accepted: host 4 shares a partition with host 1 */
+    ck_assert_uint_eq(subscribe_to(1, of[4], of[4]), 0);
+    /* accepted: host 0 is the manager's host, which is a full member of each partition */
     ck_assert_uint_eq(subscribe_to(1, of[0], of[1]), 0);
     ck_assert_uint_eq(subscribe_to(1, of[2], 0), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[2]),
-                      FAB_SA_REQ_INVALID); /* refused: the last LID is not permitted */
+                      /* refused: host 2, at the end of the range, shares no partition with host
+                       * 1 */
+                      FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, of[2], of[4]),
-                      FAB_SA_REQ_INVALID); /* refused: the first LID is not permitted */
+                      /* refused: host 2, at the start of the range, shares no partition with host
+                       * 1 */
+                      FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, 1, top), FAB_SA_REQ_INVALID);
-    /* LIDRangeBegin 0xffff means all ports about which the host may receive reports */
+    /* LIDRangeBegin 0xffff: reports about all ports with which the host shares a partition */
     ck_assert_uint_eq(subscribe_to(1, 0xffff, 0), 0);
     close_scene();
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares path records with the devices. One of 648 hosts requests all paths from the manager (one
- * table, by RMPP), and reads every LID, PortInfo, forwarding table and SLtoVLMappingTable by SMPs.
- * It follows each path between hosts by these tables and the topology alone. Each path must end at
- * the destination of its record, without a loop. MTU and rate must be the lowest on the path, and
- * the SL must have a VL on each link. The channel dependencies of all paths must have no cycle.
+ * Compares path records with the tables in the devices. One of 648 hosts requests all path records
+ * in one RMPP response. By SMPs, the test reads every LID, PortInfo, forwarding table and
+ * SLtoVLMappingTable. For each path record between hosts, it follows the path through these tables.
+ * The path must end at the destination of the record, without a loop. MTU and rate of the record
+ * must be the lowest ones on the path, and its SL must have a VL on each link. The channel
+ * dependencies of all paths must have no cycle.
  */
 #include <string.h>
 
@@ -27,29 +28,29 @@
 struct walk {
     struct lab lab;
     const struct fab_fabric *f; /* the topology of the fabric */
-    uint32_t self;              /* the requesting node */
+    uint32_t self;              /* node of the requesting host */
     struct transport wire;
     struct sa *sa;
     uint8_t flight[WINDOW][FAB_MAD_SIZE];
     unsigned flying;
     struct rmpp_receiver table;
-    /* Members read from the devices. */
+    /* The next members are read from the devices. */
     uint32_t owner[LIDS];       /* [LID] id of the port with this LID */
     uint16_t *lid;              /* [ports] LID of each port */
-    struct fab_port_info *info; /* [ports] */
-    uint8_t (*lft)[LIDS];       /* [switches] */
-    /* The VL that a switch selects for a packet. The first index is first_vl[node] + input port *
-     * number of ports + output port, the second index is the SL. */
+    struct fab_port_info *info; /* [ports] PortInfo of each port */
+    uint8_t (*lft)[LIDS];       /* [switches] LFT of each switch */
+    /* VL of a packet on the output port of a switch, by [first_vl[node] + input port * number of
+     * ports + output port][SL]. */
     uint8_t (*vl)[16];
     uint32_t *first_vl;
-    /* Members found by following paths. */
-    bool *seen; /* [HOSTS][HOSTS] pairs with a path record */
+    /* The next members are noted while the test follows the paths. */
+    bool *seen; /* [HOSTS][HOSTS] true: there was a path record for this pair */
     struct fab_map waits;
-    uint32_t lanes, mtus, rates; /* bitsets of the values found */
+    uint32_t lanes, mtus, rates; /* bitsets of the VLs, MTUs and rates on the paths */
 };
 static struct walk walk;
 
-/* Fails the test if the condition is false. Check's own assertions also write to a file, which
+/* An assertion that is fast when it holds. Check's own assertions write to a file each time, and
  * would take longer than the rest of this test. */
 #define must(holds)                                                                                \
     do {                                                                                           \
@@ -66,7 +67,8 @@ static void to_agent(const uint8_t *bytes)
     transport_hand_up(&walk.wire, &mad, 1);
 }
 
-/* Delivers the MADs that were sent together. Runs in a later iteration of the loop. */
+/* Delivers the answers in flight[] to the requesting host. The event loop calls it after the agent
+ * has sent them. */
 static void arrive(void *ctx)
 {
     uint8_t reply[FAB_MAD_SIZE], replies[WINDOW][FAB_MAD_SIZE];
@@ -113,7 +115,7 @@ static void ask_for_all_paths(void)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Reads an attribute of the port with a LID. Returns false if no port has the LID. */
+/* Reads an attribute of the port with LID `lid`. Returns false if no port has this LID. */
 static bool read_attr(uint16_t lid, uint16_t attr_id, uint32_t mod, uint8_t data[FAB_SMP_DATA])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID,
@@ -195,8 +197,8 @@ static void read_all(void)
 struct way {
     uint32_t mbps;
     uint8_t mtu;
-    /* The channel that the path used last: 16 * port id of the sending port + VL; FAB_NONE: none
-     * yet. */
+    /* The last channel of the path so far: 16 * port id of the sending port + VL; FAB_NONE: no
+     * channel yet. */
     uint32_t last;
 };
 
@@ -207,8 +209,8 @@ static uint8_t lane(uint32_t node, uint32_t in, uint32_t out, uint8_t sl)
                    (out - n->first_port)][sl];
 }
 
-/* Follows the link of port `out` on this VL, and notes the channel. Returns the port at the other
- * end. */
+/* Follows the link from port `out` on this VL. Adds the dependency of this channel on the path's
+ * last channel. Returns the port at the other end of the link. */
 static uint32_t over(struct way *w, uint32_t out, uint8_t vl)
 {
     const struct fab_port_info *info = &walk.info[out];
@@ -250,7 +252,7 @@ static uint32_t host_number(uint32_t port)
     return fab_fabric_port(walk.f, port)->node - walk.f->switch_count;
 }
 
-/* Checks the path of a path record. Returns false if the record is not about two hosts. */
+/* Checks the path of a path record. Returns false if the source or the destination is no host. */
 static bool check_path(const struct fab_wire_path_record *r)
 {
     must(r->slid < LIDS && r->dlid < LIDS);
@@ -290,8 +292,8 @@ static uint32_t check_paths(void)
     return found;
 }
 
-/* Repeatedly removes the channels that depend on no remaining channel. Fails the test if channels
- * are left that cannot be removed, because some of these form a cycle. */
+/* Removes channels that depend on no remaining channel, until no such channel is left. If some
+ * channels remain, their dependencies have a cycle, and the test fails. */
 static void check_no_circle(void)
 {
     struct fab_map *m = &walk.waits;
@@ -314,7 +316,8 @@ static void check_no_circle(void)
             }
     }
     for (uint32_t i = 0; i < channels; i++)
-        /* a channel that is left (VL i % 16 of port i / 16) is part of a cycle or leads to one */
+        /* i: 16 * port id + VL. A channel that remains is on a cycle, or its dependencies lead to
+         * one. */
         must(!there[i]);
     free(there);
     free(waits);
@@ -322,8 +325,8 @@ static void check_no_circle(void)
 
 /* ---- fabrics --------------------------------------------------------------------------------- */
 
-/* Makes a fabric in which some links have a quarter of their width, and some endports a smaller
- * MTU. */
+/* Makes a fabric in which some links have a quarter of the usual width, and some endports have a
+ * smaller MTU than the others. */
 static struct fab_builder *motley(struct fab_builder *b)
 {
     struct fab_fabric *f;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the scenarios. An error in a file is reported with its place. The same file and seed
- * give the same run. A false expectation fails. Virtual time takes no real time. */
+/* Tests of scenario files. The message about an error in a file gives line and column. The same
+ * file and seed give the same run. A false expectation makes the run fail. Scenarios run in virtual
+ * time, without waiting. */
 #include <string.h>
 
 #include "fabricd/base/clock.h"
@@ -80,7 +81,7 @@ static struct scenario_result run(const char *text, uint64_t seed)
     "at 70s sweep\n"                                                                               \
     "at 70s expect healthy within 60s\n"
 
-/* Plays the scenario, and records all MADs and events with their times. */
+/* Plays the scenario. *ret is a trace of all MADs and events with their times. */
 static struct scenario_result run_traced(const char *text, uint64_t seed, char **ret,
                                          size_t *ret_len)
 {
@@ -201,13 +202,14 @@ START_TEST(time_jumps)
     x.timers[1] = loop_timer_new(x.loop, ring_b, &x);
     x.timers[2] = loop_timer_new(x.loop, ring_c, &x);
     loop_timer_set(x.timers[1], 7000000);
-    /* timers[1] was set before timers[0], so it fires first, although both have the same time */
+    /* ring_c() of timers[2] cancels timers[1], so timers[1] does not fire, although it was set
+     * before timers[0] */
     loop_timer_set(x.timers[1], 5000000);
     loop_timer_set(x.timers[0], 5000000);
     loop_timer_set(x.timers[2], 1000000);
     ck_assert(loop_timer_pending(x.timers[1]));
     ck_assert_int_eq(loop_work(x.loop, work, done, &x), FAB_OK);
-    ck_assert_int_eq(loop_run(x.loop), FAB_OK); /* runs until no timer is set */
+    ck_assert_int_eq(loop_run(x.loop), FAB_OK); /* returns when no timer is set any more */
     ck_assert_str_eq(x.order, "wdcaaa");
     ck_assert(!loop_timer_pending(x.timers[1]));
     ck_assert_uint_eq(clock_now_us() - start, 15000000);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The background traffic of the simulated fabric. A manager has routed the fabric, so the flows
- * follow its tables. The counters of both ends of a link must agree at all times. They must rise
- * evenly during an epoch of the traffic; the next epoch has other flows.
+ * The background traffic of the simulated fabric. Its flows follow the tables of the manager. At
+ * all times, the counters at both ends of a link must agree. During an epoch of the traffic, each
+ * counter must rise evenly; a new epoch has new flows.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -17,8 +17,8 @@ static uint64_t read_words(struct lab *lab, uint32_t port, uint32_t counter)
     return fab_sim_counter_read(lab->sim, port, counter);
 }
 
-/* Asserts for each link that one end has received what the other has sent. Returns the number of
- * words that were sent on all links. */
+/* Asserts that each port has received the words that the other end of its link has sent. Returns
+ * the number of words that all ports have sent. */
 static uint64_t assert_agree(struct lab *lab)
 {
     const struct fab_fabric *f = lab->sim->fabric;
@@ -37,7 +37,7 @@ static uint64_t assert_agree(struct lab *lab)
     return sum;
 }
 
-/* Advances the simulated time without the manager, which would read the counters, too. */
+/* Advances the simulated time, but does not run the manager, which would read the counters, too. */
 static void advance(struct lab *lab, uint64_t us)
 {
     fab_sim_advance(lab->sim, fab_sim_now(lab->sim) + us);
@@ -60,8 +60,8 @@ START_TEST(both_ends_of_a_link_agree)
 }
 END_TEST
 
-/* In this fabric, one read of a counter does not complete the work for an epoch. While the work
- * goes on, the former rates remain. */
+/* This fabric is so large that one read of a counter cannot compute all rates of a new epoch. Until
+ * several reads have done this, the rates of the last epoch must stay. */
 START_TEST(rates_change_only_where_an_epoch_ends)
 {
     struct lab lab;

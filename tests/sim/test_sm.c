@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager on a simulated fabric, from power-on: bring-up, restarts, hostile devices.
- * test_sm_faults.c has the faults, and test_sm_others.c other managers and requests.
+ * The manager on a simulated fabric: power-on, bring-up, restarts and hostile devices. Faults are
+ * in test_sm_faults.c, other managers and requests of operators in test_sm_others.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,7 @@ START_TEST(messages_have_names)
         ck_assert_str_eq(name, nodes[i].port);
         sm_place_name(f, 0x11, 2, name);
         ck_assert_str_eq(name, nodes[i].port);
-        /* The node has no port 5 now, but had more ports when it was last seen. */
+        /* The node has no port 5 any more, so the name consists of the GUID and the port number. */
         sm_place_name(f, 0x11, 5, name);
         ck_assert_str_eq(name, "0x0000000000000011/5");
         sm_place_name(f, 0x12, 2, name);
@@ -104,8 +104,8 @@ START_TEST(brings_up_any_fabric)
 }
 END_TEST
 
-/* The view has the name of the recognised topology, and the record has the reasons why other
- * engines were not used. */
+/* The view tells the chosen engine and the topology that this engine recognised. The record of the
+ * choice gives the reason why the engines before it were refused. */
 START_TEST(says_why_it_took_an_engine)
 {
     struct lab lab;
@@ -133,8 +133,8 @@ START_TEST(says_why_it_took_an_engine)
 }
 END_TEST
 
-/* No engine supports the fabric. There are no tables, the status says so, and the fabric is
- * published. */
+/* The only engine of the configuration refuses the fabric. The manager publishes a view without
+ * tables, and the status gives the reason. */
 START_TEST(refuses_in_words)
 {
     struct lab lab;
@@ -187,8 +187,8 @@ static bool is_routed_by_updn(struct lab *lab)
     return routed && lab_is_idle(lab);
 }
 
-/* A worker task ends with an error. The manager must neither write nor publish anything from its
- * result, and must adopt the next policy. */
+/* The computation of new tables ends with an error. The manager must neither write nor publish
+ * tables. With the next policy, it must compute and write tables again. */
 START_TEST(a_failed_computation_leaves_the_tables)
 {
     struct lab lab;
@@ -219,7 +219,7 @@ START_TEST(a_failed_computation_leaves_the_tables)
 }
 END_TEST
 
-/* If no engine of the chain succeeds, the alarm gives the reason of each. */
+/* chain: engines of the configuration. If all of them fail, the alarm gives the reason of each. */
 static const struct {
     const char *chain, *event, *alarm;
 } chains[] = {
@@ -299,16 +299,16 @@ START_TEST(bears_hostile_mads)
     struct sm_status status;
     sm_get_status(lab.sm, &status);
     if (status.role ==
-        /* The manager is still master, unless one of the random packets was a valid control
-         * packet. */
+        /* A valid control packet among the random MADs may have ended the master state. */
         FAB_SM_MASTER)
         lab_assert_good(&lab);
     lab_close(&lab);
 }
 END_TEST
 
-/* Returns whether the manager is idle and knows all nodes. On a slow machine (ThreadSanitizer),
- * requests may time out although the answers are correct. */
+/* Returns whether the manager is idle, and all nodes have answered. On a slow machine (for example
+ * with ThreadSanitizer), correct answers may come too late, so the test has to wait until this is
+ * true. */
 static bool is_idle_and_complete(struct lab *lab)
 {
     struct sm_status status;
@@ -316,8 +316,8 @@ static bool is_idle_and_complete(struct lab *lab)
     return status.unresponsive == 0 && lab_is_idle(lab);
 }
 
-/* While answers are corrupted, the manager sends no more MADs than a few sweeps need. When the
- * answers are correct again, it brings the fabric up. */
+/* The transport corrupts the answers of the devices. Meanwhile, the manager must not send MADs
+ * without limit. When the answers are correct again, the manager brings the fabric up. */
 START_TEST(bears_answers_that_are_nonsense)
 {
     uint64_t seed = test_seed("nonsense", 21);
@@ -333,7 +333,7 @@ START_TEST(bears_answers_that_are_nonsense)
         lab_run_for(&lab, 0.15);
         struct sm_status status;
         sm_get_status(lab.sm, &status);
-        /* a bring-up without faults needs 373 MADs; 20 times this number is the limit */
+        /* A bring-up without faults needs 373 MADs. Corrupt answers may cause 20 times as many. */
         ck_assert_uint_le(status.smps_sent, 20 * 373);
         lab.spoil = 0;
         (void)sm_sweep(lab.sm, NULL, NULL);
@@ -402,8 +402,8 @@ START_TEST(keeps_a_port_disabled_over_a_restart)
 }
 END_TEST
 
-/* The manager's own link fails: no trap reaches the manager, and no device answers. The manager
- * keeps its view until the link is back. */
+/* The link of the manager's own port fails. No trap reaches the manager, and no device answers. The
+ * manager keeps its view until the link is up again. */
 START_TEST(survives_isolation)
 {
     struct lab lab;
@@ -449,9 +449,9 @@ START_TEST(takes_a_new_policy)
 }
 END_TEST
 
-/* The manager lends its model to a worker task, which then owns the model. In the first run, the
- * manager is freed before the task ends, and the task frees the lent model. In the second run, the
- * task gives the model back. */
+/* sm_model_lend() gives the contents of the manager's model to a worker task. In the first run, the
+ * manager ends before the task, so the task frees the contents. In the second run, the task gives
+ * them back. */
 START_TEST(a_lent_model_has_one_owner)
 {
     for (int given_back = 0; given_back < 2; given_back++) {
@@ -483,13 +483,13 @@ START_TEST(a_lent_model_has_one_owner)
 }
 END_TEST
 
-/* The manager reports a class if the configured arbitration tables give it less than its share. It
- * does not report a class that gets its share or has no share. */
+/* If the configured arbitration tables give a traffic class less than its share, an event reports
+ * this class. There is no event for classes that get their share or have none. */
 START_TEST(a_class_below_its_share_is_told_of)
 {
     static const struct {
-        /* VL arbitration table of the configuration; NULL: the manager computes it from the
-         * shares. */
+        /* VL arbitration table of the configuration. NULL: the manager computes the table from the
+         * shares of the classes. */
         const char *arbitration;
         const char *subject; /* subject of the event; NULL: no event */
     } cases[] = {{"0:20,1:180", "default"}, {"0:180,1:20", "storage"}, {NULL, NULL}};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The answers of the manager to MADs that it did not request, and the effects of control packets of
- * other managers (IBA 14.4.1), whenever these arrive.
+ * How the manager answers SMPs that it did not request, and what control packets of other managers
+ * (IBA 14.4.1) cause in each of its states.
  */
 #include <string.h>
 
@@ -30,8 +30,8 @@ static void pack_trap(uint8_t mgmt_class, uint8_t mad[FAB_MAD_SIZE])
     ck_assert_int_eq(fab_wire_smp_pack(&head, data, mad), FAB_OK);
 }
 
-/* The answer to a trap uses the route of the trap in the other direction: DrSLID and DrDLID are
- * exchanged (IBA 14.2.2), the D bit is set, and all other fields equal those of the trap. */
+/* The answer to a directed-route trap takes the trap's route back: DrSLID and DrDLID are exchanged
+ * (IBA 14.2.2), and the D bit is set. All other fields are those of the trap. */
 START_TEST(a_directed_trap_is_repressed_on_its_way_back)
 {
     struct lab lab;
@@ -53,8 +53,8 @@ START_TEST(a_directed_trap_is_repressed_on_its_way_back)
 }
 END_TEST
 
-/* In a LID-routed trap, the bytes of DrSLID and DrDLID are reserved, and stay unchanged in the
- * answer. */
+/* A LID-routed trap has reserved bytes in place of DrSLID and DrDLID. The answer repeats them
+ * unchanged. */
 START_TEST(a_trap_by_lid_is_repressed)
 {
     struct lab lab;
@@ -70,7 +70,7 @@ START_TEST(a_trap_by_lid_is_repressed)
     lab_receive(&lab, trap);
     ck_assert_uint_eq(lab.replies, 1);
     ck_assert_mem_eq(lab.reply, expect, sizeof expect);
-    /* This MAD is a Trap whose attribute is not Notice, so it gets no answer. */
+    /* A Trap with an attribute other than Notice gets no answer. */
     trap[17] = FAB_ATTR_PORT_INFO;
     lab_receive(&lab, trap);
     ck_assert_uint_eq(lab.replies, 1);
@@ -97,13 +97,14 @@ static void send_control(struct lab *lab, uint32_t what, uint8_t sender_state)
     lab_send(lab, OTHER, &head, data);
 }
 
-/* Sends a control packet from the other manager to the manager under test. Returns the status of
- * the answer; *ret_state: the state of the manager under test, as the answer tells it. */
+/* Sends a control packet with attribute modifier `what` to the manager under test. Returns the
+ * status of the answer. *ret_state: the state that the answer gives. */
 static uint16_t control(struct lab *lab, uint32_t what, uint8_t sender_state, uint8_t *ret_state)
 {
     struct fab_sm_info answer;
     uint8_t told = lab->other.state;
-    /* A manager that has sent HANDOVER is in standby. */
+    /* The other manager answers SubnGet(SMInfo) with the state in the packet. Only after HANDOVER,
+     * it is already in standby. */
     if (what != FAB_SM_HANDOVER)
         lab->other.state = sender_state;
     send_control(lab, what, sender_state);
@@ -139,7 +140,7 @@ START_TEST(takes_the_mastership_that_is_handed_over)
     lab.other.priority = 0;
     lab_forget_events(&lab);
     ck_assert_uint_eq(control(&lab, FAB_SM_HANDOVER, FAB_SM_MASTER, &state), 0);
-    /* The manager is master at once, without a sweep. */
+    /* The manager becomes master before it sweeps. */
     ck_assert_uint_eq(state, FAB_SM_MASTER);
     ck_assert_ptr_nonnull(lab_event(&lab, "sm-master"));
     struct sm_status status;
@@ -173,7 +174,7 @@ START_TEST(refuses_control_packets_that_are_not_legal)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         for (uint8_t sender = 0; sender < 4; sender++) {
             if (all[i] == FAB_SM_HANDOVER && sender == FAB_SM_MASTER)
-                continue; /* the packet that is accepted is tested below */
+                continue; /* a HANDOVER of a master is accepted; the end of this test covers it */
             ck_assert_uint_eq(control(&lab, all[i], sender, &state), FAB_SMP_BAD_VALUE);
             ck_assert_uint_eq(state, FAB_SM_MASTER);
         }
@@ -186,7 +187,7 @@ START_TEST(refuses_control_packets_that_are_not_legal)
     ck_assert_uint_eq(state, FAB_SM_MASTER);
     lab_run_for(&lab, 1);
     sm_get_status(lab.sm, &after);
-    /* the manager sweeps the fabric that it takes over */
+    /* after the HANDOVER, the manager sweeps once */
     ck_assert_uint_eq(after.sweeps, before.sweeps + 1);
     ck_assert_uint_eq(lab.sets, 0);
     free(tables);
@@ -202,9 +203,9 @@ static void hand_over(struct lab *lab)
     send_control(lab, FAB_SM_HANDOVER, FAB_SM_MASTER);
 }
 
-/* The manager gets a HANDOVER when it has sent `at` MADs of its bring-up. If it is already master,
- * it sweeps the fabric once more, and the fabric comes up. Before its first election, it refuses
- * the HANDOVER. */
+/* During a bring-up, the manager gets a HANDOVER after it has sent `at` MADs. expect: its state at
+ * this moment. sweeps: expected number of sweeps. Before the election, the manager refuses the
+ * HANDOVER. As master, it accepts it and sweeps once more. */
 static void interrupt_bring_up(uint64_t at, uint8_t expect, uint64_t sweeps)
 {
     struct lab lab;
@@ -243,8 +244,8 @@ START_TEST(a_handover_amid_the_writes_makes_another_sweep)
 }
 END_TEST
 
-/* A disabled manager does not take over, even if the master does not answer for a long time. It can
- * take over only after a control packet has put it into standby. */
+/* A disabled manager does not take over when the master stops answering. It can do so only after a
+ * control packet has put it into standby. */
 START_TEST(who_is_disabled_takes_over_from_nobody)
 {
     struct lab lab;
@@ -274,10 +275,11 @@ static void reload(void *ctx)
     sm_get_status(lab->sm, &status);
     ck_assert_str_eq(status.state, "programming");
     ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
-    lab->other_answers = true; /* the next try of the request gets an answer */
+    lab->other_answers = true; /* from now on, the other manager answers */
 }
 
-/* The settings are reloaded when the manager has asked the sender of the packet for its SMInfo. */
+/* Called for each MAD that the manager sends. When it is a SubnGet(SMInfo), the event loop calls
+ * reload() next. */
 static void reload_when_asked(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
 {
     (void)dlid;
@@ -294,8 +296,9 @@ static void hand_over_and_reload(struct lab *lab)
     hand_over(lab);
 }
 
-/* While the manager asks the sender of a control packet for its SMInfo, a reload of the settings
- * aborts the running round. Even so, the packet takes effect, and so do later packets. */
+/* After a control packet, the manager asks the sender for its SMInfo. Meanwhile, a reload of the
+ * settings aborts the running round. The packet must take effect all the same, and so must later
+ * packets. */
 START_TEST(an_aborted_round_keeps_the_confirmation_of_a_packet)
 {
     struct lab lab;
@@ -330,7 +333,8 @@ START_TEST(looks_again_when_it_is_told_to_discover)
     ck_assert_uint_eq(state, FAB_SM_DISCOVERING);
     lab_run(&lab, 10, lab_is_standby, "standing by again");
     sm_get_status(lab.sm, &after);
-    ck_assert_uint_gt(after.smps_sent - before.smps_sent, 33); /* each node is read at least once */
+    /* The fabric has 33 nodes, and the manager reads each of them. */
+    ck_assert_uint_gt(after.smps_sent - before.smps_sent, 33);
     ck_assert_uint_eq(after.master_guid, 0x42);
     ck_assert_uint_eq(lab.sets, 0);
     lab_end_other(&lab);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts what the manager costs: MADs and table writes of a bring-up, of sweeps, of repairs and of
- * a restart, on fabrics of two sizes. A change may raise one of these counts only on purpose. The
- * tests run in virtual time, so the counts are the same on every machine.
+ * Limits for what the manager does on fabrics of three sizes: the numbers of MADs and table writes
+ * of a bring-up, a sweep, a repair and a restart. Raise a limit only on purpose. The tests run in
+ * virtual time, so the numbers are the same on every machine.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 #include "tests/sim/lab.h"
 
 struct size {
-    uint32_t leaves, spines, hosts; /* hosts: number at each leaf */
+    uint32_t leaves, spines, hosts; /* hosts: number of hosts at each leaf */
 };
 
-/* Numbers of leaves, spines and hosts of leaf-spine fabrics. In the first two, each LFT has one
- * block; in the last one, several. */
+/* Leaf-spine fabrics: {leaves, spines, hosts at each leaf}. In the last one, an LFT has several
+ * blocks; in the others, one. */
 static const struct size sizes[] = {{6, 3, 4}, {6, 4, 4}, {12, 6, 8}};
 #define SIZES (sizeof sizes / sizeof sizes[0])
 
@@ -37,8 +37,8 @@ static struct size begin(struct lab *lab, int number)
     lab_open_virtual(lab, lab_leaf_spine(z.leaves, z.spines, z.hosts), state);
     lab_stop(lab);
     lab->config.sweep.light_interval_s = 10;
-    /* The scrub is off, because it sends MADs all the time. tests/attack/test_scrub.c counts the
-     * MADs of the scrub. */
+    /* Switch the scrub off, because it sends MADs all the time. tests/attack/test_scrub.c counts
+     * these MADs. */
     lab->config.sweep.scrub_interval_s = 0;
     lab_begin(lab, state);
     sm_start(lab->sm);
@@ -81,9 +81,9 @@ static uint32_t switches(struct size z)
     return z.leaves + z.spines;
 }
 
-/* Returns the number of MADs of a heavy sweep. The sweep reads NodeInfo and NodeDescription of each
- * node, PortInfo of each port (including port 0 of switches), and SwitchInfo of each switch. In
- * addition, it reads NodeInfo over each link that did not lead to a new switch. */
+/* Returns the number of MADs of a heavy sweep. It reads NodeInfo and NodeDescription of each node,
+ * SwitchInfo of each switch, and PortInfo of each port, including port 0 of each switch. For each
+ * link that leads to an already known switch, it reads one NodeInfo more. */
 static uint64_t heavy(struct size z)
 {
     uint64_t hosts = (uint64_t)z.leaves * z.hosts, isls = (uint64_t)z.leaves * z.spines;
@@ -91,9 +91,8 @@ static uint64_t heavy(struct size z)
     return 3 * hosts + 3 * (uint64_t)switches(z) + ports + isls - (switches(z) - 1);
 }
 
-/* Returns the maximum number of additional NodeInfo requests of a sweep. A sweep can find a new
- * switch over several links before the switch has answered the first request. It then sends a
- * request over each of these links. */
+/* Returns the limit for additional NodeInfo requests of a sweep. Requests for the same new switch
+ * may be on their way over several links, because none of them is answered yet. */
 static uint64_t at_once(struct size z)
 {
     return (uint64_t)z.leaves * z.spines / 8;
@@ -105,9 +104,9 @@ static uint64_t blocks(struct size z)
     return switches(z) * (lids / 64 + 1);
 }
 
-/* A bring-up writes PortInfo of a port with a link twice: the first write has its settings, and the
- * second one its state Active. It writes PortInfo of port 0 of a switch once, because this port has
- * no link state. */
+/* A bring-up writes each LFT block once, and PortInfo of each port with a link twice: first the
+ * settings, then the state Active. Port 0 of a switch has no link state, so its PortInfo is written
+ * once. */
 START_TEST(a_bring_up_writes_each_thing_once)
 {
     struct lab lab;
@@ -117,7 +116,8 @@ START_TEST(a_bring_up_writes_each_thing_once)
     struct cost c = cost(&lab);
     uint64_t hosts = (uint64_t)z.leaves * z.hosts, isls = (uint64_t)z.leaves * z.spines;
     ck_assert_uint_eq(c.lft_sets, blocks(z));
-    ck_assert_uint_eq(c.lft_gets, 0); /* the switches were reset, so no LFT is read */
+    /* after the reset of a switch, the manager need not read its LFT */
+    ck_assert_uint_eq(c.lft_gets, 0);
     ck_assert_uint_eq(c.port_sets, 4 * (hosts + isls) + switches(z));
     ck_assert_uint_eq(c.sets, c.port_sets + c.lft_sets + switches(z));
     ck_assert_uint_ge(c.mads, heavy(z) + c.sets);
@@ -145,7 +145,8 @@ START_TEST(a_light_sweep_asks_each_switch_once)
 }
 END_TEST
 
-/* If nothing changed, nothing is computed, published or written. */
+/* A heavy sweep of an unchanged fabric reads each attribute once. The manager computes, publishes
+ * and writes nothing. */
 START_TEST(a_heavy_sweep_asks_for_each_thing_once)
 {
     struct lab lab;
@@ -171,7 +172,8 @@ START_TEST(a_heavy_sweep_asks_for_each_thing_once)
 }
 END_TEST
 
-/* An operator requests new tables. If they are the same as before, nothing is read or written. */
+/* An operator requests new tables. They equal the old ones, so the manager reads and writes
+ * nothing. */
 START_TEST(a_reroute_that_changes_nothing_sends_nothing)
 {
     struct lab lab;
@@ -211,10 +213,10 @@ END_TEST
 
 /* ---- repairs ---- */
 
-/* A link fails or comes back. Returns the cost until the manager is idle, including the sweep that
- * checks the repair. After a failure, the manager must not read the whole fabric, and must write no
- * block twice. When the link comes back, some blocks are written twice, because the writes have
- * steps: in no step may a mixture of old and new tables have a cycle. */
+/* Takes a link down or up, and returns the cost of the repair with the sweep that checks it. A
+ * repair reads only a part of the fabric. After a failure, it writes no block twice. When a link
+ * comes back, it may: the manager writes in several steps, so that no mixture of old and new tables
+ * has a cycle. */
 static struct cost fault(struct lab *lab, const char *node, uint8_t port, bool up)
 {
     start_counting(lab);
@@ -241,22 +243,23 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     struct cost c = fault(&lab, "leaf-001", uplink, false);
     ck_assert_uint_le(c.mads, most[_i].lost);
     ck_assert_uint_le(c.sets, most[_i].lost_sets);
-    /* the incremental rebalance writes at most two blocks after the repair */
+    /* After the repair, the incremental rebalance may write two more blocks. */
     ck_assert_uint_le(c.lft_sets, blocks(z) + 2);
     ck_assert_uint_eq(c.port_sets, 0);
     ck_assert_uint_eq(c.sweeps, 0);
     c = fault(&lab, "leaf-001", uplink, true);
     ck_assert_uint_le(c.mads, most[_i].regained);
     ck_assert_uint_le(c.sets, most[_i].regained_sets);
-    /* leaf-001 is the root of the up/down order. The return of its link removes detours of the
-     * spines in two writes, so each spine may be written once more. */
+    /* leaf-001 is the root of the up/down order. When its link returns, the detours of the spines
+     * are removed in two steps, so each spine may get one block twice. */
     ck_assert_uint_le(c.lft_sets, blocks(z) + z.spines);
-    /* Each of the two ports is written twice: its settings, and its state Active. */
+    /* PortInfo of each of the two ports is written twice: first the settings, then the state
+     * Active. */
     ck_assert_uint_eq(c.port_sets, 4);
     ck_assert_uint_eq(c.sweeps, 0);
     c = fault(&lab, "leaf-002", 2, false);
     ck_assert_uint_le(c.mads, most[_i].lost_host);
-    /* the host keeps its LID, and the routes to it stay the same */
+    /* The host keeps its LID, so the routes to it stay the same. */
     ck_assert_uint_eq(c.lft_sets, 0);
     ck_assert_uint_le(c.sets, 1);
     c = fault(&lab, "leaf-002", 2, true);
@@ -271,10 +274,11 @@ END_TEST
 /* ---- requests in flight ---------------------------------------------------------------------- */
 
 static struct {
-    const struct transport_ops *ops; /* functions of the simulated fabric's transport */
+    /* the transport's functions, of which the test replaces `send` */
+    const struct transport_ops *ops;
     transport_receive *receive;
     void *ctx;
-    unsigned count, most; /* requests in flight */
+    unsigned count, most; /* count: requests in flight now. most: highest value of `count`. */
 } wire;
 
 static int count_sent(struct transport *t, const struct transport_mad *mad)
@@ -290,8 +294,8 @@ static void count_received(void *ctx, const struct transport_mad *mads, size_t n
     wire.receive(wire.ctx, mads, n);
 }
 
-/* Devices answer after 100 ms. A background heavy sweep has at most 16 requests in flight, and
- * makes use of all 16. */
+/* Devices answer after 100 ms, so requests are in flight for a long time. A background heavy sweep
+ * must have up to 16 requests in flight, and not more. */
 START_TEST(a_background_sweep_has_few_requests_in_flight)
 {
     struct lab lab;
@@ -322,7 +326,7 @@ START_TEST(a_background_sweep_has_few_requests_in_flight)
 }
 END_TEST
 
-/* True: fab_discover_new finds no memory, and sets `missed`. */
+/* no_memory: fab_discover_new() fails with FAB_E_NOMEM. missed: fab_discover_new() has failed. */
 static bool no_memory, missed;
 
 int __real_fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
@@ -333,8 +337,8 @@ int __wrap_fab_discover_new(const struct fab_discover_config *config, struct fab
     return no_memory ? FAB_E_NOMEM : __real_fab_discover_new(config, ret);
 }
 
-/* A background sweep that finds no memory is not skipped: a sweep follows as soon as there is
- * memory again, long before the next interval ends. */
+/* A background sweep cannot begin for want of memory. As soon as there is memory again, the manager
+ * sweeps, without waiting for the next interval. */
 START_TEST(a_background_sweep_without_memory_is_made_up_for)
 {
     struct lab lab;

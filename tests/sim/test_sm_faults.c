@@ -47,8 +47,9 @@ START_TEST(goes_round_a_pulled_cable_and_back)
 }
 END_TEST
 
-static uint32_t counted_links; /* at the end of the last reroute */
-/* Number of calls of fab_fabric_count, and how many of them note_links caused. */
+static uint32_t counted_links; /* number of active links after the last reroute */
+/* counts: number of calls of fab_fabric_count(). recounts: number of these calls that came from
+ * note_links(). */
 static unsigned counts, recounts;
 
 void __real_fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
@@ -69,8 +70,8 @@ static void note_links(void *ctx, const struct event *e)
     recounts += counts - before;
 }
 
-/* A repair corrects the numbers of links. To count all links of a large fabric takes long, so this
- * happens only after sweeps. */
+/* A repair adjusts the numbers of links and hosts. It does not count all links of the fabric anew,
+ * because this takes long in a large fabric; only sweeps do that. */
 START_TEST(a_repair_corrects_the_numbers_of_links)
 {
     const struct {
@@ -104,10 +105,9 @@ START_TEST(a_repair_corrects_the_numbers_of_links)
 }
 END_TEST
 
-/* Two cables change places. Nodes, ports and states are unchanged; only PortInfo and NodeInfo at
- * the far ends differ. A heavy sweep must notice this. Hosts that change places keep their LIDs,
- * and the routes to them change. If cables between switches change places, the old tables may be
- * wrong. */
+/* Two cables are exchanged. The nodes, ports and states stay the same, and only the peers of the
+ * ports differ. A heavy sweep must notice this. Hosts keep their LIDs at their new places, so the
+ * routes to them must change. */
 START_TEST(finds_cables_that_changed_places)
 {
     struct lab lab;
@@ -134,7 +134,8 @@ START_TEST(finds_cables_that_changed_places)
 }
 END_TEST
 
-/* Checks that the numbers of links, which a repair corrects, equal the numbers of a fresh count. */
+/* Checks that the manager's numbers of links and hosts, which each repair adjusts, equal those of a
+ * new count. */
 static void assert_census(struct lab *lab)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -153,8 +154,8 @@ static void count(void *ctx)
     ++*(unsigned *)ctx;
 }
 
-/* Two links fail one after the other. The second one usually fails before the sweep that checks the
- * repair of the first one. */
+/* Two links fail one after the other, and a local repair follows each failure. Later both links
+ * come back. */
 START_TEST(mends_tables_in_place)
 {
     struct lab lab;
@@ -164,8 +165,11 @@ START_TEST(mends_tables_in_place)
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
     unsigned patches = 0;
     ck_assert_uint_eq(lab.sets_by_lid,
-                      0); /* the LFTs in the switches were not known, so no write was LID routed */
-    sm_on_patch(lab.sm, count, &patches); /* the listener of sm_on_patch is called */
+                      /* During the bring-up, the manager did not know the LFTs in the switches, so
+                       * no write was LID routed. */
+                      0);
+    /* count the patches: changes of the active tables in place */
+    sm_on_patch(lab.sm, count, &patches);
     uint8_t *before = lab_tables(&lab, &len);
     for (uint8_t port = 22; port < 24; port++) {
         lab_run(&lab, 3, lab_is_ready, "all that repairs take");
@@ -178,14 +182,16 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_uint_gt(last.blocks, 0);
         ck_assert_uint_eq(last.links_lost, 1);
-        /* writes are LID routed, except to switches whose path used the failed link */
+        /* Most writes of the repair are LID routed. Only a switch whose path used the failed link
+         * gets its writes by directed routes. */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
-        /* steps of the incremental rebalance change tables in place, too */
+        /* Each repair is a patch. Steps of the incremental rebalance are patches, too, so there may
+         * be more. */
         ck_assert_uint_ge(patches, port - 21u);
-        /* The limit: a probe of all 36 ports at both ends of the link, one read of another
-         * neighbour of each end, and the writes. A sweep would take more. */
+        /* The limit for the MADs of a repair: 36 port probes at each end of the link, a read of one
+         * more neighbour of each end, and the writes. A sweep would send more. */
         ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + 2 + last.blocks);
-        assert_census(&lab); /* the census exists since the first repair */
+        assert_census(&lab);
     }
     lab_run(&lab, 3, lab_is_idle, "the look that checks");
     ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
@@ -200,9 +206,10 @@ START_TEST(mends_tables_in_place)
 }
 END_TEST
 
-/* A link between a leaf and a spine fails. If the local repair leaves some switches without routes
- * to each other, an engine computes new tables (a refinement). The status still shows the local
- * repair as the last reroute. The record of the refinement names the repair as its cause. */
+/* A link between a leaf and a spine fails, and a local repair follows. If some switches still
+ * cannot reach each other, an engine computes new tables: a refinement. The status must still show
+ * the repair as the last reroute, and the record of the refinement must name this repair as its
+ * cause. */
 START_TEST(a_follow_up_has_its_own_record)
 {
     struct lab lab;
@@ -238,8 +245,8 @@ static bool has_all_plans(struct lab *lab)
     return c.all && !c.under_way && c.all->count == c.cases && c.current == c.cases;
 }
 
-/* Lets two links fail, and returns the tables after that. megabytes: memory for contingency plans;
- * 0: there are no plans. */
+/* Lets two links fail one after the other, and returns the tables after both repairs. megabytes:
+ * memory for contingency plans; 0: the repairs have no plans. */
 static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
 {
     struct lab lab;
@@ -254,7 +261,7 @@ static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
         lab_unlink(&lab, "leaf-003", port);
         const struct lab_event *e = lab_await(&lab, 1, "reroute-done");
         ck_assert_int_eq(strstr(e->message, "by a contingency plan") != NULL, megabytes > 0);
-        /* all plans that the manager still has are for the fabric before the fault */
+        /* After the repair, no contingency plan fits the fabric any more. */
         sm_get_contingencies(lab.sm, &c);
         ck_assert(c.all == NULL || c.current == 0);
         lab_assert_good(&lab);
@@ -276,8 +283,8 @@ START_TEST(mends_by_a_plan_at_hand)
 }
 END_TEST
 
-/* Follows each path between two hosts. Returns the maximum number of paths over a link in one
- * direction. */
+/* Follows the path of each pair of hosts. Returns the number of paths over the busiest link in its
+ * busier direction. */
 static uint64_t most_paths(const struct fab_view *v)
 {
     const struct fab_fabric *f = v->fabric;
@@ -380,8 +387,8 @@ static void fail_ten_links(struct lab *lab)
     lab_run(lab, 3, lab_is_ready, "the repair");
 }
 
-/* Soon after a repair, steps move displaced paths to lighter links, until nothing moves any more.
- * rebalance_after: 0 switches this off. */
+/* After a repair, the incremental rebalance moves paths to links with less load, step by step,
+ * until nothing can be improved. With rebalance_after 0, it must do nothing. */
 START_TEST(steps_follow_a_repair_until_nothing_moves)
 {
     for (uint32_t rebalance_s = 0; rebalance_s <= 3600; rebalance_s += 3600) {
@@ -399,7 +406,8 @@ START_TEST(steps_follow_a_repair_until_nothing_moves)
         lab_forget_writes(&lab);
         lab_forget_events(&lab);
         lab_run_for(&lab, 0.02);
-        ck_assert_uint_eq(patches, 0); /* the first step begins 50 ms after the repair */
+        /* The first step must not begin earlier than 50 ms after the repair. */
+        ck_assert_uint_eq(patches, 0);
         lab_run_for(&lab, 5);
         unsigned steps = patches;
         uint64_t sets = lab.sets_lft;
@@ -414,16 +422,15 @@ START_TEST(steps_follow_a_repair_until_nothing_moves)
 }
 END_TEST
 
-/* The passes of the incremental rebalance over the LIDs. __wrap_fab_repair_rebalance counts
- * them. */
+/* What __wrap_fab_repair_rebalance() notes about the passes of the incremental rebalance. A pass
+ * goes over all LIDs, in one step or several. */
 static struct {
-    /* a step ends when it has changed this number of entries; 0: the number that the manager
-     * gives */
+    /* maximum number of entries that a step may change; 0: the manager's own maximum */
     size_t most;
-    unsigned partial; /* number of steps that ended before they came to the last LID */
-    unsigned moves;   /* number of entries that the steps changed */
-    bool still;       /* the running pass has begun at the first LID, and has changed nothing */
-    bool settled;     /* the last whole pass changed nothing */
+    unsigned partial; /* number of steps that ended before the last LID */
+    unsigned moves;   /* number of entries changed by all steps */
+    bool still;       /* true: the steps of the present pass have changed nothing so far */
+    bool settled;     /* true: the last step ended a pass that changed nothing */
 } passes;
 
 int __real_fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most,
@@ -442,10 +449,9 @@ int __wrap_fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft,
     return status;
 }
 
-/* A step may change only a certain number of entries, so a pass over all LIDs may need several
- * steps. The changes of a later step may make another change useful for a LID that the pass has
- * already left behind. So the steps end only when a whole pass has changed nothing, no matter how
- * short the steps are. */
+/* A step changes at most `most` entries, so a pass over all LIDs may need several steps. A later
+ * step may make a change useful for a LID that the pass has already left behind. So the rebalance
+ * must go on until a whole pass has changed nothing. */
 START_TEST(steps_end_with_a_pass_that_moves_nothing)
 {
     static const size_t most[] = {0, 12, 5, 2};
@@ -478,7 +484,8 @@ static bool has_begun(struct lab *lab)
     return c.all && c.under_way && c.all->count > 0;
 }
 
-/* While plans are computed, the status shows the progress and the memory in use. */
+/* While the manager computes contingency plans, the status shows how many are computed and the
+ * memory in use. */
 START_TEST(tells_of_plans_under_way)
 {
     struct lab lab;
@@ -587,8 +594,8 @@ START_TEST(skips_a_silent_node_and_names_it)
 }
 END_TEST
 
-/* A switch fails, and the first traps of its neighbours are lost. From the repeated traps, the
- * manager must find out that the switch is off. */
+/* A switch fails, and the first traps of its neighbours are lost. The neighbours repeat their
+ * traps, and from these the manager must find out that the switch is off. */
 START_TEST(finds_out_that_a_switch_is_off)
 {
     struct lab lab;
@@ -599,7 +606,7 @@ START_TEST(finds_out_that_a_switch_is_off)
     for (uint8_t port = 1; port <= 6; port++)
         ck_assert_int_eq(fab_sim_unlink(lab.sim, lab_node(&lab, "spine-001"), port), FAB_OK);
     struct fab_sim_delivery mail;
-    /* The test takes all traps and drops them, as if they were lost. */
+    /* Take and drop the traps, as if the fabric had lost them. */
     while (fab_sim_receive(lab.sim, &mail))
         ;
     ck_assert_uint_eq(fab_sim_repeat_traps(lab.sim) > 0, true);
@@ -622,8 +629,9 @@ START_TEST(finds_out_that_a_switch_is_off)
 }
 END_TEST
 
-/* The links of the switch are up, but the switch does not answer. The manager notices this after
- * the trap of a neighbour. Routes then avoid the switch, but the switch stays in the fabric. */
+/* A switch stops answering, but its links stay up. A trap of a neighbour causes requests to the
+ * switch, so the manager notices its silence. Routes must avoid the switch, but it stays in the
+ * view. */
 START_TEST(does_without_a_switch_that_hangs)
 {
     struct lab lab;
@@ -643,7 +651,6 @@ START_TEST(does_without_a_switch_that_hangs)
 }
 END_TEST
 
-/* Brings a fabric up in virtual time. */
 static void bring_up_virtual(struct lab *lab, struct fab_builder *builder)
 {
     lab_open_virtual(lab, builder, NULL);
@@ -654,7 +661,7 @@ static void bring_up_virtual(struct lab *lab, struct fab_builder *builder)
     lab_forget_events(lab);
 }
 
-/* Takes all links of a switch down. Their traps arrive together. */
+/* Makes a switch silent and takes all its links down, as a power failure would. */
 static void lose_switch(struct lab *lab, const char *name)
 {
     uint32_t node = lab_node(lab, name);
@@ -663,8 +670,8 @@ static void lose_switch(struct lab *lab, const char *name)
         ck_assert_int_eq(fab_sim_unlink(lab->sim, node, (uint8_t)num), FAB_OK);
 }
 
-/* All traps that the fabric has sent are lost, except the traps of the leaves `first` to `last`,
- * which arrive at the same time. */
+/* Drops all traps in the fabric. Then acts as if the traps of leaf-`first` to leaf-`last` had
+ * arrived in the same instant. */
 static void deliver_traps_of_leaves(struct lab *lab, unsigned first, unsigned last)
 {
     struct fab_sim_delivery mail;
@@ -678,8 +685,9 @@ static void deliver_traps_of_leaves(struct lab *lab, unsigned first, unsigned la
     sm_schedule(lab->sm);
 }
 
-/* A spine with 36 leaves fails, and the traps of 36, 7 or 1 of them arrive. The manager reads all
- * ports of at most three leaves, and of each other leaf only the port to the spine. */
+/* A spine with 36 leaves fails, and the traps of 36, 7 or 1 leaves arrive. The manager may read all
+ * ports of at most three leaves. At each of the other leaves, it reads only the port to the
+ * spine. */
 START_TEST(asks_neighbours_of_a_lost_switch_only_for_their_links_to_it)
 {
     static const unsigned traps[] = {36, 7, 1};
@@ -700,8 +708,8 @@ START_TEST(asks_neighbours_of_a_lost_switch_only_for_their_links_to_it)
 }
 END_TEST
 
-/* All directed routes to the leaves lead over the spine that fails. The manager finds one failed
- * link at its own leaf, and then reads the other leaves over other spines. */
+/* All known directed routes to the other leaves lead over the spine that fails. The manager finds a
+ * failed link at its own leaf. After that, it must read the other leaves over other spines. */
 START_TEST(reads_neighbours_over_other_switches_than_the_lost_one)
 {
     struct lab lab;
@@ -718,9 +726,8 @@ START_TEST(reads_neighbours_over_other_switches_than_the_lost_one)
 }
 END_TEST
 
-/* A spine fails. At the same moment, three leaves lose another link: two of these links lead to
- * other spines, one to a host. The traps of the spines are lost. The sweep that checks the repair
- * finds the three links. */
+/* A spine fails. In the same instant, each of three leaves loses one more link, and no trap tells
+ * of the other end. The sweep that checks the repair must find these three failures, too. */
 START_TEST(finds_what_else_failed_with_a_switch)
 {
     struct lab lab;
@@ -743,9 +750,9 @@ START_TEST(finds_what_else_failed_with_a_switch)
 }
 END_TEST
 
-/* Two links of a spine fail, and its trap is lost, so it looks as if the spine had failed. Other
- * leaves send traps because they lost other links. Their links to the spine are up, so the manager
- * must read all ports of these leaves. */
+/* Two links of a spine fail and its own trap is lost, so the spine seems to have failed. Three
+ * other leaves lost links to another spine. Their links to the first spine are up, so the manager
+ * must read all their ports. */
 START_TEST(reads_a_neighbour_whole_if_its_link_to_the_lost_switch_is_up)
 {
     struct lab lab;
@@ -797,15 +804,16 @@ static uint64_t times_in(struct lab *lab, const char *round, const char *phase)
     return 0;
 }
 
-/* State of a test that pulls a cable during phase "adopting" of the next sweep. */
+/* A test that takes a link down as soon as a sweep is in phase "adopting". */
 struct pull {
     struct lab *lab;
-    /* Fires in each iteration of the event loop, to check which phase runs. */
+    /* Calls pull() in each iteration of the event loop, until the sweep is in this phase. */
     struct loop_timer *timer;
     const char *node;
     uint8_t port;
     bool done;
-    /* Number of sweeps that had written tables when the cable was pulled, and after the repair. */
+    /* Number of sweeps that had written tables: when the link was taken down, and at the event
+     * link-down of the repair. */
     uint64_t written, written_at_repair;
 };
 
@@ -851,9 +859,9 @@ static bool is_swept(struct lab *lab)
     return swept;
 }
 
-/* A link fails during a sweep that has read the fabric, has found no change, and has not written
- * yet. The repair must not wait for the end of the sweep. The sweep must be repeated, and its
- * caller must get the result. */
+/* A link fails while a sweep adopts what it has read, before it writes. The repair must come before
+ * the end of the sweep. The sweep must run again, and its caller must get the result of the second
+ * run. */
 START_TEST(repairs_a_link_before_a_sweep_ends)
 {
     struct lab lab;
@@ -865,7 +873,7 @@ START_TEST(repairs_a_link_before_a_sweep_ends)
         lab_run(&lab, 10, lab_is_ready, "the manager is idle");
         swept = i == 0;
         if (i == 0) {
-            lab_unlink(&lab, "leaf-004", 6); /* causes a repair, which a targeted sweep checks */
+            lab_unlink(&lab, "leaf-004", 6); /* this failure causes a repair and a targeted sweep */
             lab_await(&lab, 3, "link-down");
         } else
             ck_assert_int_eq(sm_sweep(lab.sm, end_of_sweep, &swept), FAB_OK);

@@ -32,7 +32,8 @@ START_TEST(yields_to_a_better_manager_and_takes_over)
 }
 END_TEST
 
-/* A standby manager already knows the other managers, so it need not sweep before it takes over. */
+/* The master fails. The standby manager knows all other managers from its own sweep, so it must
+ * become master before it sweeps again. */
 START_TEST(takes_over_before_it_sweeps)
 {
     struct lab lab;
@@ -51,8 +52,8 @@ START_TEST(takes_over_before_it_sweeps)
 }
 END_TEST
 
-/* Pulls an uplink, and returns the number of LFT blocks that the manager then writes. standby: the
- * other manager is master when the link fails, and dies in the same instant. */
+/* Takes an uplink down, and returns the number of LFT blocks that the manager writes. standby: when
+ * the link fails, the other manager is master and fails in the same instant. */
 static uint64_t blocks_of_a_fault(bool standby)
 {
     struct lab lab;
@@ -150,7 +151,8 @@ static void bring_up_beside(struct lab *lab, uint8_t priority)
     lab->other.priority = priority;
 }
 
-/* Without any sweep, the master sees that the other manager has a higher priority now. */
+/* The priority of the other manager rises. The master must notice this and hand over, without a
+ * sweep. */
 START_TEST(hands_over_to_a_better_manager)
 {
     struct lab lab;
@@ -172,7 +174,8 @@ START_TEST(hands_over_to_a_better_manager)
 }
 END_TEST
 
-/* The other manager does not accept HANDOVER. This manager does not offer it all the time. */
+/* The other manager has the higher priority, but does not accept HANDOVER. The master must repeat
+ * the offer only a few times a minute. */
 START_TEST(stays_master_if_nobody_accepts)
 {
     struct lab lab;
@@ -186,9 +189,9 @@ START_TEST(stays_master_if_nobody_accepts)
 }
 END_TEST
 
-/* The other manager is master and stops answering, so this manager takes over. Then the other
- * manager answers again, and still acts as master. In the second run, it was silent for 15 minutes,
- * and this manager has forgotten it. */
+/* The other manager is master and stops answering, so the manager under test becomes master. Then
+ * the other manager answers again, as master. In the second run, this happens after 15 minutes,
+ * when the manager under test has already forgotten the other one. */
 START_TEST(meets_a_master_that_hung)
 {
     struct lab lab;
@@ -206,8 +209,8 @@ START_TEST(meets_a_master_that_hung)
 }
 END_TEST
 
-/* This manager has handed the role to the other manager twice, and each time the other one stopped
- * answering. This manager hands over for the third time only after subnet.handover_hold. */
+/* Twice, the manager under test hands over to the other manager, which then stops answering. After
+ * that, the manager under test must wait for subnet.handover_hold before it hands over again. */
 START_TEST(a_manager_that_keeps_losing_the_role_is_held)
 {
     struct lab lab;
@@ -233,8 +236,9 @@ START_TEST(a_manager_that_keeps_losing_the_role_is_held)
 }
 END_TEST
 
-/* After a hand-over by command, this manager shows a priority with which it does not take
- * precedence over the new master. When it is master again, it shows its own priority. */
+/* An operator commands a hand-over to a manager of lower priority: 3 instead of 5. After that, the
+ * manager under test must show priority 3, so that it does not take precedence over the new master.
+ * When it is master again, it must show 5. */
 START_TEST(hands_over_by_command)
 {
     struct lab lab;
@@ -251,7 +255,7 @@ START_TEST(hands_over_by_command)
     ck_assert_int_eq(o.count, 1);
     ck_assert_int_eq(o.status, FAB_OK);
     sm_get_ha_status(lab.sm, &ha);
-    /* equal to the priority of the other manager, whose lower port GUID then gives it precedence */
+    /* With equal priorities, the other manager has precedence, because its port GUID is lower. */
     ck_assert_uint_eq(ha.priority, 3);
     ck_assert_uint_eq(ha.own_priority, 5);
     ck_assert_uint_eq(ha.master_guid, 0x42);
@@ -264,8 +268,8 @@ START_TEST(hands_over_by_command)
 }
 END_TEST
 
-/* Another manager becomes master, over which this manager has precedence. This manager stays
- * master, and reports the other master in a single event. */
+/* Another manager acts as master, although the manager under test has precedence over it. The
+ * manager under test must stay master and emit one event. */
 START_TEST(reports_a_second_master_once)
 {
     struct lab lab;
@@ -275,7 +279,7 @@ START_TEST(reports_a_second_master_once)
     ck_assert_uint_eq(lab_count_events(&lab, "sm-two-masters"), 1);
     ck_assert_uint_eq(lab_event(&lab, "sm-two-masters")->guid, 0x42);
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-    lab.other.priority = 9; /* now the other manager has precedence */
+    lab.other.priority = 9; /* from here on, the other manager has precedence */
     lab_run(&lab, 1, lab_is_standby, "yielding");
     lab_close(&lab);
 }
@@ -363,7 +367,8 @@ START_TEST(isolates_a_link_once)
 }
 END_TEST
 
-/* The other manager isolated a link that this manager had released before. */
+/* The manager releases an isolated link, and then another manager isolates the same link. The list
+ * must have this link only once. */
 START_TEST(an_isolated_link_of_another_manager_is_in_the_list_once)
 {
     struct lab lab;
@@ -396,8 +401,8 @@ START_TEST(an_isolated_link_of_another_manager_is_in_the_list_once)
 }
 END_TEST
 
-/* A standby manager sweeps and elects again, for example because another manager isolated a link.
- * Meanwhile it refuses to isolate or release links and to disable ports, although it has a view. */
+/* A standby manager elects again, for example after another manager isolated a link. Until this is
+ * over, it must refuse to isolate or release links and to disable ports. */
 START_TEST(a_manager_that_elects_again_decides_nothing)
 {
     struct lab lab;
@@ -426,11 +431,11 @@ START_TEST(refuses_to_cut_itself_off)
         uint8_t port;
         int status;
     } cases[] = {
-        /* both ends of the link of this manager's own port */
+        /* the two ends of the link between the manager's host and its leaf */
         {"leaf-001", 1, FAB_E_DENIED},
         {"host-0001", 1, FAB_E_DENIED},
-        /* the port of a host: when it is disabled, the manager cannot reach it to enable it
-         * again */
+        /* The manager could not enable this port again, because a disabled host port cannot be
+         * reached. */
         {"host-0010", 1, FAB_E_DENIED},
         {"leaf-001", 99, FAB_E_NOT_FOUND},
         {"leaf-001", 0, FAB_E_NOT_FOUND},
@@ -449,8 +454,8 @@ START_TEST(refuses_to_cut_itself_off)
 }
 END_TEST
 
-/* Requests come in quick succession. The manager considers the earlier requests when it decides
- * about a later one, although no sweep ran in between. */
+/* An operator disables the three uplinks of a leaf in quick succession. The third request must be
+ * refused, because the first two leave only this uplink, although no sweep has seen that yet. */
 START_TEST(refuses_to_cut_off_a_part_in_a_hurry)
 {
     struct lab lab;

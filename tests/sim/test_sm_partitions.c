@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The manager and P_Key tables. If a port has no room for all its partitions, an event names the
- * port, and the port gets as many P_Keys as fit. An adapter of the simulated fabric has room for 64
- * P_Keys, a switch port for 32. */
+/* P_Key tables that are too small. A port then gets as many of its P_Keys as fit, and an event
+ * names the port. In the simulated fabric, an adapter has room for 64 P_Keys, and a switch port for
+ * 32.
+ *
+ * The file also tests switches that do not enforce partitions, and a restart of the manager. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +18,7 @@ static uint64_t port_guid(struct lab *lab, const char *name)
     return fab_fabric_port(f, fab_fabric_port_id(f, lab_node(lab, name), 1))->guid;
 }
 
-/* Configures one host, or all hosts (NULL), as full members of partitions 1 to `count`. */
+/* Makes a host a full member of the partitions 1 to `count`. host: name; NULL: all hosts. */
 static void use_partitions(struct lab *lab, const char *host, unsigned count)
 {
     char text[8192], who[40] = "ALL_CAS";
@@ -48,7 +50,7 @@ static unsigned told(struct lab *lab, const char *subject)
     return count;
 }
 
-/* Returns how many P_Keys a host has in the published tables. */
+/* Returns the number of P_Keys of a host's port in the published tables. */
 static uint32_t held(struct lab *lab, const char *host)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -67,8 +69,8 @@ START_TEST(full_tables_are_told_of)
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
     use_partitions(&lab, "host-0006",
-                   /* With the default partition, the host has 32 P_Keys, as many as its switch port
-                    * has room for. */
+                   /* Together with the P_Key of the default partition, these are 32 P_Keys. The
+                    * switch port of the host has room for exactly 32. */
                    31);
     ck_assert_uint_eq(told(&lab, NULL), 0);
     ck_assert_uint_eq(held(&lab, "host-0006"), 32);
@@ -84,7 +86,6 @@ START_TEST(full_tables_are_told_of)
     ck_assert_uint_eq(told(&lab, "leaf-002/2"), 1);
     ck_assert_uint_eq(told(&lab, "host-0006/1"), 1);
     ck_assert_uint_eq(held(&lab, "host-0006"), 64);
-    /* the other hosts are only in the default partition */
     ck_assert_uint_eq(held(&lab, "host-0007"), 1);
     use_partitions(&lab, "host-0006", 5);
     ck_assert_uint_eq(told(&lab, NULL), 0);
@@ -93,15 +94,15 @@ START_TEST(full_tables_are_told_of)
 }
 END_TEST
 
-/* Each of the first ports whose P_Key table is full gets its own event. One further event gives the
- * number of the other ports. */
+/* If many P_Key tables are too small, each of the first FAB_PARTITION_OVERFLOWS ports gets its own
+ * event. One more event gives the number of the remaining ports. */
 START_TEST(many_full_tables_are_counted)
 {
     struct lab lab;
     lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
-    use_partitions(&lab, NULL, 40); /* the tables of 24 switch ports with hosts are full */
+    use_partitions(&lab, NULL, 40); /* 41 P_Keys do not fit at the switch ports of the 24 hosts */
     ck_assert_uint_eq(told(&lab, NULL), FAB_PARTITION_OVERFLOWS + 1);
     ck_assert_uint_eq(told(&lab, "fabric"), 1);
     const struct lab_event *last = NULL;
@@ -116,9 +117,9 @@ START_TEST(many_full_tables_are_counted)
 }
 END_TEST
 
-/* In each case, the switch ports with one port number acknowledge partition enforcement, but do not
- * enforce. A single event gives the number of switches that have a host at such a port. Ports
- * between switches need not enforce. */
+/* In each case, all switch ports with number `port` acknowledge partition enforcement, but do not
+ * enforce. The event must give the number of switches that have a host at this port. At ports
+ * between switches, enforcement is not needed, so there is no event. */
 START_TEST(switches_that_do_not_enforce_are_told_of)
 {
     static const struct {
@@ -153,8 +154,8 @@ START_TEST(switches_that_do_not_enforce_are_told_of)
 }
 END_TEST
 
-/* A manager that starts reads the P_Key tables, and writes no table that is already correct. This
- * holds for the first block and for the second one, which a host with more than 32 P_Keys needs. */
+/* After a restart, the manager reads the P_Key tables and writes only what is wrong, which is
+ * nothing here. This includes the second block of a host with more than 32 P_Keys. */
 START_TEST(right_tables_are_not_written_again)
 {
     struct lab lab;
@@ -162,7 +163,7 @@ START_TEST(right_tables_are_not_written_again)
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
     use_partitions(&lab, "host-0004", 40);
-    /* both blocks of the host, and one block of its switch port */
+    /* two blocks of host-0004, and one block of its switch port */
     ck_assert_uint_ge(lab.sets_pkeys, 2 + 1);
     ck_assert_uint_gt(lab.gets_pkeys, 0);
     lab_stop(&lab);
@@ -170,13 +171,13 @@ START_TEST(right_tables_are_not_written_again)
     lab_forget_writes(&lab);
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "the second manager");
-    ck_assert_uint_ge(lab.gets_pkeys, 4 * 2); /* two blocks of each host */
+    ck_assert_uint_ge(lab.gets_pkeys, 4 * 2); /* two blocks of each of the four hosts */
     ck_assert_uint_eq(lab.sets_pkeys, 0);
     ck_assert_uint_eq(held(&lab, "host-0004"), 41);
     uint64_t gets = lab.gets_pkeys;
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
     lab_run_for(&lab, 1);
-    ck_assert_uint_eq(lab.gets_pkeys, gets); /* each table is read once */
+    ck_assert_uint_eq(lab.gets_pkeys, gets); /* A later sweep does not read the tables again. */
     lab_close(&lab);
 }
 END_TEST

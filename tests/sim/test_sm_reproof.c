@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * After local repairs, the manager proves all tables in the background. Several repairs in quick
- * succession cause one proof; endless repairs do not prevent it. The tests also damage a table in
- * memory, as a defect of the incremental proof would. The proof must notice the damage, the manager
- * must report it, and an engine must compute new tables.
+ * After local repairs, the manager proves all tables in the background. One proof covers several
+ * repairs in quick succession. Repairs without end must not delay the proof for ever.
+ *
+ * The tests also damage a table in memory, as a defect of the incremental proof could. The proof
+ * must find the damage, the manager must report it, and an engine must compute new tables.
  */
 #include <string.h>
 
@@ -37,7 +38,7 @@ static void begin(struct lab *lab)
     lab_forget_events(lab);
 }
 
-/* Pulls a cable and waits until its repair is written. */
+/* Takes the link of a leaf's port down, and waits until the tables of the repair are written. */
 static void repair(struct lab *lab, const char *leaf, uint8_t port)
 {
     lab_unlink(lab, leaf, port);
@@ -63,7 +64,8 @@ START_TEST(repaired_tables_are_proved_whole)
     ck_assert_uint_eq(p.proofs, 1);
     ck_assert_uint_eq(p.failures, 0);
     ck_assert_ptr_null(lab_event(&lab, "reproof-failed"));
-    lab_run_for(&lab, 30); /* nothing changes, nothing is proved again */
+    /* During these 30 s nothing changes, so there must be no further proof. */
+    lab_run_for(&lab, 30);
     ck_assert_uint_eq(proof_of(&lab).proofs, 1);
     lab_assert_good(&lab);
     lab_close(&lab);
@@ -83,12 +85,12 @@ START_TEST(repairs_close_together_are_proved_once)
 }
 END_TEST
 
-/* A cable is pulled and plugged in again and again, so that local repairs never cease for long. */
+/* A link goes down and up every 0.8 s for 48 s, so local repairs never cease. */
 START_TEST(endless_repairs_do_not_prevent_the_proof)
 {
     struct lab lab;
     lab_open_virtual(&lab, lab_leaf_spine(6, 4, 4), NULL);
-    lab.config.flapping.hold_down_s = 0; /* 0: the link is not held down */
+    lab.config.flapping.hold_down_s = 0; /* do not hold the link down for flapping */
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_ready, "bring-up");
     for (unsigned i = 0; i < 60; i++) {
@@ -152,8 +154,8 @@ static void assert_told(struct lab *lab, const char *what)
     lab_assert_good(lab);
 }
 
-/* Changes an entry of the active tables in memory, for the LID of the host at port 1 of leaf `to`.
- * No part of the manager does this, so the incremental proof does not know of the change. */
+/* At switch `sw`, changes the entry for the host at port 1 of leaf `to` in the active tables in
+ * memory. The incremental proof does not learn of this change. */
 static void spoil(struct lab *lab, const char *sw, const char *to, uint8_t port)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -179,7 +181,8 @@ START_TEST(a_loop_is_told_and_replaced)
     struct lab lab;
     begin(&lab);
     repair(&lab, "leaf-001", 5);
-    /* Packets for this host go from its leaf up to a spine, which sends them down again. */
+    /* leaf-002 now sends the packets for its own host up to a spine, which sends them back to
+     * leaf-002. */
     spoil(&lab, "leaf-002", "leaf-002", 6);
     assert_told(&lab, "loop");
     lab_close(&lab);
@@ -204,7 +207,8 @@ static bool is_bad(struct lab *lab)
     return bad;
 }
 
-/* The view has the verdict of the background proof until the engine's tables are active. */
+/* When the background proof fails, the view shows its verdict, until new tables of an engine are
+ * active. */
 START_TEST(the_view_has_the_true_verdict)
 {
     struct lab lab;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When links come back, a local repair uses them again. No sweep and no engine runs before the last
- * write, and the tables equal the tables before the failure byte for byte.
+ * When a link comes back, a local repair uses it again. Until the last write, no sweep and no
+ * engine runs. Afterwards, the tables equal those before the failure byte for byte.
  *
- * Random fabrics lose and regain links at random, and the test checks each write of the manager.
- * The unanswered writes may take effect in any order. No mixture of tables may have a loop or a
- * cycle of channel dependencies. No pair of endports may lose its path, unless the manager
- * announced it.
+ * In random fabrics, links fail and come back at random. The test checks each write of the manager:
+ * the unanswered writes may take effect in any order, and no mixture of tables may have a loop or a
+ * cycle of channel dependencies. A pair of endports may lose its path only if the manager announced
+ * this.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 
 /* ---- checks of mixtures ---------------------------------------------------------------------- */
 
-/* An LFT write that the manager has sent and the switch has not answered. */
+/* An LFT write that the switch has not answered yet. */
 struct flight {
     uint64_t tid;
     uint32_t sw, block;
@@ -31,21 +31,22 @@ struct flight {
 struct judge {
     struct flight flight[WRITES];
     unsigned flights;
-    bool on; /* false: the writes are not checked */
-    /* True: during the round, at most `allowed` + `announced` pairs of endports may be without a
-     * path. False: there is no limit. */
+    bool on; /* false: the test does not check the writes */
+    /* True: a mixture may have at most `allowed` + `announced` pairs of endports without a path.
+     * False: any number. */
     bool lossless;
-    /* Number of pairs that are without a path for some time in this round, as the event
-     * paths-paused announced it. */
+    /* Number of pairs that lose their paths for some time in this round, according to the event
+     * paths-paused. */
     uint64_t announced;
-    /* Number of events that the manager had emitted before the writes of the round. */
+    /* Number of events before the writes of this round. Later events belong to the round. */
     unsigned events;
-    /* Number of SMPs that the manager had sent before the round. */
+    /* The present round, identified by the number of SMPs that the manager had sent before it. */
     uint64_t round;
-    /* Number of pairs of endports without a path when the round began. */
+    /* Number of pairs of endports that had no path when the round began. */
     uint64_t allowed;
-    unsigned judgements; /* number of mixtures checked */
-    unsigned paused;     /* number of mixtures that lost pairs */
+    unsigned judgements; /* number of checked mixtures */
+    /* number of checked mixtures in which more than `allowed` pairs had no path */
+    unsigned paused;
     unsigned lft_writes, port_writes, gets_of_tables;
 };
 
@@ -76,7 +77,7 @@ static bool arrives(const struct fab_fabric *f, const struct fab_lft *lft, uint3
     return false;
 }
 
-/* Counts the pairs of adapter endports that have no path. */
+/* Returns the number of pairs of adapter endports that have no path. */
 static uint64_t count_lost(const struct fab_fabric *f, const struct fab_lids *lids,
                            const struct fab_lft *lft)
 {
@@ -92,8 +93,8 @@ static uint64_t count_lost(const struct fab_fabric *f, const struct fab_lids *li
     return lost;
 }
 
-/* Returns the number of pairs that the last event paths-paused announced, among the events from
- * number `event` on; 0: there is no such event. */
+/* Among the events with the number `event` and later, finds the last paths-paused. Returns the
+ * number of pairs that it announces; 0: no such event. */
 static uint64_t announced_since(const struct lab *lab, unsigned event)
 {
     uint64_t pairs = 0;
@@ -103,8 +104,8 @@ static uint64_t announced_since(const struct lab *lab, unsigned event)
     return pairs;
 }
 
-/* Verifies the tables in the devices, as if a random part of the unanswered writes had taken
- * effect. begins: this is the first write of a round. */
+/* Checks a mixture of tables: those in the devices, with a random choice of the unanswered writes
+ * in addition. begins: the round is about to send its first write. */
 static void judge_mixture(struct lab *lab, struct judge *j, bool begins)
 {
     struct fab_fabric *f = lab_devices(lab);
@@ -185,7 +186,8 @@ static void watch(struct lab *lab, const struct fab_mad *head, const uint8_t *da
     bool begins = j->round != lab->sm->run.sent_before;
     j->round = lab->sm->run.sent_before;
     if (begins)
-        j->flights = 0; /* the manager gave up the other writes */
+        /* a new round: the manager no longer waits for the answers to older writes */
+        j->flights = 0;
     if (j->on && lab->sm->run.round->probes)
         judge_mixture(lab, j, begins);
     if (head->attr_id == FAB_ATTR_LFT)
@@ -208,8 +210,8 @@ static uint64_t smps(struct lab *lab)
     return status.smps_sent;
 }
 
-/* Waits until the manager is idle. A trap whose route uses a failed link is lost, and the device
- * repeats it. */
+/* Waits until the manager is idle. Before that, the devices send their traps again, because the
+ * first ones may be lost at failed links. */
 static void settle(struct lab *lab, const char *what)
 {
     lab_repeat_traps(lab);
@@ -217,7 +219,8 @@ static void settle(struct lab *lab, const char *what)
     lab_run_for(lab, 0.2);
 }
 
-/* The manager probes both ends, verifies the link, and writes the tables. */
+/* A link fails and comes back. After its return, the manager probes the ports of both switches,
+ * verifies the link, and writes the tables. */
 START_TEST(a_link_comes_back_without_a_sweep)
 {
     struct lab lab;
@@ -241,8 +244,8 @@ START_TEST(a_link_comes_back_without_a_sweep)
     ck_assert_uint_eq(last.links_gained, 1);
     ck_assert_uint_eq(last.links_lost, 0);
     ck_assert_uint_gt(last.blocks, 0);
-    /* The limit: probes of the 18 ports of the spine and of the 12 ports of the leaf, four requests
-     * to verify the link, four writes of port states, and the LFT blocks. */
+    /* The limit for the MADs of the repair: probes of the spine's 18 ports and the leaf's 12 ports,
+     * four reads to verify the link, four writes of port states, and the LFT blocks. */
     ck_assert_uint_le(e->smps_sent - sent, 18 + 12 + 4 + 4 + last.blocks);
     ck_assert_uint_eq(j.port_writes, 4);
     ck_assert_str_eq(lab_await(&lab, 1, "link-up")->subject, "leaf-003/8");
@@ -252,7 +255,7 @@ START_TEST(a_link_comes_back_without_a_sweep)
     settle(&lab, "the sweep that checks the repair");
     ck_assert_uint_eq(lab.sets_lft, 0);
     ck_assert_uint_eq(lab.sets_port_info, 0);
-    /* no engine ran, and there was no proof of all tables */
+    /* An event tables-published would mean that an engine ran or that all tables were proved. */
     ck_assert_ptr_null(lab_event(&lab, "tables-published"));
     ck_assert_ptr_null(lab_event(&lab, "link-down"));
     ck_assert_uint_eq(sm_census(lab.sm).active_links, 18 * 6 + 18 * 6);
@@ -263,7 +266,8 @@ START_TEST(a_link_comes_back_without_a_sweep)
 }
 END_TEST
 
-/* A link goes down or up, and the traps are lost. A light sweep finds the change. */
+/* Takes a link down or up, and drops the traps of this change. Only a light sweep can find the
+ * change then. */
 static void turn_unnoticed(struct lab *lab, const char *node, uint8_t port, bool up)
 {
     fab_sim_loss(lab->sim, 1);
@@ -275,7 +279,8 @@ static void turn_unnoticed(struct lab *lab, const char *node, uint8_t port, bool
     fab_sim_loss(lab->sim, 0);
 }
 
-/* The light sweep asks each switch once. Then the manager does the same as after a trap. */
+/* A light sweep finds a link that went down or came up. The manager must then do the same as after
+ * a trap, without a heavy sweep. */
 START_TEST(a_link_that_a_light_sweep_finds_comes_back_without_a_sweep)
 {
     struct lab lab;
@@ -285,7 +290,7 @@ START_TEST(a_link_that_a_light_sweep_finds_comes_back_without_a_sweep)
     lab_open_virtual(&lab, lab_leaf_spine(18, 6, 6), NULL);
     lab_stop(&lab);
     lab.config.sweep.scrub_interval_s =
-        0; /* the scrub is off, because it would find the change, too */
+        0; /* switch the scrub off, because it could find the change before the light sweep */
     lab.config.sweep.light_interval_s = 10;
     lab_begin(&lab, NULL);
     fab_sim_set_timing(lab.sim, &(struct fab_sim_timing){.trap_us = 0});
@@ -302,17 +307,17 @@ START_TEST(a_link_that_a_light_sweep_finds_comes_back_without_a_sweep)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_str_eq(last.cause, "light sweep");
         ck_assert_uint_eq(up ? last.links_gained : last.links_lost, 1);
-        /* The limit: a light sweep (24 switches), probes of 18 ports of the spine and of 12 ports
-         * of the leaf, and the LFT blocks. In addition, four reads and four writes bring the link
-         * up; if it failed, another neighbour of each end is read. */
+        /* The limit for the MADs: 24 of the light sweep, probes of the spine's 18 ports and the
+         * leaf's 12 ports, and the LFT blocks. A link that comes up also needs four reads and four
+         * writes. A link that goes down needs a read of another neighbour of each end. */
         ck_assert_uint_le(e->smps_sent - sent, 24 + 18 + 12 + (up ? 8u : 2u) + last.blocks);
         ck_assert_uint_eq(j.port_writes, up ? 4 : 0);
         ck_assert_uint_gt(j.judgements, up ? last.blocks : 0);
         lab_run_for(&lab, 1);
         ck_assert_ptr_null(lab_event(&lab, "tables-published"));
         lab_assert_good(&lab);
-        /* The targeted sweep has cleared PortStateChange, so the next light sweep finds no
-         * change. */
+        /* The sweep that checked the repair has cleared PortStateChange. So the next light sweep
+         * only reads each of the 24 switches once. */
         lab_run_for(&lab, 5);
         sent = smps(&lab);
         lab_run_for(&lab, 10);
@@ -327,7 +332,7 @@ END_TEST
 /* ---- random losses and returns --------------------------------------------------------------- */
 
 struct links {
-    /* By ISL: id of one of its ports in the simulated fabric. */
+    /* [ISL] id of one of the two ports, in the simulated fabric */
     uint32_t port[LINKS];
     bool dead[LINKS];
     uint32_t count;
@@ -345,8 +350,8 @@ static void list_links(const struct fab_fabric *f, struct links *l)
     }
 }
 
-/* Returns whether all switches are connected by the links that are not removed, if the link
- * `without` is not used either. */
+/* Returns whether the ISLs connect all switches. Removed ISLs do not count, and the ISL `without`
+ * does not count, either. */
 static bool is_connected(const struct fab_fabric *f, const struct links *l, uint32_t without)
 {
     uint64_t seen = 1, before = 0;
@@ -383,7 +388,6 @@ static void turn(struct lab *lab, struct links *l, uint32_t i)
 
 enum step { LOSSES, RETURNS, BOTH, STEPS };
 
-/* Removes or restores up to three links at the same time. */
 static void change_some(struct lab *lab, struct links *l, enum step step)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -428,8 +432,8 @@ static struct fab_builder *some_fabric(uint64_t seed, const char **ret_engine)
     return b;
 }
 
-/* Plays a random fabric in which links fail and come back. Adds to *ret_back the number of local
- * repairs that used links again. */
+/* In a random fabric, links fail and come back in `steps` steps. Adds the number of local repairs
+ * that used a link again to *ret_back. */
 static void play(uint64_t seed, unsigned steps, struct judge *j, unsigned *ret_back)
 {
     struct lab lab;
@@ -490,7 +494,7 @@ START_TEST(random_links_come_and_go)
 }
 END_TEST
 
-/* Seeds with which earlier versions of the manager failed. */
+/* Seeds with which an earlier version of the manager failed, and the reason. */
 static const struct {
     uint64_t seed;
     const char *was;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager changes the tables that switches hold, because of another engine, other root
- * switches, or links and switches that come back. Each time a switch acknowledges a write of a
- * table or of a port state, libfabmgr/verify checks the mixture of old and new tables in the
- * devices. The mixture must have no loop and no cycle of channel dependencies. The event
- * paths-paused announces a number of pairs. Without the pairs that had no path before, at most this
- * number may be without a path. Links that are not Active carry no packets.
+ * The manager changes the tables of the switches. The reasons are another engine, other root
+ * switches, isolated links, and links and switches that come back. After each acknowledged write of
+ * a table or a port state, the test verifies the mixture of old and new tables in the devices. It
+ * must have no loop and no cycle of channel dependencies. Links that are not Active carry no
+ * packets. The number of pairs without a path must not exceed the number before the change plus the
+ * number that the event paths-paused announces.
  *
- * To test the check itself, a copy of the tables is replaced switch by switch in a random order.
- * Some of these mixtures must have a loop or a cycle.
+ * To show that this check can fail, the test also replaces the tables switch by switch in a random
+ * order, in a copy. Some of these mixtures must have a loop or a cycle.
  *
- * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
+ * The environment variable TRANSITION_ROUNDS sets the number of transitions for each family of
  * fabrics.
  */
 #include <inttypes.h>
@@ -25,14 +25,13 @@
 
 static struct {
     uint32_t changes, writes, lost, paused, unsafe, isolated;
-    /* Number of pairs that had no path before the change. */
+    /* number of pairs without a path before the change */
     uint64_t lost_before;
     uint8_t *before; /* the tables before the change */
     bool watching;
 } seen;
 
-/* Returns the number of pairs that the last event paths-paused announced; 0: there is no such
- * event. */
+/* Returns the number of pairs in the last event paths-paused; 0: there was no such event. */
 static uint64_t announced(const struct lab *lab)
 {
     uint64_t pairs = 0;
@@ -59,8 +58,8 @@ static void judge(struct lab *lab, const struct fab_mad *head)
     fab_verify_verdict_fini(&v);
 }
 
-/* In a copy of the old tables, replaces the tables of one switch after the other by the new ones,
- * in a random order. Returns whether one of the mixtures had a loop or a cycle. */
+/* Replaces the old tables by the new ones, switch by switch in a random order, in a copy. Returns
+ * whether one of the mixtures had a loop or a cycle. */
 static bool is_unsafe_at_random(struct lab *lab, struct fab_prng *prng)
 {
     uint32_t count = fab_sim_fabric(lab->sim)->switch_count;
@@ -152,7 +151,8 @@ static const struct family {
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* Sets other root switches or another engine. */
+/* Draws an engine of the family at random, often with another root switch, and makes the manager
+ * use them. */
 static void change_engine(struct lab *lab, const struct family *fam, struct fab_prng *prng)
 {
     static uint64_t root;
@@ -167,8 +167,8 @@ static void change_engine(struct lab *lab, const struct family *fam, struct fab_
     ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
 }
 
-/* Some links fail and come back, one after the other. The test checks the writes that are made
- * while links come back. */
+/* Three links fail one after the other, and then come back together. The test checks the writes
+ * after their return. */
 static void lose_links(struct lab *lab, struct fab_prng *prng)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -187,14 +187,14 @@ static void lose_links(struct lab *lab, struct fab_prng *prng)
         lab_relink(lab, f->nodes[fab_fabric_port(f, lost[i])->node].desc,
                    fab_fabric_port(f, lost[i])->num);
     begin(lab);
-    /* The number of pairs without a path has no limit here, because pairs gain paths while the
-     * links come up. */
+    /* While links come back, pairs gain paths, so the number of pairs without a path is not
+     * checked. */
     seen.lost_before = UINT32_MAX;
     end(lab, prng);
 }
 
-/* Isolates a link at random, or releases all isolated links. An isolated link stays up, so old
- * entries lead packets over it until all switches have the new tables. */
+/* Isolates a random link, or releases all isolated links. An isolated link stays up, so the
+ * mixtures in between may still use it. */
 static void isolate_or_release(struct lab *lab, struct fab_prng *prng)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -224,7 +224,7 @@ static unsigned rounds_wanted(void)
 
 /* ---- switches that return -------------------------------------------------------------------- */
 
-/* Takes the ISLs of a switch up or down, except those to the switch `other`. */
+/* Takes the ISLs of switch `sw` up or down. ISLs to switch `other` stay as they are. */
 static void set_links(struct lab *lab, uint32_t sw, uint32_t other, bool up)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -241,7 +241,8 @@ static void set_links(struct lab *lab, uint32_t sw, uint32_t other, bool up)
     }
 }
 
-/* Chooses two switches at random, often neighbours, but never the manager's switch. */
+/* Chooses two different switches at random, often neighbours. The manager's own leaf is never
+ * chosen. */
 static void draw_switches(struct lab *lab, struct fab_prng *prng, uint32_t ret[2])
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -258,7 +259,7 @@ static void draw_switches(struct lab *lab, struct fab_prng *prng, uint32_t ret[2
     } while (ret[1] == own || ret[1] == ret[0]);
 }
 
-/* Checks that no link of the switches is Active, except links between them. */
+/* Checks that no ISL of the two switches is Active. ISLs from one to the other do not count. */
 static void assert_links_held(struct lab *lab, const uint32_t sw[2])
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -272,8 +273,9 @@ static void assert_links_held(struct lab *lab, const uint32_t sw[2])
     }
 }
 
-/* Two switches are cut off and keep their tables while an engine changes the tables of the other
- * switches. Then they return. */
+/* Two switches are cut off with their old tables. Meanwhile, an engine computes new tables for the
+ * other switches. Then the two switches return. lose_tables: for some time, all LFT reads and
+ * writes are lost. */
 static void switches_return(const struct family *fam, struct fab_prng *prng, bool lose_tables)
 {
     struct lab lab;
@@ -290,7 +292,8 @@ static void switches_return(const struct family *fam, struct fab_prng *prng, boo
     set_links(&lab, sw[1], sw[0], false);
     lab_run_for(&lab, 1);
     lab_run(&lab, 60, lab_is_idle, "the loss");
-    /* Engine fattree would refuse this damaged tree. */
+    /* The fabric without the two switches is no complete tree, and engine fattree would refuse
+     * it. */
     change_engine(&lab, &(struct family){.engines = {"updn", fam->engines[1]}}, prng);
     lab_run_for(&lab, 1);
     lab_run(&lab, 60, lab_is_idle, "the change");
@@ -299,7 +302,7 @@ static void switches_return(const struct family *fam, struct fab_prng *prng, boo
     begin(&lab);
     seen.lost_before = UINT32_MAX;
     if (lose_tables) {
-        lab.lost = FAB_ATTR_LFT; /* all writes of LFTs are lost */
+        lab.lost = FAB_ATTR_LFT; /* from here on, requests with this attribute are lost */
         lab_run_for(&lab, 20);
         assert_links_held(&lab, sw);
         lab.lost = 0;
@@ -311,9 +314,9 @@ static void switches_return(const struct family *fam, struct fab_prng *prng, boo
     lab_close(&lab);
 }
 
-/* All LFT reads and writes are lost, so the manager does not know which tables the switches hold.
- * In earlier versions, with this seed, a mixture had a cycle as soon as the switches answered
- * again. */
+/* The manager cannot read the LFTs of the returned switches, because all these MADs are lost. An
+ * earlier version failed with this seed: as soon as the switches answered again, a mixture had a
+ * cycle. */
 START_TEST(unread_tables_are_restored_before_links_come_up)
 {
     struct fab_prng prng;
@@ -353,7 +356,8 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
     lab_run(&lab, 20, lab_is_ready, "bring-up");
     for (unsigned i = 0; i < changes; i++) {
         if (i == 0) {
-            /* The links fail once only, so that no link is held down for flapping. */
+            /* This is done once only. If links failed more often, the manager would hold them down
+             * for flapping. */
             lose_links(&lab, prng);
             continue;
         }
@@ -368,8 +372,8 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
     lab_close(&lab);
 }
 
-/* A link is isolated, and a repair makes the new tables. In earlier versions, with this seed, the
- * order of the repair was not safe, because old entries still led over the link. */
+/* A link is isolated, and a repair must remove it from the tables. An earlier version failed with
+ * this seed: the order of its writes was not safe, because old entries still used the link. */
 START_TEST(a_repair_orders_no_writes_while_isolated_links_carry)
 {
     struct fab_prng prng;
@@ -380,9 +384,9 @@ START_TEST(a_repair_orders_no_writes_while_isolated_links_carry)
 }
 END_TEST
 
-/* No engine could route around an isolated link, so old entries led over it when it was released.
- * In earlier versions, the snapshot of the transition lacked the link. With this seed, more pairs
- * lost their paths than the manager announced. */
+/* No engine could route around an isolated link, so the old tables still used it when it was
+ * released. An earlier version failed with this seed: its transition did not know the link, so more
+ * pairs lost their paths than it announced. */
 START_TEST(no_pair_is_lost_unannounced)
 {
     struct fab_prng prng;
@@ -414,13 +418,15 @@ END_TEST
 
 /* ---- failed writes --------------------------------------------------------------------------- */
 
-/* uncertain: views whose tables can deadlock only if failed writes took effect */
+/* published: number of views. bad: number of views with a bad verdict. uncertain: number of views
+ * whose tables are free of deadlock, although their verdict says otherwise, because failed writes
+ * may have taken effect. */
 static unsigned published, bad, uncertain;
 
-/* The verifications of all mixtures that failed writes may have left. */
+/* How often the manager verified what failed writes may have left in the switches. */
 static struct {
     unsigned count;
-    /* true: the wrapper below returns STEPS in place of ANY_ORDER, as if a mixture could
+    /* true: fab_transition_make() returns STEPS in place of ANY_ORDER, as if a mixture could
      * deadlock */
     bool unsafe;
 } mixtures;
@@ -430,7 +436,8 @@ int __wrap_fab_transition_make(const struct fab_transition_input *in, struct fab
 int __wrap_fab_transition_make(const struct fab_transition_input *in, struct fab_transition *ret)
 {
     int status = __real_fab_transition_make(in, ret);
-    /* The caller wants steps, and does not only ask whether all mixtures are safe. */
+    /* With `visits` 1, the manager only asks whether all mixtures are safe. Other calls ask for
+     * steps, and do not count. */
     if (in->visits != 1)
         return status;
     mixtures.count++;
@@ -439,9 +446,9 @@ int __wrap_fab_transition_make(const struct fab_transition_input *in, struct fab
     return status;
 }
 
-/* Compares the verdict in a view with the verdict of the test. This happens as soon as the view is
- * published, because the next round may begin to write at once. A silent switch forwards packets as
- * before, so the test verifies its tables, too. */
+/* As soon as a view is published, compares its verdict with a verification of the tables in the
+ * devices. Later, the next round could already write. The test also verifies the tables of a switch
+ * that does not answer, because it still forwards packets. */
 static void compare(void *ctx, const struct event *e)
 {
     struct lab *lab = ctx;
@@ -450,7 +457,7 @@ static void compare(void *ctx, const struct event *e)
     if (strcmp(e->type, "tables-published") != 0)
         return;
     const char *silent = lab->silent;
-    lab->silent = NULL; /* the switch still forwards packets */
+    lab->silent = NULL; /* make lab_judge() include the tables of the silent switch */
     lab_judge(lab, NULL, &v);
     lab->silent = silent;
     struct fab_view *view = sm_view(lab->sm);
@@ -468,8 +475,8 @@ static void compare(void *ctx, const struct event *e)
     fab_verify_verdict_fini(&v);
 }
 
-/* While tables change, one switch answers no request. From then on, the verdict in each view must
- * be that of the tables in the devices. */
+/* The switch `name` stops answering before the tables change. Until it answers again, the verdict
+ * of each view must agree with the tables in the devices. */
 static void fail_to_write(struct fab_prng *prng, const char *name)
 {
     struct lab lab;
@@ -505,8 +512,8 @@ START_TEST(the_view_tells_what_failed_writes_left)
 {
     static const char *const silent[] = {"core-001", "spine-003", "leaf-004", "spine-006"};
     struct fab_prng prng;
-    /* The seed is fixed, because with some root switches every mixture of tables is correct. The
-     * test would then show nothing. */
+    /* Do not change this seed. With other root switches, every mixture of tables may be correct,
+     * and the test would show nothing. */
     fab_base_prng_init(&prng, 1700);
     for (unsigned i = 0; i < sizeof silent / sizeof *silent; i++)
         fail_to_write(&prng, silent[i]);
@@ -515,8 +522,8 @@ START_TEST(the_view_tells_what_failed_writes_left)
 }
 END_TEST
 
-/* A failed write may have taken effect. The view says that packets may deadlock if they can in any
- * mixture of the entries before and after such writes, and the alarm says so, too. */
+/* A write without an answer may or may not have taken effect. If any such combination can deadlock,
+ * the view and the alarm must say that packets may deadlock. */
 START_TEST(the_view_counts_writes_that_may_have_taken_effect)
 {
     struct fab_prng prng;
@@ -539,17 +546,17 @@ END_TEST
 /* ---- failed writes of a local repair --------------------------------------------------------- */
 
 static struct {
-    /* Number of further LFT writes of the repair that reach their switch. */
+    /* number of LFT writes that still reach their switches */
     uint32_t accepted;
-    bool lossy; /* later LFT writes are lost */
-    /* True: the next sweep begins after a repair, and must compare the verdicts. */
+    bool lossy; /* true: all LFT writes after these are lost */
+    /* True: compare the verdicts when the next sweep begins. */
     bool awaited;
-    /* found: number of sweeps that compared the verdicts. bad: number of comparisons in which pairs
-     * were without a path. */
+    /* found: number of comparisons at the beginning of a sweep. bad: number of comparisons in which
+     * some pairs had no path. */
     uint32_t found, bad;
 } failing;
 
-/* Compares the verdict in the view with a verification of the tables in the devices. */
+/* Checks that the verdict in the view agrees with a verification of the tables in the devices. */
 static void compare_verdicts(struct lab *lab)
 {
     struct fab_verdict v;
@@ -581,9 +588,9 @@ static void lose_later_writes(struct lab *lab, const struct fab_mad *head, uint1
     compare_verdicts(lab);
 }
 
-/* A link fails, and only the first `accepted` writes of the local repair reach their switches.
- * second: another link fails during the writes. So its repair comes before the verdict about the
- * tables of the first repair. */
+/* A link fails. Of the LFT writes of its repair, only the first `accepted` reach their switches.
+ * second: another link fails during these writes, so that a second repair begins before the first
+ * one has its verdict. */
 static void fail_to_repair(uint32_t accepted, bool second)
 {
     struct lab lab;
@@ -602,7 +609,7 @@ static void fail_to_repair(uint32_t accepted, bool second)
     lab_run_for(&lab, 20);
     ck_assert(!failing.awaited);
     ck_assert_uint_gt(failing.bad, bad_before);
-    /* a sweep has repeated the lost writes, and these were lost, too */
+    /* By now, a sweep has repeated the writes, and they were lost again. */
     compare_verdicts(&lab);
     failing.lossy = false;
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);

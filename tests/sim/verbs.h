@@ -6,8 +6,8 @@
 #include "tests/sim/scenario.h"
 
 scenario_act scenario_expect;
-/* Reads a place "NODE/PORT" as node id and port number. Returns false if the fabric has no such
- * port. */
+/* Reads "NODE/PORT". *ret_node: node id. *ret_port: port number. Returns false if the fabric has no
+ * such port. */
 bool verb_place(struct stage *s, const char *word, uint32_t *ret_node, uint8_t *ret_port);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fabrics on which the tests of cabling make mistakes. */
+/* Fabrics for the tests of cabling. The tests cable some of their links wrongly. */
 #ifndef TESTS_UNIT_CABLING_FABRICS_H
 #define TESTS_UNIT_CABLING_FABRICS_H
 
@@ -49,8 +49,8 @@ static inline struct fab_fabric *rails_1280(void)
     return with_free_ports(b, 100);
 }
 
-/* Returns a real fabric; NULL if FABRICD_TOPOLOGIES in the environment does not name the folder of
- * real fabrics. */
+/* Returns the fabric of a real site. Returns NULL if the environment variable FABRICD_TOPOLOGIES is
+ * not set to the folder of real fabrics. */
 static inline struct fab_fabric *sat11(void)
 {
     const char *folder = getenv("FABRICD_TOPOLOGIES");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes seeded mistakes in the cabling of a fabric, and knows how each must be reported. Mistakes
- * are independent: no two touch the same port.
+ * Makes random mistakes in the cabling of a fabric, and records how the library must report each
+ * mistake. No two mistakes touch the same port.
  */
 #ifndef TESTS_UNIT_CABLING_MISTAKES_H
 #define TESTS_UNIT_CABLING_MISTAKES_H
@@ -15,7 +15,7 @@ enum mistake_kind {
     SWAP_BETWEEN,   /* exchanges two cables of any nodes */
     RING,           /* exchanges 3 to 6 cable ends in a cycle */
     WRONG_PORT,     /* moves the end of a cable to a free port of the same switch */
-    WRONG_HOST,     /* puts an unknown host at the port of a planned host, which is off */
+    WRONG_HOST,     /* the planned host is off, and an unknown host is at its port */
     SWAP_RAILS,     /* exchanges the cables of two adapters of one host */
     ABSENT_CABLE,
     EXTRA_CABLE, /* adds a cable between two free ports */
@@ -23,7 +23,8 @@ enum mistake_kind {
     MISTAKE_KINDS,
 };
 
-/* The wrong cables of a mistake, as node GUIDs and ports, and the moves that correct it. */
+/* A mistake: the wrong cables, each with its two ports (node GUID and port number), and the number
+ * and kind of the moves that correct the mistake. */
 #define MISTAKE_CABLES 6
 struct place {
     uint64_t guid;
@@ -91,8 +92,8 @@ static inline bool is_free(const struct mistakes *m, uint32_t port)
     return p->num > 0 && p->peer == FAB_NONE && !m->used[port] && is_switch_port(m, port);
 }
 
-/* Chooses a random port that satisfies `fits`, at this node (FAB_NONE: at any node), and marks it
- * and its peer as used. Returns FAB_NONE if there seems to be none. */
+/* Chooses a random port for which fits() is true, and marks the port and its peer as used. node:
+ * the node of the port; FAB_NONE: any node. Returns FAB_NONE if 20,000 tries find no port. */
 static inline uint32_t choose(struct mistakes *m, uint32_t node,
                               bool (*fits)(const struct mistakes *, uint32_t))
 {
@@ -126,7 +127,7 @@ static inline void unplug(struct mistakes *m, uint32_t port)
     ck_assert_int_eq(fab_fabric_builder_unlink(m->b, p->node, p->num), 0);
 }
 
-/* Connects two ports, and records the cable. */
+/* Connects two ports, and adds this cable to the wrong cables of the mistake. */
 static inline void plug(struct mistakes *m, struct mistake *x, uint32_t a, uint32_t b)
 {
     const struct fab_port *p = plain_port(m, a), *q = plain_port(m, b);
@@ -135,8 +136,8 @@ static inline void plug(struct mistakes *m, struct mistake *x, uint32_t a, uint3
     x->cable[x->cables++][1] = place_of(m, b);
 }
 
-/* Connects each of these ports to the port to which the next port in the list was connected. The
- * last port is followed by the first. */
+/* Exchanges cable ends in a cycle: ports[i] is connected to the former peer of ports[i + 1], and
+ * the last port to the former peer of the first one. */
 static inline void rotate(struct mistakes *m, struct mistake *x, const uint32_t *ports,
                           unsigned count)
 {

@@ -94,15 +94,15 @@ static inline size_t list_dead(const struct world *w, const struct fab_repair_co
     if (before != FAB_NONE)
         ret[count++] = before;
     if (!c->is_switch)
-        /* The list names a link by one of its two ports. The test takes the first or the second
-         * port, depending on the id, because the repair must accept both. */
+        /* The repair must accept each of the two ports of a link. So the test names the link by one
+         * or the other port, depending on the id. */
         ret[count++] = c->id % 2 == 0 ? c->id : c->peer;
     for (unsigned num = 1; c->is_switch && num <= w->f->nodes[c->id].num_ports; num++)
         ret[count++] = fab_fabric_port_id(w->f, c->id, (uint8_t)num);
     return count;
 }
 
-/* Repairs the tables of `w` for these dead links, and commits the repair. */
+/* Repairs the tables for the dead links dead[count], and commits the repair. */
 static inline void change(struct world *w, const uint32_t *dead, size_t count)
 {
     struct fab_repair_delta d;

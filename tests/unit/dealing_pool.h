@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread pool without threads: the calling thread makes the calls in descending order, in the
- * name of one worker after the other. So each test with this pool gives the same result again. */
+/* A thread pool without threads. The calling thread executes the tasks in descending order, and
+ * pretends that the workers take turns. So each run of a test gives the same result. */
 #ifndef TESTS_UNIT_DEALING_POOL_H
 #define TESTS_UNIT_DEALING_POOL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets of fabrics on which engines for any topology are tested: random fabrics, damaged trees,
+ * Sets of fabrics for tests of engines that support any topology: random fabrics, damaged trees,
  * grids, and topology families. Each fabric is passed to a check function, which frees it.
  */
 #ifndef TESTS_UNIT_FABRIC_SETS_H
@@ -99,8 +99,8 @@ static inline void fabric_set_modern(unsigned count, uint64_t seed, fabric_set_c
     }
 }
 
-/* Takes ownership of the builder b. Passes its fabric to `check`: first without damage, then five
- * times with random damage. */
+/* Takes ownership of the builder b. Passes six fabrics to `check`: the fabric without damage, and
+ * five times the fabric with random damage. */
 static inline void fabric_set_of(struct fab_builder *b, struct fab_prng *prng, const char *what,
                                  fabric_set_check *check, void *ctx)
 {

@@ -21,7 +21,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 
 static uint64_t alloc_calls;                /* number of allocations so far */
-static uint64_t alloc_fail_at = UINT64_MAX; /* number of the allocation that fails */
+static uint64_t alloc_fail_at = UINT64_MAX; /* index of the allocation that fails */
 
 static int alloc_fails(void)
 {
@@ -43,10 +43,10 @@ void *__wrap_realloc(void *old, size_t size)
     return alloc_fails() ? NULL : __real_realloc(old, size);
 }
 
-/* Runs `scenario` with its first allocation failing, then with its second, and so on until no
- * allocation fails. Each time, the scenario must return `nomem`, its status for "no memory", and
- * free everything (which the sanitizer checks). Returns the number of allocations of the
- * scenario. */
+/* Calls scenario() again and again. In the n-th call, the n-th allocation fails and scenario() must
+ * return `nomem`, its status for "no memory". The last call is the first one in which no allocation
+ * fails. Each call must free everything (which the sanitizer checks). Returns the number of
+ * allocations of a whole call. */
 static inline uint64_t fail_each_allocation(int (*scenario)(void), int nomem)
 {
     for (uint64_t n = 0;; n++) {

@@ -109,7 +109,8 @@ static inline int come(struct lab *x, uint32_t pid, const char *node, bool is_sm
     return word(d + 8) == CONNECT ? (int)word(d + 16) : -1;
 }
 
-/* The client sends a MAD. Returns the last packet that the client has received afterwards. */
+/* Sends a MAD from the client `id` to the hub. Returns the last packet that the hub has delivered
+ * to this client. */
 static const uint8_t *request(struct lab *x, int id, uint16_t dlid, const struct fab_mad *mad)
 {
     uint8_t packet[HUB_PACKET_SIZE] = {0};

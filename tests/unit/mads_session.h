@@ -20,7 +20,7 @@ struct outcome {
     uint16_t smp_status;
     uint64_t tag, rtt;
     size_t len;
-    uint8_t first; /* first byte of the data */
+    uint8_t first; /* first byte of the attribute data in the answer */
 };
 
 static inline void keep(void *ctx, uint64_t tag, const struct fab_mads_answer *a)

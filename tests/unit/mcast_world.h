@@ -26,7 +26,7 @@ struct walk {
     const struct fab_fabric *f;
     const struct fab_blocks *tables;
     uint16_t mlid;
-    /* [port_count] true: the MFT entry of the switch contains this port. */
+    /* [port_count] true: the MFT entry of the port's switch contains the port */
     bool *named;
     /* [port_count] how often a packet entered a switch by this port, or left it by this port to an
      * endport */
@@ -99,10 +99,10 @@ static inline void send_from(struct walk *w, uint32_t port)
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
-/* A fabric and its multicast groups. A member is the number of an endport: first come ports 0 of
- * the switches, then the ports of the adapters. */
+/* A fabric and its multicast groups. Members have numbers from 0 to ends - 1: first ports 0 of the
+ * switches, then the ports of the adapters. */
 struct world {
-    /* The fabric without faults, and the fabric with the present faults. */
+    /* the fabric without faults, and the fabric in which the links of `dead` have failed */
     struct fab_fabric *whole, *now;
     struct fab_mcast_trees *trees;
     struct fab_prng r;
@@ -128,7 +128,8 @@ static inline void world_fini(struct world *w)
 
 static inline uint16_t mlid_of(uint32_t group)
 {
-    return (uint16_t)(FAB_MLID_FIRST + 30 + group * 7); /* so the MLIDs are in several MFT blocks */
+    /* the factor 7 spreads the MLIDs over several MFT blocks */
+    return (uint16_t)(FAB_MLID_FIRST + 30 + group * 7);
 }
 
 static inline uint64_t guid_of(const struct world *w, uint32_t end)
@@ -167,8 +168,8 @@ static inline void find_components(const struct world *w, uint32_t *island)
     }
 }
 
-/* Follows a packet from one member. Each receiver that belongs to the tree must get the packet
- * exactly once. No other port may get it. */
+/* Follows a multicast packet from the member `from`. Each other receiving member that the tree
+ * reaches must get the packet exactly once. No other port may get it. */
 static inline void judge_from(struct world *w, struct walk *walk, uint32_t group, uint32_t from)
 {
     uint32_t port = fab_fabric_port_by_guid(w->now, guid_of(w, from));
@@ -191,8 +192,8 @@ static inline void judge_from(struct world *w, struct walk *walk, uint32_t group
     }
 }
 
-/* Checks that the tree reaches all members in one connected part of the fabric. An adapter with two
- * ports may belong to several parts. */
+/* Checks that the tree reaches all members of one connected part of the fabric, and no others. An
+ * adapter with two ports may belong to several parts. */
 static inline void judge_reach(const struct world *w, uint32_t group, const uint32_t *island)
 {
     uint32_t reached = FAB_NONE, missing = 0, members = 0, lost[400];
@@ -224,7 +225,7 @@ static inline void judge_group(struct world *w, struct walk *walk, const uint32_
             judge_from(w, walk, group, from);
 }
 
-/* Checks the tree of the group `changed`; GROUPS: checks the trees of all groups. */
+/* Checks the tree of the group `changed`, or of all groups if it is GROUPS. */
 static inline void judge(struct world *w, uint32_t changed)
 {
     uint32_t *island = calloc(w->now->switch_count + 1, sizeof(*island));
@@ -299,7 +300,9 @@ static inline void world_init(struct world *w, struct fab_fabric *f, uint64_t se
     w->member = calloc(w->ends, sizeof(*w->member));
     w->dead = fab_base_bits_new(f->port_count);
     ck_assert_int_eq(fab_mcast_trees_new(f, &w->trees), FAB_OK);
-    look(w); /* if f is partitioned, w->now becomes the manager's part */
+    /* A partitioned fabric: the snapshot w->now has only the part to which the manager is
+     * connected. */
+    look(w);
 }
 
 static inline void set_dead(struct world *w, uint32_t port, bool dead)
@@ -310,8 +313,8 @@ static inline void set_dead(struct world *w, uint32_t port, bool dead)
     fab_base_bits_put(w->dead, fab_fabric_port(w->whole, port)->peer, dead);
 }
 
-/* Lets a link, or all links of a switch, fail or return; links return more often than they fail.
- * Returns GROUPS, because the trees of all groups may change. */
+/* Makes one link, or all links of a switch, fail or come back. Chooses a return more often than a
+ * failure. Returns GROUPS, because the trees of all groups may change. */
 static inline uint32_t change_fabric(struct world *w)
 {
     bool dies =

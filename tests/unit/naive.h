@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A second implementation of the proof, for tests of the proof on small fabrics. It is slow and
- * uses another method: it follows the path of each pair separately, and collects the channel
- * dependencies in a matrix.
+ * A second implementation of the proof, with which the tests compare the proof on small fabrics. It
+ * follows the path of each pair separately, and collects the channel dependencies in a matrix, so
+ * it is slow.
  */
 #ifndef TESTS_UNIT_NAIVE_H
 #define TESTS_UNIT_NAIVE_H
@@ -19,7 +19,7 @@ struct naive {
     bool cyclic;
     bool *depends; /* [port_count][port_count] channel dependencies */
     uint8_t *colour;
-    bool *reached; /* [node_count] nodes that were reached */
+    bool *reached; /* [node_count] true: naive_reach() has reached this node */
 };
 
 static inline bool naive_is_channel(const struct fab_fabric *f, uint32_t port)
@@ -63,8 +63,8 @@ static inline bool naive_connected(struct naive *n, uint32_t src, uint32_t dst)
     return n->reached[to];
 }
 
-/* Returns the number of switches that a packet from port `src` to the LID passes, which may be 0;
- * -1 if the packet does not arrive. */
+/* Follows a packet from port `src` to the LID. Returns the number of switches that the packet
+ * passes, which may be 0; -1 if the packet does not arrive. */
 static inline int naive_walk(struct naive *n, uint32_t src, uint32_t lid)
 {
     const struct fab_fabric *f = n->f;

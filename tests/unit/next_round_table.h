@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The expected choice of the next round for many combinations of facts (struct sm_facts). These are
- * all combinations that the scenarios of tests/sim reach, with any seed. The program run_scenarios
- * fails if it reaches a combination that this table does not have.
+ * Which round the manager must choose next, for each combination of facts (struct sm_facts) that a
+ * scenario of tests/sim reaches with any seed. The program run_scenarios fails if it reaches a
+ * combination that this table does not have.
  */
 #ifndef TESTS_UNIT_NEXT_ROUND_TABLE_H
 #define TESTS_UNIT_NEXT_ROUND_TABLE_H

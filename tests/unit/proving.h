@@ -14,8 +14,8 @@ struct made {
     char why[200];
 };
 
-/* Makes the tables of this engine for f, and takes over f. `lane_sets` traffic classes share the
- * VLs. */
+/* Makes the tables of this engine for the fabric f, and takes over f. lane_sets: number of traffic
+ * classes, each with VLs of its own. */
 static inline struct made made_for_classes(const char *engine, struct fab_fabric *f,
                                            uint8_t lane_sets)
 {
@@ -160,7 +160,7 @@ static inline bool same_lanes(const struct made *before, const struct made *now)
 /* What a test has counted over many faults. */
 struct tally {
     unsigned tried, refused, unproven;
-    unsigned changed;  /* faults that changed an SL */
+    unsigned changed;  /* faults after which the engine gave some path another SL */
     unsigned remapped; /* faults that changed SL-to-VL tables */
 };
 
@@ -213,8 +213,8 @@ static inline struct tally switch_faults(const char *engine, const struct made *
 }
 
 /* Frees f. Lets each link and each switch fail alone. Each time, the engine must route the fabric,
- * and its tables must pass the proof. The failure of a link must not change SLs or SL-to-VL tables.
- * Only one of the switches may change SLs by its failure. */
+ * and its tables must pass the proof. A failed link must not change any SL or SL-to-VL table. At
+ * most one switch may change SLs by its failure. */
 static inline void survives(const char *engine, struct fab_fabric *f, const char *what)
 {
     struct made before = made_by(engine, f);
@@ -289,7 +289,8 @@ static inline void mostly_survives(const char *engine, struct fab_fabric *f, str
     made_fini(&before);
 }
 
-/* Frees f. Checks that tables and VLs are the same if the fabric is discovered in another order. */
+/* Frees f. Checks that the engine makes the same tables and VLs if discovery finds the nodes in
+ * another order. */
 static inline void is_told_in_any_order(const char *engine, struct fab_fabric *f,
                                         struct fab_prng *prng)
 {

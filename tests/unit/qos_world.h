@@ -30,8 +30,8 @@ static inline void add_class(struct fab_classes *c, const char *name, uint8_t sh
     ck_assert_msg(fab_policy_classes_add(c, &k, &n, &e) == FAB_OK, "%s", e.message);
 }
 
-/* Makes tables and VLs for fabric f, and takes ownership of f. classes: number of traffic classes
- * in addition to the default class. */
+/* Makes tables and VLs for the fabric f, and takes ownership of f. classes: number of traffic
+ * classes, without the default class. */
 static inline struct world world_of(struct fab_fabric *f, unsigned classes)
 {
     struct world w = {.f = f, .t = fab_target_new()};
@@ -52,7 +52,7 @@ static inline int route(struct world *w, const char *engine)
     char why[300];
     uint32_t weakest;
     int status = FAB_E_UNSUPPORTED;
-    /* If the engine cannot route with so many sets of VLs, the manager also halves their number. */
+    /* Like the manager, halves the number of sets of VLs until the engine can route. */
     for (uint8_t sets = w->p.classes->count; status != FAB_OK && sets > 0; sets /= 2) {
         w->p.lane_sets = sets;
         status =

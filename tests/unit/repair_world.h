@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fabric whose tables are repaired. Three independent checks follow each repair. The first is the
- * proof of the complete tables (libfabmgr/verify), which knows nothing of repairs. The second is
- * the same repair once more, which must change nothing. The third is a walk of every pair of ports
- * after every single write. REPAIR_STEPS=1000 in the environment makes the sequences of faults
- * longer.
+ * A fabric whose tables are repaired after faults. Three independent checks follow each repair.
+ * First, libfabmgr/verify, which knows nothing of repairs, proves the complete tables. Second, the
+ * same repair is computed again, and must change nothing. Third, after each single write, the path
+ * of every pair of ports is followed. REPAIR_STEPS=1000 in the environment makes the sequences of
+ * faults longer.
  */
 #ifndef TESTS_UNIT_REPAIR_WORLD_H
 #define TESTS_UNIT_REPAIR_WORLD_H
@@ -15,9 +15,9 @@
 
 struct world {
     const char *name;
-    struct fab_fabric *whole; /* the fabric of the baseline */
+    struct fab_fabric *whole; /* the fabric for which the tables `base` were computed */
     struct fab_policy policy;
-    struct fab_target *base; /* the baseline */
+    struct fab_target *base; /* tables as the engine computed them */
     struct fab_lft lft;      /* the active tables */
     struct fab_repair *repair;
     uint32_t *cables; /* [count] one port of each ISL */
@@ -30,12 +30,12 @@ struct world {
     bool lone;
     /* true: the test damages deltas, and checks that the proof detects the damage */
     bool spoiled;
-    /* true: the test also computes each plan with every other set of labels that the repair has,
-     * and compares the plans */
+    /* true: the test also plans each repair with all other sets of labels, and compares the
+     * plans */
     bool sets_compared;
     unsigned unsafe, caught, harmless, later_sets;
-    /* number of deltas that lose several entries, and fail the proof if they claim to lose only one
-     */
+    /* number of deltas with several entries without a path that fail the proof if d.lost claims
+     * only one */
     unsigned unclaimed;
     unsigned done, refused, lost, parted, stepped, drained, rebalanced;
 };
@@ -104,9 +104,9 @@ static inline bool is_good(const struct world *w)
     return good;
 }
 
-/* Makes the state of a test, with tables of this engine, and takes ownership of f. Ports get the
- * LIDs of their leases. Returns NULL if the engine does not support the fabric, if its tables fail
- * the proof, or if the repair finds no labels for the VLs of the tables. */
+/* Makes a world: the tables of this engine for f, and a repair of them. Takes ownership of f. Ports
+ * get the LIDs of their leases. Returns NULL if the engine does not support f, if its tables fail
+ * the proof, or if no labels fit the VLs of the tables. */
 static inline struct world *world_leased(const char *name, struct fab_fabric *f, const char *engine,
                                          const struct fab_lease *leases, size_t lease_count)
 {
@@ -153,8 +153,8 @@ static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        /* The list names a link by one of its two ports. The test alternates between the first and
-         * the second port, because the repair must accept both. */
+        /* The repair must accept each of the two ports of a link. So the test lists the first port
+         * of some links and the second port of others. */
         if (dead[i])
             ret[count++] =
                 i % 2 == 0 ? w->cables[i] : fab_fabric_port(w->whole, w->cables[i])->peer;
@@ -180,8 +180,8 @@ static inline struct fab_fabric *with_dead_links(const struct world *w, const bo
 
 /* ---- mixtures between writes ----------------------------------------------------------------- */
 
-/* Finds out whether packets from each switch arrive at each LID with these tables. ret:
- * [switches][top + 1]. Returns false if there is a forwarding loop. */
+/* Follows packets from each switch to each LID by these tables. Sets ret[switches][top + 1] to
+ * whether the packets arrive. Returns false if there is a forwarding loop. */
 static inline bool find_arrivals(const struct world *w, const struct fab_fabric *f,
                                  const struct fab_lft *lft, bool *ret)
 {
@@ -219,8 +219,9 @@ static inline void put_write(const struct world *w, struct fab_lft *lft,
            FAB_LFT_BLOCK);
 }
 
-/* Returns a text that says what is wrong with the present mixture of tables; NULL if it is correct.
- * before[]: the pairs that had a path before the first write; NULL if paths may be lost. */
+/* Returns what is wrong with the mixture of tables `lft`: a loop, a cycle or a lost path; NULL:
+ * nothing is wrong. before[]: the pairs that had a path before the first write; NULL: paths may be
+ * lost. */
 static inline const char *fault_of(const struct world *w, const struct fab_fabric *f,
                                    const struct fab_lft *lft, const bool *before, bool *after)
 {
@@ -237,10 +238,10 @@ static inline const char *fault_of(const struct world *w, const struct fab_fabri
     return free_of_cycles ? NULL : "a cycle";
 }
 
-/* Applies the writes of a delta one by one, in a random order. in_steps: the order is random only
- * within each step. After each write, there must be no loop and no cycle. All paths that worked
- * before must still work, unless the delta drains entries. Returns NULL, or a text that says what
- * went wrong. */
+/* Applies the writes of a delta one by one in a random order; with in_steps, the order is random
+ * only within each step. After each write, there must be no loop and no cycle. All paths that
+ * worked before must still work, unless the delta drains entries. Returns NULL, or a text that says
+ * what went wrong. */
 static inline const char *watch_writes(const struct world *w, const struct fab_fabric *f,
                                        const struct fab_repair_delta *d, struct fab_prng *prng,
                                        bool in_steps)
@@ -251,7 +252,7 @@ static inline const char *watch_writes(const struct world *w, const struct fab_f
     uint32_t *order = calloc(d->writes + 1, sizeof(*order));
     const char *fault = NULL;
     for (; early < d->writes && d->write[early].early; early++)
-        /* The manager makes these writes before the returning links become Active. */
+        /* The manager makes early writes before the links that come back become Active. */
         put_write(w, &lft, d, &d->write[early]);
     ck_assert(find_arrivals(w, f, &lft, before));
     for (size_t first = early, end; first < d->writes; first = end) {
@@ -279,7 +280,7 @@ static inline const char *watch_writes(const struct world *w, const struct fab_f
 
 /* ---- changes of the dead links --------------------------------------------------------------- */
 
-/* Checks that all endports that are connected by links reach each other. */
+/* Checks that all pairs of endports reach each other if links connect them. */
 static inline void assert_good_for_ends(const struct world *w, const struct fab_fabric *f,
                                         const struct fab_lft *lft, const struct fab_verdict *v)
 {
@@ -357,8 +358,8 @@ static inline void assert_repeatable(struct world *w, const uint32_t *dead, uint
     fab_repair_free(clone);
 }
 
-/* Proves a delta that the test has damaged. If the delta passes the proof, checks that its tables
- * are correct nevertheless. */
+/* Proves the damaged delta `bad`. The proof may accept it only if its tables are correct in spite
+ * of the damage. */
 static inline void check_spoiled(struct world *w, const struct fab_fabric *f,
                                  const struct fab_repair_delta *bad)
 {
@@ -380,8 +381,8 @@ static inline void check_spoiled(struct world *w, const struct fab_fabric *f,
     fab_target_lft_fini(&lft);
 }
 
-/* Damages a delta: gives one entry another port, or removes its change. Checks whether the proof
- * detects this. */
+/* Damages a delta 20 times: changes the port of one entry, or leaves out the change of one entry.
+ * check_spoiled() checks each time whether the proof detects the damage. */
 static inline void spoil(struct world *w, const struct fab_fabric *f,
                          const struct fab_repair_delta *d, struct fab_prng *prng)
 {
@@ -391,7 +392,7 @@ static inline void spoil(struct world *w, const struct fab_fabric *f,
         size_t k = fab_base_prng_below(prng, d->changes);
         memcpy(bad.change, d->change, d->changes * sizeof(*bad.change));
         bad.changes = d->changes;
-        /* some deltas claim more lost entries than they have */
+        /* in one of three cases, the delta also claims more lost entries than it has */
         bad.lost = d->lost + (i % 3 == 0 ? 5 : 0);
         if (i % 2 == 0) {
             uint32_t ports = w->whole->nodes[bad.change[k].sw].num_ports;
@@ -405,7 +406,8 @@ static inline void spoil(struct world *w, const struct fab_fabric *f,
     free(bad.change);
 }
 
-/* Proves a delta that loses several entries as if it lost only one. */
+/* Proves a delta that leaves several entries without a path, but claims to leave only one. Counts
+ * how often the proof refuses it. */
 static inline void claim_one(struct world *w, const struct fab_repair_delta *d)
 {
     struct fab_repair_delta one = *d;
@@ -416,8 +418,8 @@ static inline void claim_one(struct world *w, const struct fab_repair_delta *d)
     w->unclaimed += fab_repair_prove(w->repair, &w->lft, &one, &at) != FAB_OK;
 }
 
-/* Returns the number of switches on the path to the LID, counted from the switch that is linked to
- * port `num` of `sw`; UINT32_MAX if there is a loop or no route. */
+/* Follows a packet that leaves switch `sw` by port `num`. Returns the number of switches that it
+ * passes on its way to the LID; UINT32_MAX if there is a loop or no route. */
 static inline uint32_t hops_over(const struct world *w, uint32_t sw, uint8_t num, uint32_t lid)
 {
     const struct fab_fabric *f = w->whole;
@@ -461,8 +463,9 @@ static inline void assert_little(const struct world *w, const bool *dead,
     }
 }
 
-/* Checks that the plan uses the right set of labels. This is the first set that leaves no entry
- * without a path or, if there is no such set, the first set with which a repair is possible. */
+/* Checks that the plan uses the right set of labels: the first set whose repair leaves no entry
+ * without a path. If there is no such set, it must be the first set with which a repair is
+ * possible. */
 static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t count, int status,
                               const struct fab_repair_delta *d)
 {
@@ -495,8 +498,8 @@ static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t c
     w->later_sets += want > 0;
 }
 
-/* Checks that the writes are sorted by their step, and that within a step, the writes that matter
- * to most endports come first. */
+/* Checks that the writes are sorted by step. Within a step, the writes that concern the most
+ * endports must come first. */
 static inline void assert_write_order(const struct world *w, const struct fab_repair_delta *d)
 {
     uint32_t steps = 0;
@@ -572,9 +575,9 @@ static inline bool change_to(struct world *w, const bool *dead, struct fab_prng 
     return true;
 }
 
-/* Checks that a clone of the repair computes the same step of the rebalance, which is the delta *d.
- * The clone first commits a repair that changes nothing. If the step before changed entries, this
- * commit makes the clone count the paths to all LIDs. */
+/* Checks that a clone of the repair computes the same step of the incremental rebalance, which is
+ * the delta *d. Before that, the clone commits a repair that changes nothing. If the previous step
+ * changed entries, this commit makes the clone count the paths to all LIDs again. */
 static inline void assert_same_step(struct world *w, struct fab_repair *clone, size_t most,
                                     uint32_t at, const struct fab_repair_delta *d)
 {
@@ -685,7 +688,7 @@ static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, 
         unsigned at_once = 1 + (unsigned)(fab_base_prng_below(prng, 4) == 0) * 2;
         for (unsigned k = 0; k < at_once; k++)
             toggle(w, next, prng, dead * 5 > w->count);
-        /* After a refused repair, the next step begins without dead links. */
+        /* If the manager cannot repair these faults, all links come back before the next step. */
         if (change_to(w, next, prng)) {
             memcpy(w->dead, next, w->count * sizeof(*next));
             rebalance(w, prng, (unsigned)fab_base_prng_below(prng, 6));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An RMPP receiver, the counterpart of the sender in libfabmgr/mads/rmpp.h. In the tests it is a
- * host that receives the segments of an answer of subnet administration. A receiver serves one
+ * An RMPP receiver, the counterpart of the sender in libfabmgr/mads/rmpp.h. In the tests, it is a
+ * host that receives a long answer of subnet administration in segments. A receiver serves one
  * transfer. Its memory grows only with the data that it has received, up to its limit.
  */
 #ifndef TESTS_UNIT_RMPP_RECEIVER_H
@@ -13,7 +13,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/mads/rmpp.h"
 
-/* Bytes of the class header, which PayloadLength counts in each segment. */
+/* length in bytes of the class header, which PayloadLength includes in each segment */
 #define RMPP_CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA)
 
 struct rmpp_receiver_config {
@@ -31,8 +31,7 @@ struct rmpp_receiver {
     /* The data received so far, without headers; owned by this struct. */
     uint8_t *data;
     size_t len, room;
-    /* Number of the last segment received in order, and of the last segment that the window
-     * permits. */
+    /* the last segment that was received in order, and the last segment that the window permits */
     uint32_t got, window_last;
     /* Length of the data in bytes, as PayloadLength of the first segment gives it; 0: not given. */
     uint32_t announced;
@@ -52,7 +51,7 @@ static inline struct fab_rmpp rmpp_get(const uint8_t *mad)
 static inline void rmpp_reply(const uint8_t *mad, struct fab_rmpp h, uint8_t *reply)
 {
     h.version = 1;
-    h.resp_time = 31; /* 31: no response time is given */
+    h.resp_time = 31; /* 31: no response time given */
     h.flags = FAB_RMPP_ACTIVE;
     memset(reply, 0, FAB_MAD_SIZE);
     memcpy(reply, mad, FAB_SA_DATA);
@@ -60,8 +59,8 @@ static inline void rmpp_reply(const uint8_t *mad, struct fab_rmpp h, uint8_t *re
                              FAB_RMPP_DATA - FAB_RMPP_AT);
 }
 
-/* Returns the time after which the receiver gives up. A sender with the same configuration has then
- * given up, too. */
+/* Returns the time at which the receiver gives up. By then, a sender with the same configuration
+ * has given up, too. */
 static inline uint64_t rmpp_deadline(const struct rmpp_receiver_config *config, uint64_t now)
 {
     return now + config->sender.timeout_us * ((uint64_t)config->sender.retries + 1);
@@ -80,8 +79,8 @@ static inline void rmpp_receiver_fini(struct rmpp_receiver *r)
     r->data = NULL;
 }
 
-/* Returns the status (IBA 13.6.2.1) with which to reject a segment that violates the protocol.
- * FAB_RMPP_OK: the segment is valid. */
+/* Returns the status (IBA 13.6.2.1) with which the receiver rejects a segment that violates the
+ * protocol; FAB_RMPP_OK: the segment is valid. */
 static inline uint8_t rmpp_error_of(const struct rmpp_receiver *r, const struct fab_rmpp *h)
 {
     bool last = (h->flags & FAB_RMPP_LAST) != 0;

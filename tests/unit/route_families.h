@@ -6,8 +6,8 @@
 #include "tests/unit/naive.h"
 #include "tests/unit/routing.h"
 
-/* Returns a copy of f in which some links have failed, sometimes all links of a switch. Nodes and
- * LIDs stay. */
+/* Returns a copy of f in which some links have failed, or all links of a switch. The copy has the
+ * same nodes and LIDs. */
 static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);

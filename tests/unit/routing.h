@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions for the tests of addressing, routing, proof and plan. They make irregular and damaged
- * fabrics, and the target of a fabric. */
+/* Functions for the tests of addressing, routing, the proof and plans. They make irregular and
+ * damaged fabrics, and the tables for a fabric. */
 #ifndef TESTS_UNIT_ROUTING_H
 #define TESTS_UNIT_ROUTING_H
 
@@ -29,8 +29,8 @@ static inline struct drawing *draw_new(void)
     return d;
 }
 
-/* These functions add a node or a link to a drawing of a fabric. draw_node returns the index of the
- * node. */
+/* A drawing is a fabric that a test builds node by node. The draw_ functions add a node or a link
+ * to it. draw_node returns the index of the new node. */
 static inline uint32_t draw_node(struct drawing *d, uint32_t ref)
 {
     ck_assert_uint_lt(d->count, DRAW_NODES);
@@ -67,8 +67,8 @@ static inline struct fab_fabric *draw_done(struct drawing *d)
     return sealed(b);
 }
 
-/* Makes a grid of up to three dimensions; size 1 means that the dimension is not used. wrap: the
- * grid is a torus, otherwise a mesh. */
+/* Makes a grid of up to three dimensions; size 1 means that a dimension is not used. wrap: true for
+ * a torus, false for a mesh. hosts: number at each switch. */
 static inline struct fab_fabric *grid(const uint32_t size[3], bool wrap, uint32_t hosts)
 {
     struct drawing *d = draw_new();
@@ -118,9 +118,8 @@ static inline struct fab_fabric *fat_tree(uint32_t radix, uint32_t levels, uint3
 
 /* ---- damaged fabrics ------------------------------------------------------------------------- */
 
-/* Frees f. Returns the fabric without some links and switches: each ISL fails with the probability
- * `cables`, and each switch but the first with the probability `switches`. The result may be
- * partitioned. */
+/* Frees f. Returns a copy in which each ISL is missing with the probability `cables`, and each
+ * switch but the first with the probability `switches`. The copy may be partitioned. */
 static inline struct fab_fabric *damaged(struct fab_fabric *f, struct fab_prng *prng, double cables,
                                          double switches)
 {
@@ -151,8 +150,8 @@ static inline uint64_t new_guid(uint64_t guid, uint64_t salt)
     return salt == 0 ? guid : fab_base_mix64(guid * 2 + salt * UINT64_C(0x9e3779b97f4a7c15)) | 1;
 }
 
-/* Makes the same fabric in another order of discovery. If salt is not 0, the nodes also get other
- * GUIDs. */
+/* Makes the same fabric as if discovery had found its nodes in another order. If salt is not 0, the
+ * nodes also get other GUIDs. */
 static inline struct fab_fabric *retold(const struct fab_fabric *f, struct fab_prng *prng,
                                         uint64_t salt)
 {

@@ -21,8 +21,8 @@ struct place {
     struct fab_sa_request req;
 };
 
-/* Routes f by this engine, and makes a view of it, and the subnet administration of this view.
- * Frees f. lmc: LMC of the ports of adapters. */
+/* Routes the fabric f by this engine, makes a view of it, and starts subnet administration for this
+ * view. Frees f. lmc: LMC of the ports of adapters. */
 static inline struct place place_with(struct fab_fabric *f, const char *engine, uint8_t lmc,
                                       bool proven, struct fab_classes *classes)
 {
@@ -92,12 +92,12 @@ static inline void want(struct place *x, const struct fab_rec *r, const void *fr
 }
 #define NAMES(...) ((const char *[]){__VA_ARGS__, NULL})
 
-/* Reads all records of the last answer. ret gets the first `room` of them, as structs of `size`
- * bytes. Returns the number of all records. */
+/* Reads the records in the last answer. Copies the first `room` of them to ret, as structs of
+ * `size` bytes. Returns the number of all records. */
 static inline uint32_t table(struct place *x, void *ret, size_t size, uint32_t room)
 {
-    /* The query is static, so that it still contains data of the previous request. These data must
-     * have no effect. */
+    /* The query is static and not cleared, so it still has the values of the previous request. The
+     * test shows that these old values have no effect. */
     static struct fab_sa_query q;
     uint8_t bytes[FAB_REC_MAX];
     uint32_t budget = 1u << 30, count = 0;

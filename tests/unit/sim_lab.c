@@ -8,7 +8,8 @@ struct lab lab_new(void)
     ck_assert_int_eq(fab_sim_new(x.f, 1, &x.r.sim), FAB_OK);
     drive_sit(&x.r);
     ck_assert_int_eq(drive_whole(&x.r, &x.found), FAB_OK);
-    /* Nodes are sorted by GUID, so with equal counts both fabrics have the same node ids. */
+    /* Nodes are sorted by GUID. So if both fabrics have as many nodes, a node has the same id in
+     * both. */
     ck_assert_uint_eq(x.found->node_count, x.f->node_count);
     ck_assert_int_eq(fab_discover_paths(x.found, &x.paths), FAB_OK);
     x.leaf = fab_fabric_peer_node(x.f, fab_fabric_port_id(x.f, x.r.node, x.r.port));

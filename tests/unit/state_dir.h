@@ -47,7 +47,8 @@ static inline struct store *reopen(struct store *s)
     return open_store();
 }
 
-/* Reads a number from the database, as an operator would. */
+/* Runs an SQL query on the database file, as an operator might. Returns the number that the query
+ * gives. */
 static inline int64_t ask(const char *sql)
 {
     sqlite3 *db = NULL;
@@ -72,7 +73,7 @@ static inline void change(const char *sql)
 
 #define GUID(n) (UINT64_C(0x0002c90300000000) + (n))
 
-/* Fills a set of leases with 200 ports. The LIDs differ in every set. */
+/* Fills leases[] with a lease for each of 200 ports. The LIDs depend on `round`. */
 #define SET_SIZE 200
 static inline void fill_set(struct fab_lease *leases, unsigned round)
 {

@@ -113,8 +113,8 @@ START_TEST(lids_of_devices_are_kept)
 }
 END_TEST
 
-/* Makes a fabric of one switch with four endports, which report the LIDs carry[]. ends[] gets their
- * port ids, in the order of their GUIDs. */
+/* Makes a fabric of one switch with four endports. The endports report the LIDs carry[]. ends[]
+ * gets the port ids of the endports, in the order of their GUIDs. */
 static struct fab_fabric *four_ends(uint32_t ends[4], const uint16_t carry[4])
 {
     struct drawing *d = draw_new();
@@ -158,8 +158,8 @@ START_TEST(invalid_lids_are_replaced)
     uint32_t ends[4];
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){0xc000, 0xffff, 5, 6});
     struct result r = assign(f, 1, NULL, 0);
-    /* LID 0xffff causes no note, because some devices report it if they have no LID. LID 5 is not
-     * aligned to the LMC. */
+    /* LID 0xffff causes no note, because some devices report 0xffff if they have no LID. LID 5
+     * causes a note, because with this LMC base LIDs are even. */
     ck_assert_uint_eq(r.note_count, 2);
     ck_assert_int_eq(r.notes[0].kind, FAB_NOTE_INVALID_LID);
     ck_assert_uint_eq(r.notes[0].lid, 0xc000);
@@ -199,8 +199,7 @@ START_TEST(absent_leases_give_way_when_it_gets_tight)
     struct fab_lease leases[] = {{.port_guid = 0xdead, .lid = 1}, {.port_guid = 0xbeef, .lid = 2}};
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){0, 0, 0, 0});
     struct result r;
-    /* with this capacity only LIDs 1 to 5 are available, just enough for four endports and a
-     * switch */
+    /* An LFT with 6 entries permits the LIDs 1 to 5, just enough for four endports and a switch. */
     f->switches[0].linear_fdb_cap = 6;
     ck_assert_int_eq(try_assign(f, 0, leases, 2, &r), FAB_OK);
     ck_assert_uint_eq(r.lids.top, 5);
@@ -224,7 +223,7 @@ START_TEST(the_order_of_leases_changes_nothing)
         for (uint32_t k = 0; k < 64; k++) {
             uint32_t port = (uint32_t)fab_base_prng_below(&prng, f->port_count);
             uint64_t guid = k % 3 == 0 ? k + 1 : fab_fabric_port(f, port)->guid;
-            /* some leases have the same port GUID, some have the same LID */
+            /* several leases can have the same port GUID or the same LID */
             leases[k] = (struct fab_lease){.port_guid = guid,
                                            .lid = (uint32_t)fab_base_prng_below(&prng, 80)};
             order[k] = k;

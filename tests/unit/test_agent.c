@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent connects sessions with a transport. In this test, functions of the test replace the
- * transport. */
+/* The agent, which connects MAD sessions with a transport. In this test, the functions of the
+ * transport are replaced by functions of the test. */
 #include <string.h>
 
 #include "fabricd/agent/agent.h"
@@ -126,7 +126,7 @@ START_TEST(keeps_what_a_busy_transport_did_not_take)
         ask(&f);
     agent_pump(f.agent);
     ck_assert_uint_eq(f.sent_count, 0);
-    /* The agent sends the refused MAD again, although no MAD arrives that would wake it. */
+    /* The agent sends the refused MAD again by itself, without the arrival of another MAD. */
     run_for(&f, 20000);
     ck_assert_uint_eq(f.sent_count, 3);
     /* no transaction ID was used twice */
@@ -245,7 +245,8 @@ START_TEST(each_class_has_its_agent)
     struct transport_mad other = query;
     other.bytes[1] = 0x09;
     struct transport_mad counters = answer_to(&f, 1);
-    counters.bytes[4] = 0; /* clears the bit that marks an answer */
+    /* clears the direction bit that answer_to sets; only directed SMPs have it */
+    counters.bytes[4] = 0;
     const struct transport_mad batch[] = {query, counters, other, query, answer_to(&f, 0)};
     transport_hand_up(&f.transport, batch, 5);
     ck_assert_int_eq(f.answers, 2);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests the queues of alerts and the JSON body. tests/rpc/test_alerts.py tests webhooks. */
+/* The queues of alerts, and the JSON body of an alert. tests/rpc/test_alerts.py tests the delivery
+ * to webhooks. */
 #include <string.h>
 
 #include "fabricd/alerts/private.h"
@@ -115,14 +116,14 @@ START_TEST(a_full_queue_drops_new_alerts)
     ck_assert_uint_eq(s.queued, 1000);
     ck_assert_uint_eq(s.lost, 500);
     ck_assert_str_eq(s.target, "alerts[0]");
-    run_for(400000); /* nobody listens at port 1: the first try fails */
+    run_for(400000); /* the first try fails, because no server listens at port 1 */
     alerts_get_status(t.alerts, 0, &s);
     ck_assert(s.failing);
     ck_assert_uint_eq(s.queued, 1000);
     ck_assert_uint_eq(s.sent, 0);
     ck_assert_uint_eq(t.lost_events, 1);
     ck_assert_uint_eq(t.failing_events, 0);
-    run_for(7000000); /* three tries, with pauses of 2 and 4 s */
+    run_for(7000000); /* time for three tries with pauses of 2 s and 4 s between them */
     ck_assert_uint_eq(t.failing_events, 1);
     alerts_get_status(t.alerts, 1, &s);
     ck_assert(!s.failing);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pseudonyms in the parts of a support bundle. They replace names, GUIDs and addresses in all
- * spellings, in JSON and in logs. All other text stays. Random parts must not keep any original
- * name.
+ * Pseudonyms in the parts of a support bundle. They replace names, GUIDs and addresses in every
+ * spelling, in JSON and in logs, and all other text stays. In random parts, no original name may
+ * remain.
  */
 #include <string.h>
 
@@ -37,7 +37,8 @@ static char *run(const struct part *parts, size_t count, int *ret_status)
     return text;
 }
 
-/* Replaces each number of a pseudonym by #, because the numbers are random. */
+/* Replaces the numbers in pseudonyms, which are random, by #, so that the test can compare
+ * texts. */
 static void mask(char *text)
 {
     static const char *const stems[] = {"node-", "user-", "word-", "text-", "certificate-"};
@@ -99,7 +100,7 @@ END_TEST
 
 static const struct {
     struct part part;
-    const char *want; /* NULL: the part is not valid */
+    const char *want; /* expected text; NULL: anonymization must refuse the part */
 } documents[] = {
     {{"events.json", "{\"subject\": \"old\\u00e9 \\\"7\\\"/4\", \"port\": 4}"},
      "{\"subject\": \"node-#\\\"/4\", \"port\": 4}"},
@@ -136,7 +137,7 @@ START_TEST(a_part)
 }
 END_TEST
 
-/* The name of a node looks like a pseudonym. It is replaced even so. */
+/* A node name that looks like a pseudonym is replaced like any other name. */
 START_TEST(pseudonyms_are_no_originals)
 {
     const struct part parts[] = {{"nodes.json", "[{\"name\": \"node-1\"}, {\"name\": \"xnode\"}]"},
@@ -150,7 +151,8 @@ START_TEST(pseudonyms_are_no_originals)
 }
 END_TEST
 
-/* A reason is replaced even if all its words are words of fabricd. */
+/* A reason that an operator gave is replaced even if fabricd itself uses all its words in
+ * messages. */
 START_TEST(reasons_go)
 {
     const struct part parts[] = {

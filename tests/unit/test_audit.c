@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The audit log. A verification finds every change that somebody makes in its table, and accepts
- * rows that the manager has pruned. After kill -9, the chain of rows is complete, and each stored
- * change has its row.
+ * The audit log. A verification finds every change that somebody makes in the table of the log, and
+ * accepts that the manager prunes old rows. After kill -9, the chain of rows is complete, and each
+ * stored change has its row.
  */
 #include <signal.h>
 #include <sys/stat.h>
@@ -55,9 +55,9 @@ static void put(struct store *s, unsigned from, unsigned to)
 
 /* ---- tampering ---- */
 
-/* SQL statements by which somebody changes an audit log of 20 rows while the manager runs. bad:
- * number of the first row that the verification must report. problem: the beginning of its message;
- * "": nothing may be reported. */
+/* Attacks: SQL statements that change an audit log of 20 rows while the manager runs. bad: number
+ * of the first row that the verification must report. problem: the beginning of the verification's
+ * message; "": the verification must accept the log. */
 static const struct tampering {
     const char *name, *sql;
     uint64_t bad;
@@ -125,8 +125,8 @@ START_TEST(tampering_is_found)
     ck_assert_msg(v.bad == t->bad && strncmp(v.problem, t->problem, strlen(t->problem)) == 0 &&
                       (v.problem[0] == '\0') == (t->problem[0] == '\0'),
                   "%s: row %lu, %s", t->name, (unsigned long)v.bad, v.problem);
-    /* The verification must report the same after a restart, and when the manager has appended
-     * further rows. Rows that somebody added at the end must not become part of the chain. */
+    /* After a restart and after further rows of the manager, the verification must report the same.
+     * Forged rows at the end of the table must not become part of the chain. */
     s = reopen(s);
     put(s, 21, 22);
     v = verify(s);
@@ -136,7 +136,7 @@ START_TEST(tampering_is_found)
 }
 END_TEST
 
-/* Rows at the end are removed while the manager does not run. Only the file audit_head shows then
+/* While the manager is stopped, somebody deletes the last rows. Then only the file audit_head shows
  * that there were more rows. */
 START_TEST(a_cut_between_two_runs_is_found)
 {
@@ -147,7 +147,7 @@ START_TEST(a_cut_between_two_runs_is_found)
     s = open_store();
     struct audit_verdict v = verify(s);
     ck_assert_uint_eq(v.bad, 16);
-    put(s, 21, 25); /* new rows do not hide the gap */
+    put(s, 21, 25); /* further rows do not hide the missing ones */
     v = verify(s);
     ck_assert_uint_eq(v.bad, 16);
     ck_assert_str_eq(v.problem, "rows 16 to 20 are missing");
@@ -221,7 +221,7 @@ START_TEST(pruned_rows_are_accepted)
     assert_good(s, (uint64_t)rows);
     s = reopen(s);
     assert_good(s, (uint64_t)rows);
-    /* the remaining rows are still protected */
+    /* after pruning, a deletion of a remaining row is still found */
     change("DELETE FROM audit WHERE seq = (SELECT min(seq) FROM audit)");
     struct audit_verdict v = verify(s);
     ck_assert_uint_eq(v.bad, (uint64_t)first);
@@ -232,7 +232,7 @@ END_TEST
 START_TEST(old_rows_are_pruned)
 {
     struct store *s = open_store();
-    put(s, 1, 10); /* the times of these rows are in 1970 */
+    put(s, 1, 10); /* rows 1 to 10 have times in 1970, so they are due for pruning */
     store_audit_keep(s, 1000, 1 << 20);
     put(s, 11, 11);
     ck_assert_int_eq(ask("SELECT min(seq) FROM audit"), 11);
@@ -349,7 +349,7 @@ START_TEST(rows_are_listed_newest_first)
     struct seen seen = {0};
     struct audit_row row = {.kind = AUDIT_BEGIN, .call = 3};
     put(s, 1, 10);
-    store_put_audit(s, &row); /* the END row of call 3 exists */
+    store_put_audit(s, &row); /* the BEGIN row of call 3, which has an END row */
     row.call = 99;
     store_put_audit(s, &row);
     store_flush(s);

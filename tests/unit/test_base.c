@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The containers of libfabmgr/base, each compared with a simple model, and cursors at the ends of
- * their buffers.
+ * The containers of libfabmgr/base, each compared with a simple model. Cursors are tested at the
+ * ends of their buffers.
  */
 #include <string.h>
 
@@ -51,7 +51,7 @@ START_TEST(reader_error_sticks)
     struct fab_base_reader r = fab_base_reader(bytes, sizeof bytes);
     ck_assert_uint_eq(fab_base_read_u32(&r), 0);
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
-    /* The reader stays in the error state, although one byte is left. */
+    /* One byte is left, but after an error the reader returns only zeros. */
     ck_assert_uint_eq(fab_base_read_u8(&r), 0);
     ck_assert_ptr_null(fab_base_read_bytes(&r, 0));
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
@@ -160,7 +160,7 @@ START_TEST(arena_gives_zeroed_aligned_separate_memory)
         for (size_t b = 0; b < pieces[i].len; b++)
             ck_assert_uint_eq(pieces[i].at[b], i % 255 + 1);
     fab_base_arena_fini(&a);
-    fab_base_arena_fini(&a); /* a second call is harmless */
+    fab_base_arena_fini(&a); /* a second call has no effect */
 }
 END_TEST
 
@@ -220,7 +220,8 @@ START_TEST(map_agrees_with_a_plain_array)
     fab_base_prng_init(&prng, test_seed("map", 5));
     for (int step = 0; step < 200000; step++) {
         uint64_t key = fab_base_prng_below(&prng, KEYS),
-                 wide = key << 40; /* the low bits of `wide` are all zero */
+                 /* keys whose low 40 bits are 0 test the hash function of the map */
+            wide = key << 40;
         uint32_t value = (uint32_t)fab_base_prng_next(&prng), got = 0;
         switch (fab_base_prng_below(&prng, 4)) {
         case 0:
@@ -346,9 +347,9 @@ START_TEST(prng_gives_the_published_sequence)
 }
 END_TEST
 
-/* fab_base_prng_below multiplies a random number by the bound. It must reject the number if, and
- * only if, the low 64 bits of the product are less than 2^64 mod bound. For some large bounds, it
- * rejects up to half of all numbers. */
+/* fab_base_prng_below multiplies a random 64-bit number by the bound. It must reject the random
+ * number exactly if the low 64 bits of the product are less than 2^64 mod bound. For some large
+ * bounds, it rejects up to half of all numbers. */
 START_TEST(prng_below_rejects_what_would_be_uneven)
 {
     static const uint64_t bounds[] = {
@@ -436,7 +437,8 @@ START_TEST(text_grows_as_it_is_written)
     ck_assert_mem_eq(taken + len - 9, "999,end\0x", 10);
     free(taken);
     ck_assert_uint_eq(t.len, 0);
-    ck_assert_int_eq(fab_base_text_take(&t, &taken, NULL), FAB_OK); /* an empty text is valid */
+    /* an empty text can be taken, too */
+    ck_assert_int_eq(fab_base_text_take(&t, &taken, NULL), FAB_OK);
     ck_assert_str_eq(taken, "");
     free(taken);
 }
@@ -453,7 +455,7 @@ START_TEST(text_error_sticks)
     ck_assert_str_eq(fab_base_text_get(&t), "abc");
     ck_assert_int_eq(fab_base_text_take(&t, &taken, NULL), FAB_E_NOMEM);
     ck_assert_ptr_null(taken);
-    fab_base_text_add(&t, "new"); /* the text is empty, and can be used again */
+    fab_base_text_add(&t, "new"); /* after this, the text object is empty and can be used again */
     ck_assert_str_eq(fab_base_text_get(&t), "new");
     fab_base_text_fini(&t);
 }
@@ -465,8 +467,8 @@ START_TEST(digits_say_numbers)
         const char *text;
         unsigned base;
         uint64_t most, value;
-        /* Expected number of characters that are read; -1: the value must be refused, because it
-         * exceeds `most`. */
+        /* expected number of characters that are read; -1: the number exceeds `most`, so it must be
+         * refused */
         int used;
     } cases[] = {
         {"1079 ", 10, 1079, 1079, 4},
@@ -501,7 +503,8 @@ START_TEST(a_bucket_agrees_with_counted_tokens)
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("bucket", 5));
     const struct fab_bucket_rate rate = {.each_us = 100, .burst = 8};
-    uint64_t full = 0, now = 1000, tokens = 8 * 100; /* a token is worth 100 us */
+    /* the model counts tokens in us: one token takes 100 us to fill */
+    uint64_t full = 0, now = 1000, tokens = 8 * 100;
     for (int i = 0; i < 100000; i++) {
         uint64_t pause = fab_base_prng_below(&prng, 4) ? fab_base_prng_below(&prng, 60)
                                                        : fab_base_prng_below(&prng, 1500);

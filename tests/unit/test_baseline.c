@@ -57,8 +57,8 @@ static bool same_place(const struct fab_place *a, const struct fab_place *b)
            (a->is_switch || a->port_guid == b->port_guid);
 }
 
-/* Returns whether fabric `f` has this place. Unlike the library, it compares the place with every
- * port of the fabric. */
+/* Returns whether the fabric f has this place. Compares the place with every port of f, which the
+ * library does not do. */
 static bool is_in(const struct fab_fabric *f, const struct fab_place *place)
 {
     struct fab_place other;
@@ -109,7 +109,7 @@ START_TEST(a_device_is_judged_by_guids_and_place)
         {{0x1, 0x1, 0x2, 19, 21, true}, FAB_UNAPPROVED_LINK, 0, 0},
         {{0x3, 0x3, 0x1, 1, 9, true}, FAB_UNAPPROVED_SWITCH, 0, 0},
         {{0x3, 0x3, 0x1, 1, 7, true}, FAB_UNAPPROVED_SWITCH, 0, 0x100},
-        /* a host with the GUID of this switch */
+        /* a host that claims the GUID of the approved switch */
         {{0x1, 0x1, 0x2, 20, 21, false}, FAB_UNAPPROVED_PORT, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -133,7 +133,7 @@ START_TEST(a_new_approval_replaces_what_has_an_end_in_common)
     ck_assert_int_eq(fab_discover_baseline_judge(now, &host, &u), FAB_UNAPPROVED_NEW);
     ck_assert_uint_eq(u.holder, 0x200);
     fab_discover_baseline_unref(now);
-    loose.place.near_port = 8; /* the device moved to port 8 */
+    loose.place.near_port = 8; /* in this baseline, the host is approved at port 8 instead */
     ck_assert_int_eq(fab_discover_baseline_with(b, &loose, 1, &now), FAB_OK);
     ck_assert_int_eq(fab_discover_baseline_judge(now, &loose.place, &u), FAB_APPROVED_HERE);
     ck_assert_int_eq(fab_discover_baseline_judge(now, &host, &u), FAB_UNAPPROVED_MOVED);
@@ -186,7 +186,7 @@ static void approve_all(struct fab_baseline *b, const struct fab_fabric *f)
     free(list);
 }
 
-/* Compares two random fabrics. The nodes have the same GUIDs, but are at different places. */
+/* Compares two random fabrics that have the same node GUIDs, but each node at another place. */
 static void compare_two(uint64_t seed)
 {
     struct fab_fabric *first = random_fabric(seed), *second = random_fabric(seed + 1000000);

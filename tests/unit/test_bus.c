@@ -36,8 +36,8 @@ static void publish(struct bus *b, const char *type, const char *message)
     bus_publish(b, &(struct event){.severity = EVENT_INFO, .type = type, .message = message});
 }
 
-/* A handler that publishes two more events when it gets the first event "outer". The type of these
- * events is a local variable of this function, so the bus must copy it. */
+/* A handler that publishes two more events when it gets the first event "outer". It keeps the type
+ * of these events in a local variable, so the bus must copy the type. */
 static void publish_in_turn(void *ctx, const struct event *e)
 {
     struct record *r = ctx;
@@ -93,7 +93,7 @@ START_TEST(all_subscribers_see_one_order)
 }
 END_TEST
 
-/* A flood of debug events must not use up sequence numbers of the journal. */
+/* Debug events, however many, must not use up the sequence numbers of the journal. */
 START_TEST(debug_events_take_no_numbers)
 {
     struct bus *b = bus_new(41);

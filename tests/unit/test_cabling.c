@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Comparison of fabrics with plans, in fat trees, a rail fabric and a real fabric. Each of 50
- * seeded mistakes is reported with the right cables and the fewest moves. A fabric without mistakes
- * has no difference. Links that are down are only reported as missing.
+ * Comparison of fabrics with cabling plans, for fat trees, a rail fabric and the fabric of a real
+ * site. The report must have each of 50 random mistakes, with the right cables and the fewest
+ * moves. A fabric without mistakes has no difference. Links that are down are only reported as
+ * missing.
  */
 #include "libfabmgr/cabling/compare.h"
 #include "tests/unit/cabling_fabrics.h"
@@ -58,7 +59,7 @@ static uint32_t port_at(const struct fab_cabling_check *c, const struct place *p
     ck_abort_msg("no node 0x%016" PRIx64, place->guid);
 }
 
-/* Finds the only difference that is about this cable. */
+/* Returns the difference that names this cable; there must be exactly one. */
 static const struct fab_cabling_difference *find(const struct fab_cabling_check *c, uint32_t a,
                                                  uint32_t b)
 {
@@ -103,9 +104,9 @@ static bool is_of_mistake(const struct fab_cabling_check *c, const struct mistak
     return false;
 }
 
-/* Checks the moves that correct a mistake: their number and their kind. Each move begins at a port
- * of the mistake's cables. A cable end that moves alone (FAB_CABLING_MOVE) must come to its planned
- * port. The other end of any other move must be at a port of the mistake's cables, too. */
+/* Checks the number and the kind of the moves that correct mistake x. Each move starts at a port of
+ * a wrong cable. If only one cable end moves (FAB_CABLING_MOVE), its destination is the planned
+ * port. In all other moves, both ports must be those of wrong cables. */
 static void check_moves(const struct fab_cabling_check *c, const struct mistake *x, uint32_t group)
 {
     unsigned moves = 0;
@@ -188,8 +189,8 @@ static void place_manager(struct mistakes *m)
     fab_fabric_builder_set_self(m->b, p->node, p->num);
 }
 
-/* Makes mistakes in a fabric, takes some links down, and checks the report. names: true if switches
- * have names of their own; false if all have the name from the factory. */
+/* Makes mistakes in a fabric, takes some links down, and checks the report. names: true: switches
+ * have names of their own; false: all switches still have the same factory name. */
 static void try_mistakes(const struct fab_fabric *plain, const struct fab_cabling_plan *plan,
                          uint64_t seed, unsigned down, bool names)
 {
@@ -210,8 +211,9 @@ static void try_mistakes(const struct fab_fabric *plain, const struct fab_cablin
     mistakes_fini(&m);
 }
 
-/* leaf-008 and leaf-009 are not in the fabric. Each is one difference, with the number of its
- * planned links. leaf-007 has one planned link, which is missing. */
+/* The plan has the switches leaf-008 and leaf-009, but the fabric does not. The report has one
+ * difference for each, with the number of its planned links. leaf-007 has one planned link, which
+ * is missing. */
 START_TEST(absent_switches_have_their_planned_links)
 {
     static const char text[] = "node_a,port_a,node_b,port_b\n"
@@ -258,8 +260,8 @@ START_TEST(mistakes_are_all_named)
 }
 END_TEST
 
-/* The switches have the same name, and the plan has no GUIDs. So each switch is recognized by its
- * hosts or by its neighbours, in spite of the mistakes. */
+/* All switches have the same name, and the plan has no GUIDs. Even so, the library recognizes each
+ * switch by its hosts or by its neighbours, although some cables are wrong. */
 START_TEST(mistakes_are_named_without_names_of_switches)
 {
     struct fab_fabric *f = fabrics[_i].make();
@@ -325,7 +327,8 @@ END_TEST
 
 /* ---- any mistakes ---------------------------------------------------------------------------- */
 
-/* A port of the builder, and the port at the other end of its link, if it has one. */
+/* A port, and the port at the other end of its cable, if it has a cable. Both are node references
+ * of the builder and port numbers. */
 struct end {
     uint32_t ref, peer_ref;
     uint8_t port, peer_port;
@@ -340,8 +343,8 @@ static struct end random_end(struct mistakes *m)
     return e;
 }
 
-/* Exchanges the cable ends at two random ports, unless both are ends of the same cable. One of the
- * ports may be free. */
+/* Exchanges the cable ends at two random ports. Does nothing if both ends belong to one cable. One
+ * of the two ports may be free. */
 static void exchange_ends(struct mistakes *m)
 {
     struct end a = random_end(m), b = random_end(m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The structure that the library infers for a fabric without a plan: levels, rails, and cables that
- * do not fit. It must report deliberate mistakes in the cabling between switches, and nothing in a
- * regular fabric.
+ * What the library infers from a fabric without a plan: levels, rails, and cables that do not fit.
+ * It must report deliberate mistakes in the cabling between switches. In a regular fabric, it must
+ * report nothing.
  */
 #include "libfabmgr/cabling/infer.h"
 #include "tests/unit/cabling_fabrics.h"
@@ -24,7 +24,7 @@ static const struct {
     struct fab_fabric *(*make)(void);
     uint32_t hosts, rails, levels;
     struct fab_cabling_level level[3];
-    uint32_t missing; /* number of links that the real fabric lacks */
+    uint32_t missing; /* number of links by which the fabric falls short of the regular structure */
 } fabrics[] = {
     {"648 hosts", tree_648, 648, 0, 2, {{36, 40, 18, 0, 18, 0, 0}, {18, 40, 0, 36, 0, 0, 0}}, 0},
     {"3,456 hosts",
@@ -107,8 +107,8 @@ static bool isl_with_cable(const struct mistakes *m, uint32_t port)
     return switch_with_cable(m, port) && is_switch_port(m, plain_port(m, port)->peer);
 }
 
-/* Exchanges two cables to other switches at one switch. Returns the number of wrong cables, which
- * is 0 if the switch has only one such cable. */
+/* Exchanges two cables at one switch that lead to other switches. Returns the number of wrong
+ * cables; 0: the switch has fewer than two such cables. */
 static unsigned swap_isls(struct mistakes *m)
 {
     struct mistake x = {0};
@@ -157,7 +157,7 @@ START_TEST(odd_rails_are_named)
     struct mistake x = {0};
     mistakes_init(&m, plain, test_seed("rails", 3));
     ck_assert(swap_rails(&m, &x));
-    /* a host that lacks an adapter is not compared with the other hosts */
+    /* takes one cable from a host: hosts with fewer adapters are not compared with the others */
     unplug(&m, choose(&m, FAB_NONE, leaf_with_host));
     ck_assert_int_eq(fab_fabric_builder_seal(m.b, &f), 0);
     struct fab_cabling_shape *s = infer(f);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The smallest set of moves of cables, compared with a search of all sequences of moves. The test
- * compares all pairs of matchings of six ports, and random pairs of matchings of nine ports.
+ * The smallest set of cable moves, compared with a search of all sequences of moves. A matching
+ * says which ports are connected with each other. The test compares all pairs of matchings of six
+ * ports, and random pairs of matchings of nine ports.
  */
 #include "libfabmgr/cabling/moves.h"
 #include "tests/unit/testing.h"
@@ -12,9 +13,10 @@
 #include "libfabmgr/fabric/fabric.h"
 
 #define PORTS_MAX 9
-#define STATES_MAX 2620 /* number of matchings of nine ports */
+#define STATES_MAX 2620 /* there are 2620 matchings of nine ports */
 
-/* A matching, and all matchings of some number of ports. */
+/* A state is a matching: peer[] has the port to which each port is connected. A space has all
+ * matchings of `ports` ports. */
 struct state {
     uint32_t peer[PORTS_MAX];
 };
@@ -23,7 +25,7 @@ struct space {
     struct state states[STATES_MAX];
 };
 
-/* Adds all matchings that agree with s on the ports below p. */
+/* Adds to the space all matchings in which the ports below p are connected as in s. */
 static void enumerate(struct space *space, struct state *s, unsigned p)
 {
     while (p < space->ports && s->peer[p] != FAB_NONE)
@@ -76,9 +78,9 @@ static void join(struct state *s, uint32_t a, uint32_t b)
         s->peer[b] = a;
 }
 
-/* Makes one step with ports a and b. If they are connected with each other, the cable is removed.
- * If both are free, they are connected. Otherwise their cable ends are exchanged; if one is free,
- * the cable end of the other moves to it. */
+/* Makes one step. If ports a and b are connected with each other, removes the cable. If both are
+ * free, connects them. If only one is free, the cable end at the other port moves there. Otherwise
+ * exchanges the cable ends at a and b. */
 static struct state step(struct state s, uint32_t a, uint32_t b)
 {
     uint32_t x = s.peer[a], y = s.peer[b];
@@ -93,7 +95,8 @@ static struct state step(struct state s, uint32_t a, uint32_t b)
     return s;
 }
 
-/* Computes the number of steps from matching `from` to all others, by breadth-first search. */
+/* Computes by breadth-first search how many steps lead from the matching with the index `from` to
+ * each other matching. */
 static void search(const struct space *space, unsigned from, unsigned *steps)
 {
     unsigned *queue = calloc(space->count, sizeof *queue), head = 0, tail = 0;
@@ -195,8 +198,9 @@ START_TEST(random_matchings_of_nine_ports)
 }
 END_TEST
 
-/* Exchanges at one switch come before others, but the number of moves stays the smallest. Ports 0,
- * 2 and 4 are on one switch; 1, 3 and 5 are on three others. */
+/* The price of exchanging the cable ends at ports a and b: nothing within a switch. Of the smallest
+ * sets of moves, the library must choose the cheapest one. Ports 0, 2 and 4 are at one switch;
+ * ports 1, 3 and 5 are at three others. */
 static unsigned one_switch(const void *ctx, uint32_t a, uint32_t b)
 {
     (void)ctx;

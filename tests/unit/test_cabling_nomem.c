@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets each allocation fail once while plans are read and compared, and while the shape of a fabric
- * is inferred. Each time, the call must return NOMEM and (which the sanitizers check) leak nothing.
+ * Lets each allocation fail once while cabling plans are read and compared, and while the structure
+ * of a fabric is inferred. Each call must return NOMEM and leak no memory (which the sanitizers
+ * check).
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The readers of cabling plans: what each format means, errors with their position, the spellings
- * of names, and how nodes of the plan are found in the fabric.
+ * The readers of cabling plans: the meaning of each format, the positions of errors, the spellings
+ * of names, and how a node of the plan is found in the fabric.
  */
 #include "libfabmgr/cabling/compare.h"
 #include "libfabmgr/cabling/name.h"
@@ -148,7 +148,7 @@ START_TEST(errors_have_their_line)
 }
 END_TEST
 
-/* A NUL does not end the name of a column. */
+/* A column name that contains a NUL byte is not recognized as the name before the NUL. */
 START_TEST(a_name_with_nul_is_no_column)
 {
     static const char text[] = "node_a\0b,port_a,node_b,port_b\nleaf-1,1,host-1,HCA-1\n";
@@ -221,26 +221,27 @@ static const char plan_text[] = HEAD "leaf-1,1,host-1,HCA-1\nleaf-1,2,host-2,HCA
 static const struct {
     const char *name[7];
     unsigned by_name, by_place, differences;
-    const char *kinds; /* the kinds of all differences, in order */
+    const char *kinds; /* the kinds of all differences, in the order of the report */
 } fabrics[] = {
     {{"leaf-1", "leaf-2", "spine", "host-1 HCA-1", "host-2 HCA-1", "host-3 HCA-1", "host-4 HCA-1"},
      7,
      0,
      0,
      ""},
-    /* the name of a host without its adapter */
+    /* hosts are found even if the NodeDescription does not name the adapter */
     {{"MF0;leaf-1:M/U1", "LEAF-2", "spine", "host-1", "HOST-2", "host-3", "host-4/HCA-1"},
      7,
      0,
      0,
      ""},
-    /* switches with names from the factory are found by their hosts, then by their leaves */
+    /* Switches that still have factory names are found by their hosts (leaves) or by their leaves
+     * (spine). */
     {{FACTORY, FACTORY, FACTORY, "host-1 HCA-1", "host-2 HCA-1", "host-3 HCA-1", "host-4 HCA-1"},
      4,
      3,
      0,
      ""},
-    /* two hosts have the name of host-1; only one is at the place of host-1, so it is host-1 */
+    /* Two hosts have the name host-1. The one at the planned place counts as host-1. */
     {{"leaf-1", "leaf-2", "spine", "host-1 HCA-1", "host-1 HCA-1", "host-3 HCA-1", "host-4 HCA-1"},
      6,
      0,
@@ -278,8 +279,8 @@ START_TEST(nodes_are_found)
 }
 END_TEST
 
-/* By its GUIDs, a plan finds nodes without useful names. It finds a replaced adapter by its
- * name. */
+/* If a plan has GUIDs, nodes without useful names are found by GUID. A replaced adapter has another
+ * GUID, and is found by its name. */
 START_TEST(guids_find_what_names_do_not)
 {
     static const char *const all[7] = {FACTORY,     FACTORY,     FACTORY, "localhost",
@@ -313,8 +314,8 @@ START_TEST(a_plan_of_another_fabric_is_foreign)
 }
 END_TEST
 
-/* A plan may have links between switches only, or links of hosts only. All links that it does not
- * cover are ignored. */
+/* A plan may cover only links between switches, or only links of hosts. The comparison ignores all
+ * other links. */
 START_TEST(a_plan_may_cover_a_part)
 {
     static const char *const parts[] = {HEAD "leaf-1,3,spine,1\nleaf-2,3,spine,2\n",

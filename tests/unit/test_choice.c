@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The record of how an engine was chosen, as a sentence and as a list of reasons, in buffers of
- * every length. */
+/* The record of how an engine was chosen, written as a sentence and as a list of reasons. Buffers
+ * of every length are tested. */
 #include "libfabmgr/target/choice.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static void assert_text(make_text *make, const struct fab_choice *c, const char 
     }
 }
 
-/* Adds the row of an engine that computed tables. searched: true if the row is about the tables
+/* Adds the record's row of an engine that computed tables. searched: the row is about the tables
  * after local search. */
 static void add_tables(struct fab_choice *c, const char *engine, bool taken, bool searched,
                        const char *why)
@@ -45,13 +45,13 @@ START_TEST(an_empty_record)
 }
 END_TEST
 
-/* The sentence counts the engines that computed tables. If local search changed the tables of an
- * engine, the engine still counts once. */
+/* The sentence says how many engines computed tables. An engine with a second row, for its tables
+ * after local search, counts once. */
 START_TEST(sentences_of_chosen_tables)
 {
     static const struct {
         const char *why;
-        bool searched; /* the tables after local search are taken */
+        bool searched; /* true: the chosen tables are those after local search */
         unsigned others;
         const char *text;
     } cases[] = {
@@ -112,8 +112,8 @@ START_TEST(rows_start_without_figures_and_names_are_cut)
     ck_assert_uint_eq(strlen(row->why), sizeof(row->why) - 1);
     ck_assert(!row->searched && !row->measured && row->lanes == 0 && row->time_us == 0);
     ck_assert_int_eq(row->outcome, FAB_CHOICE_UNFIT);
-    /* If all rows of the record are in use, a new row replaces the last one, and keeps none of its
-     * values. */
+    /* When the record is full, a new row replaces the last one. Nothing of the replaced row may
+     * remain. */
     for (unsigned i = 1; i < FAB_CHOICE_ROWS; i++)
         row = fab_target_choice_add(c, "updn", FAB_CHOICE_NOT_BETTER, "");
     ck_assert_ptr_eq(row, &c->row[FAB_CHOICE_ROWS - 1]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice among the engines of a chain. The chosen engine must be at least as good as the
- * others, in any order of discovery. If the first engine reports no flaw of the fabric, engines are
- * not compared. If memory runs out, nothing changes.
+ * The choice among the engines of a chain. The tables of the chosen engine must be at least as good
+ * as those of the others, in whatever order discovery found the nodes. If the first engine reports
+ * no flaw, no comparison takes place. If memory runs out, the tables of the first engine stay.
  */
 #include "libfabmgr/study/choose_engine.h"
 
@@ -77,8 +77,9 @@ static double score(const struct chosen *c, const struct fab_lft *lft)
     return fab_study_figures_product(&figures);
 }
 
-/* Runs every engine of the chain by itself. No engine that passes the proof on one VL may be better
- * than the choice by more than the tolerance. Returns true if no other engine is equally good. */
+/* Runs the engines of the chain one by one. Of those that pass the proof on one VL, none may be
+ * better than the choice by more than the tolerance of 5 %. Returns true if all others are worse
+ * than the choice. */
 static bool assert_best(struct chosen *c, const char *what)
 {
     double mine = score(c, &c->choice.lft), least = INFINITY;
@@ -140,7 +141,8 @@ START_TEST(the_best_is_taken)
 }
 END_TEST
 
-/* Checks that the choice leaves the tables of the first engine as they are. Takes over f. */
+/* Checks that the choice keeps the tables of the first engine. Takes over f. flawed: whether this
+ * engine reports a flaw. */
 static void assert_untouched(struct fab_fabric *f, const char *chain, bool flawed)
 {
     struct chosen c;
@@ -212,7 +214,7 @@ START_TEST(the_record_has_the_figures)
 }
 END_TEST
 
-/* A record with all rows in use replaces its last row. */
+/* When the record is full, each new row replaces the last row. */
 START_TEST(a_full_record)
 {
     struct fab_choice *r = fab_target_choice_new();
@@ -240,19 +242,21 @@ static struct fab_choice_figures figures(double load, double shift, double bandw
                                        .permutation_bandwidth = 0.5};
 }
 
-/* Checks which of two tables counts as better, and which tables local search may put in place of
- * others. */
+/* Compares pairs of tables by their quality figures: which ones are better, and whether the result
+ * of local search may replace the tables. */
 START_TEST(tolerances)
 {
     struct fab_choice_figures x = figures(10, 4, 0.5), y;
     y = figures(10.7, 4, 0.5);
     ck_assert(fab_study_figures_better(&x, 8, &y, 1));
     ck_assert(!fab_study_figures_better(&y, 1, &x, 8));
-    y = figures(10.4, 4, 0.5); /* the loads differ by less than 5 %, so fewer VLs decide */
+    /* the loads differ by less than 5 %, so the tables with fewer VLs are better */
+    y = figures(10.4, 4, 0.5);
     ck_assert(fab_study_figures_better(&y, 3, &x, 4));
     ck_assert(!fab_study_figures_better(&x, 4, &y, 3));
     ck_assert(!fab_study_figures_better(&x, 3, &y, 3) && !fab_study_figures_better(&y, 3, &x, 3));
-    y.squares = 98; /* with equal VLs, the lower sum of squared loads decides */
+    /* with equal numbers of VLs, the tables with the lower sum of squared loads are better */
+    y.squares = 98;
     ck_assert(fab_study_figures_better(&y, 3, &x, 3));
     ck_assert(fab_study_figures_keep(&x, &x));
     y = figures(9, 4, 0.49);
@@ -273,8 +277,8 @@ END_TEST
 
 static struct chosen lean;
 
-/* Chooses among the engines while an allocation fails. After a failed allocation, the tables of the
- * first engine must be unchanged. */
+/* Runs the choice while an allocation fails. Afterwards, the tables of the first engine must be
+ * unchanged. */
 static int choose_lean(void)
 {
     struct chosen *c = &lean;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traffic classes: rules in fabricd.yaml, qos-policy.conf of OpenSM, and tables of OpenSM's
- * options. */
+/* Traffic classes from three sources: rules in fabricd.yaml, OpenSM's qos-policy.conf, and QoS
+ * tables in OpenSM's options. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +158,8 @@ START_TEST(qos_policy_of_opensm)
     ck_assert_uint_eq(c->rule[6].service.range[0].first, 0x1060cbc);
     ck_assert_uint_eq(c->rule[8].pkey.range[0].first, 0x7fff);
     ck_assert_uint_ne(c->rule[10].either, 0);
-    const struct fab_class_rule *rest = &c->rule[11]; /* paths that no rule matches */
+    /* the last rule, which matches all remaining paths */
+    const struct fab_class_rule *rest = &c->rule[11];
     ck_assert_uint_eq(c->class[rest->class].sl, 3);
     ck_assert_uint_eq(rest->from | rest->to | rest->service.count | rest->pkey.count, 0);
     ck_assert_uint_eq(c->notes, 0);
@@ -231,7 +232,8 @@ START_TEST(tables_of_options)
     ck_assert_int_eq(fab_policy_classes_set_map(c, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,16"),
                      FAB_E_FORMAT);
     ck_assert_int_eq(fab_policy_classes_set_arb(c, true, "0:4"), FAB_OK);
-    ck_assert_int_eq(fab_policy_classes_set_arb(c, false, "14:1"), FAB_OK); /* the last data VL */
+    /* 14 is the highest data VL, so it is accepted */
+    ck_assert_int_eq(fab_policy_classes_set_arb(c, false, "14:1"), FAB_OK);
     ck_assert_int_eq(fab_policy_classes_set_arb(c, false, "0:0,1:64,2:255"), FAB_OK);
     ck_assert_uint_eq(c->highs, 1);
     ck_assert_uint_eq(c->lows, 3);

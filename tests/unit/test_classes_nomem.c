@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets each allocation fail once while traffic classes are read, members of groups are found, and
- * tables are planned. Each time, the call must return NOMEM and (which the sanitizers check) leak
- * nothing.
+ * Lets each allocation fail once while traffic classes are read, their members are found, and VL
+ * tables are planned. Each call must return NOMEM and leak no memory (which the sanitizers check).
  */
 #include <string.h>
 

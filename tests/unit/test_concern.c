@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests whether a text in a journal is about a node or port (libfabmgr/view/concern.h). */
+/* Whether a message in the journal is about a given node or port (libfabmgr/view/concern.h). */
 #include "libfabmgr/view/concern.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static const struct {
     const char *text;
     bool concerned;
 } cases[] = {
-    /* the text names the node or one of its ports */
+    /* the question is about a node: the text must name the node or one of its ports */
     {"leaf-1", -1, "leaf-1", true},
     {"leaf-1", -1, "leaf-1/12", true},
     {"leaf-1", -1, "leaf-12", false},
@@ -23,21 +23,21 @@ static const struct {
     {"leaf-1", -1, "leaf-1/x", false},
     {"leaf-1", -1, "leaf-1/2/3", false},
     {"leaf-1/2", -1, "leaf-1/2/3", true},
-    /* the text names this port */
+    /* the question is about a port: the text must name exactly this port */
     {"leaf-1", 12, "leaf-1/12", true},
     {"leaf-1", 12, "leaf-1/1", false},
     {"leaf-1", 12, "leaf-1/123", false},
     {"leaf-1", 12, "leaf-1/1234567890123456789012", false},
     {"leaf-1", 12, "leaf-1", false},
     {"leaf-1", 0, "leaf-1/0", true},
-    /* the text begins with the first word of the name */
+    /* the question has only the first word of the NodeDescription that the text has */
     {"host-1", -1, "host-1 mlx5_0", true},
     {"host-1", -1, "host-1 mlx5_0/1", true},
     {"host-1", 1, "host-1 mlx5_0/1", true},
     {"host-1", 1, "host-1 mlx5_0/2", false},
     {"host-1 mlx5_0", 1, "host-1 mlx5_0/1", true},
     {"host-1 mlx5_0", -1, "host-1 mlx5_1", false},
-    /* the text is a list */
+    /* the text names several nodes or ports */
     {"leaf-1", -1, "spine-1/3 - leaf-1/2", true},
     {"leaf-1", 2, "leaf-3/2 - leaf-1/2, leaf-1/3 - leaf-1/4", true},
     {"leaf-1", 4, "leaf-3/2 - leaf-1/2, leaf-1/3 - leaf-1/4", true},
@@ -46,7 +46,7 @@ static const struct {
     {"leaf-9", -1, "leaf-1, leaf-2, leaf-4, ...", false},
     {"b", -1, "a, ", false},
     {"b", -1, ", , b", true},
-    /* the name contains separators */
+    /* the NodeDescription itself contains the " - " that separates items in texts */
     {"SwitchX -  Mellanox", -1, "SwitchX -  Mellanox/3", true},
     {"SwitchX -  Mellanox", 3, "SwitchX -  Mellanox/3", true},
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The condition of a link: degraded, restricted by what a port has enabled, or limited by ports
- * that support different modes. A random test compares the verdict with one that is computed from
- * lists of lanes and names.
+ * The condition of a link: degraded, restricted by what a port has enabled, or limited because its
+ * ports support different modes. A random test compares the result with one that it computes from
+ * lists of lanes and speed names.
  */
 #include "libfabmgr/fabric/condition.h"
 #include "tests/unit/testing.h"
@@ -25,8 +25,8 @@
 #define HDR 4
 #define NDR 8
 
-/* The modes of a port, as bits: widths, extended speeds, and speeds of LinkSpeedExt*2 (xdr). All
- * ports have SDR, DDR and QDR, too. */
+/* Widths and speeds of a port, as bits. ext: extended speeds; xdr: speeds of LinkSpeedExt*2. In
+ * addition, all ports have SDR, DDR and QDR. */
 struct end {
     uint8_t width_supported, width_enabled, width, ext_supported, ext_enabled, ext;
     uint8_t xdr_supported, xdr_enabled, xdr;
@@ -56,14 +56,14 @@ static const struct {
     bool degraded;
     const char *text;
 } cases[] = {
-    /* the link is not degraded */
+    /* the link runs at its best mode */
     {{{EDR_4X}, {EDR_4X}},
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",
      false,
      ""},
-    /* below the enabled width, below the enabled speed, and below both */
+    /* the link runs below the enabled width, below the enabled speed, or below both */
     {{{W1 | W4, W1 | W4, W1, 3, 3, EDR, 0, 0, 0}, {W1 | W4, W1 | W4, W1, 3, 3, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",
@@ -82,14 +82,15 @@ static const struct {
      "2x HDR (100 Gb/s)",
      true,
      "width 2x of 4x; speed HDR of NDR"},
-    /* one port still shows the width that the link had before it trained again */
+    /* the second port already shows 1x; the first port still shows the width from before the link
+     * trained again */
     {{{EDR_4X}, {W1 | W4, W1 | W4, W1, 3, 3, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",
      "1x EDR (25 Gb/s)",
      true,
      "width 1x of 4x"},
-    /* restricted at the first end, at the second end, and at both */
+    /* not degraded: the first port, the second port, or both have not enabled the best mode */
     {{{W1 | W4, W1, W1, 3, 3, EDR, 0, 0, 0}, {W1 | W4, W1 | W4, W1, 3, 3, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
      "1x EDR (25 Gb/s)",
@@ -108,14 +109,14 @@ static const struct {
      "1x EDR (25 Gb/s)",
      false,
      "width 1x of 4x, because leaf-1/5 and spine-2/1 have not enabled 4x"},
-    /* extended speeds disabled at one end (LinkSpeedExtEnabled 30) */
+    /* the first port has no extended speed enabled (LinkSpeedExtEnabled 30) */
     {{{W1 | W4, W1 | W4, W4, 3, 30, 0, 0, 0, 0}, {W1 | W4, W1 | W4, W4, 3, 3, 0, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
      "4x QDR (40 Gb/s)",
      "4x QDR (40 Gb/s)",
      false,
      "speed QDR of EDR, because leaf-1/5 has not enabled EDR"},
-    /* the enabled width limits the link, and the link runs below this limit */
+    /* degraded and restricted: 4x is not enabled, and the link runs below the enabled 2x */
     {{{W1 | W2 | W4, W1 | W2, W1, 3, 3, EDR, 0, 0, 0},
       {W1 | W2 | W4, W1 | W2 | W4, W1, 3, 3, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
@@ -123,7 +124,7 @@ static const struct {
      "1x EDR (25 Gb/s)",
      true,
      "width 1x of 2x, because leaf-1/5 has not enabled 4x"},
-    /* the ports support different modes */
+    /* one port supports a better mode than the other */
     {{{EDR_4X}, {W1 | W4, W1 | W4, W4, 7, 7, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",
@@ -136,7 +137,7 @@ static const struct {
      "4x EDR (100 Gb/s)",
      false,
      "the ports support different widths"},
-    /* XDR */
+    /* XDR links */
     {{{W1 | W4, W1 | W4, W4, 15, 15, NDR, 1, 1, 0}, {W1 | W4, W1 | W4, W4, 15, 15, NDR, 1, 1, 0}},
      "4x XDR (800 Gb/s)",
      "4x XDR (800 Gb/s)",
@@ -149,7 +150,7 @@ static const struct {
      "4x XDR (800 Gb/s)",
      false,
      ""},
-    /* no verdict, because nothing is known, or the ports have no mode in common */
+    /* no condition can be given: the modes are unknown, or the ports have none in common */
     {{{UNKNOWN}, {UNKNOWN}}, "?", "?", "?", false, ""},
     {{{W1, W1, W1, 3, 3, EDR, 0, 0, 0}, {W4, W4, W1, 3, 3, EDR, 0, 0, 0}},
      "?",

@@ -136,7 +136,7 @@ static const char everything[] =
     "  total_alias_guids: 15, transfers: 16, requests: 17, request_burst: 18}\n"
     "journal: {keep: 77}\n";
 
-/* Settings that `everything` does not have, because another test reads them. */
+/* settings that are missing in the text `everything`, because another test reads them */
 static const char the_rest[] =
     "congestion: {cc_key: generated, cc_key_lease: 60}\n"
     "tls: {cert: /c, key: /k, ca: /a, crl: /r}\n"
@@ -547,8 +547,8 @@ static const struct {
      "f.yaml:1:8: this is not text: control characters are not allowed, expected YAML in UTF-8"},
 };
 
-/* Returns how many characters to compare with `want`: all, or only those before a "..." at the end
- * of `want`. */
+/* Returns how many characters of `want` a message must equal. If `want` ends with "...", only its
+ * beginning must be equal; otherwise the whole message. */
 static size_t compared(const char *want)
 {
     size_t len = strlen(want);
@@ -583,8 +583,8 @@ static const char *beside(const char *text, const char *settings, char *yaml, si
     return path;
 }
 
-/* Loads the settings. Returns the messages that are logged. why[]: the error; "" if the settings
- * were accepted. */
+/* Loads the settings. Returns the messages that this logs. why[]: the error; "" if the settings are
+ * accepted. */
 static char *logged(const char *yaml, struct config *ret, char *why, size_t len)
 {
     static char text[16384];
@@ -613,14 +613,14 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* The memory behind the last value of the file must not be taken for a value. In this test it is
- * full of zeros, which would look like a value at line 1, column 1 of the file. */
+/* An error about a key without a value has no value to show. The parser must not show what the
+ * memory after the last value contains: zeros, which look like a value at line 1, column 1. */
 START_TEST(a_place_without_a_value_is_named_alone)
 {
     static const char text[] = "# a comment\na: 1\n";
     char why[200] = "";
     struct report r = {.name = "f.yaml", .why = why, .why_len = sizeof why};
-    /* malloc() fills memory with the complement of this byte, that is, with zeros */
+    /* malloc() fills new memory with the complement of this byte: zeros */
     (void)mallopt(M_PERTURB, 0xff);
     ck_assert_int_eq(place_open(text, sizeof text - 1, &r), FAB_OK);
     ck_assert_int_eq(report_node_at(&r, 2, 4, "a", "2"), FAB_E_FORMAT);
@@ -633,8 +633,8 @@ START_TEST(a_place_without_a_value_is_named_alone)
 }
 END_TEST
 
-/* If lines of a partitions or QoS file are ignored, the first ignored lines are logged, and the
- * rest are counted. */
+/* The first ignored lines of a partitions or QoS file are logged one by one, the others as a
+ * number. */
 START_TEST(what_is_ignored_is_logged)
 {
     static const struct {
@@ -729,8 +729,7 @@ START_TEST(other_files_arrive)
 }
 END_TEST
 
-/* A file with keys must not be readable by others. If the file is refused, the old settings stay.
- */
+/* A file with keys is refused if other users can read it. The settings before stay in force. */
 START_TEST(a_file_with_keys_must_be_private)
 {
     static const mode_t open_modes[] = {0640, 0604, 0660, 0606};
@@ -828,8 +827,7 @@ START_TEST(the_shipped_example_sets_nothing_but_is_complete)
     snprintf(path, sizeof(path), "%s/etc/fabricd.yaml", top != NULL ? top : ".");
     ck_assert_msg(config_load(path, &c, why, sizeof(why)) == FAB_OK, "%s", why);
     config_fini(&c);
-    /* Without the comment sign, every line of the example file is a setting with its default
-     * value. */
+    /* In the example file, settings are commented out. Without the #, they must be the defaults. */
     size_t used = 0, room = 0;
     char *line = NULL;
     FILE *file = fopen(path, "r");
@@ -897,7 +895,7 @@ static void assert_difference(const char *old_text, const char *now_text, size_t
     config_fini(&now);
 }
 
-/* The audit log has each setting that differs after a reload, and no secret. */
+/* The audit log gets the settings that differ after a reload. Secrets must not be in it. */
 START_TEST(differences_name_each_setting)
 {
     static const char four[] =
@@ -913,7 +911,8 @@ START_TEST(differences_name_each_setting)
     assert_difference(four, "smp: {timeout_ms: 300}\n", whole,
                       "journal.keep: 5 -> not set; smp.retries: 4 -> not set; "
                       "state_dir: /b -> not set");
-    /* the name m_key is the beginning of the name m_key_lease */
+    /* The changed setting m_key is a prefix of the name m_key_lease, and must not be confused with
+     * it. */
     assert_difference("subnet: {sm_key: 5, m_key: derived}\n",
                       "subnet: {sm_key: 6, m_key_lease: 70}\n", whole,
                       "subnet.m_key: removed; subnet.m_key_lease: not set -> 70; "

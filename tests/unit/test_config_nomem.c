@@ -18,7 +18,7 @@ static const char text[] =
     "congestion: {table: [0, 0x8002]}\n"
     "qos: {classes: [{name: storage, share: 40, match: [pkey=1, to=a]}]}\n";
 
-/* These functions of the C library allocate memory without the wrapped malloc(). */
+/* the C library's strdup() and strndup() call its own malloc() and not the wrapped one */
 char *__wrap_strdup(const char *from);
 char *__wrap_strndup(const char *from, size_t most);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Congestion control settings: tables, values set by the operator, and advice. Properties over
- * random fabrics are in test_congestion_random.c. */
+/* Congestion control settings: tables, values that the operator sets, and advice. Properties that
+ * hold for all fabrics are tested in test_congestion_random.c. */
 #include "libfabmgr/congestion/advise.h"
 #include "libfabmgr/congestion/congestion.h"
 #include "libfabmgr/congestion/explain.h"
@@ -94,10 +94,11 @@ static const struct fab_congestion_adapter *any_adapter(const struct fab_congest
     return &c->adapter[0];
 }
 
-/* If the assumed fan-in is n, the settings must be able to throttle 2 n senders (fewer if the
- * fabric has fewer endports). At the last entry of the table, all these senders together must use
- * two thirds of a link, and congestion notifications must raise CCTI faster than the timer lowers
- * it. If n grows, neither CCTI_Increase nor the delay of the last entry may become smaller. */
+/* For an assumed fan-in of n, the settings must be able to throttle 2 n senders (fewer in a fabric
+ * with fewer endports). If all these senders use the delay at the last entry of the table, they
+ * fill two thirds of a link. Notifications of congestion must raise CCTI faster than the timer
+ * lowers it. For a larger n, neither CCTI_Increase nor the delay at the last entry may be
+ * smaller. */
 START_TEST(twice_as_many_are_held_as_are_counted_on)
 {
     struct fab_fabric *f = leaf_spine(16, 8, 16);
@@ -153,7 +154,8 @@ START_TEST(what_is_set_by_hand_stands)
         ck_assert_int_eq(a->sl[3].increase, v[FAB_CONGESTION_INCREASE]);
         ck_assert_int_eq(a->sl[3].trigger, v[FAB_CONGESTION_TRIGGER_THRESHOLD]);
         ck_assert_int_eq(a->sl[3].min, v[FAB_CONGESTION_MIN]);
-        /* The limit that the operator sets is lowered to the last entry of the device's table. */
+        /* The operator's CCTI_Limit exceeds the device's table, so it becomes the last entry of the
+         * table. */
         ck_assert_int_eq(a->table.limit, end ? 127 : 1);
         fab_congestion_fini(&c);
     }
@@ -198,7 +200,8 @@ START_TEST(off_is_off)
 }
 END_TEST
 
-/* A device with a short table gets a shorter table whose last entry has the same rate. */
+/* A device with few table blocks gets a table with fewer entries. Its last entry must throttle as
+ * much as that of a long table. */
 START_TEST(short_tables_reach_as_far)
 {
     struct fab_fabric *f = leaf_spine(4, 4, 8);
@@ -268,14 +271,15 @@ START_TEST(advice_follows_what_is_seen)
     assumed.unsupported = 11;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, NULL), 2);
     uint32_t kinds;
-    /* The congestion logs show a higher fan-in than the counters. */
+    /* The congestion logs show a fan-in of 70, above the configured 64. So the advice is to raise
+     * congestion.fan_in to 70. */
     seen = (struct fab_congestion_observed){
         .congested_endports = 4, .slowed = 100, .logged_fan_in = 70};
     assumed = (struct fab_congestion_configured){.apply = true, .fan_in = 64, .devices = 100};
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "congestion.fan_in to 70"));
     uint32_t fan_in = kinds;
-    /* a persistent incast is a reason for advice only if other traffic waits because of it */
+    /* An incast that persists causes advice only if it makes other traffic wait. */
     seen = (struct fab_congestion_observed){
         .congested_endports = 1, .persistent_endports = 1, .slowed = 9};
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
@@ -285,13 +289,13 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "not held back"));
     ck_assert_uint_ne(kinds, fan_in);
-    seen.persistent_endports = 0; /* the incast has ended */
+    seen.persistent_endports = 0; /* now no incast persists */
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
     /* another program changed the settings of devices */
     assumed.changed = 2;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "2 devices had other settings"));
-    /* all kinds of advice at once fit into the buffer */
+    /* the buffer has room for all kinds of advice together */
     seen = (struct fab_congestion_observed){.congested_endports = 1,
                                             .persistent_endports = 1,
                                             .slowed = 65,
@@ -302,7 +306,7 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 4);
     for (int i = 0; i < 4; i++)
         ck_assert_uint_lt(strlen(text[i]), FAB_CONGESTION_ADVICE_LEN - 1);
-    /* with the profile "off", the only possible advice is to apply congestion control */
+    /* with the profile "off", the only advice is to apply congestion control at all */
     assumed.off = true;
     seen.max_wait_permille = 0;
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);

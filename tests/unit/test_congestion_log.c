@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Readings of congestion logs: new entries, their times, and the LIDs concerned. */
+/* Readings of congestion logs (annex A10): which entries are new, at what time they were made, and
+ * which LIDs they name. */
 #include "libfabmgr/congestion/log.h"
 
 #include <string.h>
@@ -32,7 +33,8 @@ static void put(struct fab_cc_log_ca *is, int i, uint16_t to, uint32_t stamp)
     is->entry[i].time_stamp = stamp;
 }
 
-/* Reads a log with a counter of events. back: the device resets the counter at each reading. */
+/* Reads the log of a device several times. back: the device resets its counter of events at each
+ * reading. */
 static void counts(bool back)
 {
     struct fab_congestion_log log = {0};
@@ -54,11 +56,12 @@ static void counts(bool back)
     ck_assert_uint_eq(read_ca(&log, &is, 1020 * SECOND), 2);
     ck_assert_uint_eq(log.events, 2);
     ck_assert_uint_eq(log.count, 3);
-    ck_assert_uint_eq(log.entry[0].dlid, 20); /* the latest entry comes first */
+    ck_assert_uint_eq(log.entry[0].dlid, 20); /* after an update, entry 0 is the latest one */
     ck_assert_uint_eq(log.entry[1].dlid, 21);
     ck_assert_uint_eq(log.entry[2].dlid, 20);
 
-    /* the counter is the same as before, so only the entries show that it was reset */
+    /* If the device resets its counter, the counter shows 2 as at the last reading. Only the new
+     * entries reveal the new events. */
     is.time_stamp = 130 * TICKS;
     is.count = back ? 2 : 9;
     put(&is, 3, 22, 125 * TICKS);
@@ -78,17 +81,18 @@ START_TEST(clocks_come_round)
 {
     struct fab_congestion_log log = {0};
     struct fab_cc_log_ca is = {.type = 2, .time_stamp = 10 * TICKS};
-    put(&is, 0, 20, 0u - 20 * TICKS); /* a time before the 32-bit clock wrapped */
+    /* the entry was made before the device's 32-bit clock wrapped */
+    put(&is, 0, 20, 0u - 20 * TICKS);
     (void)read_ca(&log, &is, 1000 * SECOND);
     uint64_t at = log.entry[0].at_us;
     ck_assert_uint_ge(at, 970 * SECOND - 100);
     ck_assert_uint_le(at, 970 * SECOND + 100);
-    /* The 32-bit clock of the device has wrapped again. The entry is still in the log, and must
-     * keep the time that was computed before. */
+    /* Meanwhile the clock has wrapped once more. The entry is still in the log, and its time must
+     * stay as it was computed first. */
     is.time_stamp = 0u - 10 * TICKS;
     (void)read_ca(&log, &is, 5380 * SECOND);
     ck_assert_uint_eq(log.entry[0].at_us, at);
-    /* an old entry does not count as a new event */
+    /* an entry from before the last reading is not a new event */
     put(&is, 1, 21, is.time_stamp - 300 * TICKS);
     is.count = 3;
     is.time_stamp += TICKS;
@@ -140,7 +144,8 @@ START_TEST(incasts_have_each_sender_once)
     put(&is, 2, 21, 97 * TICKS);
     put(&is, 3, 7, 97 * TICKS);  /* the destination is the adapter's own LID */
     put(&is, 4, 22, 97 * TICKS); /* a LID out of range */
-    put(&is, 5, 19, 10 * TICKS); /* this event is too old to count */
+    /* this entry is older than the time from which the test counts senders */
+    put(&is, 5, 19, 10 * TICKS);
     (void)read_ca(&log, &is, 1000 * SECOND);
     fab_congestion_log_incasts(&log, 990 * SECOND, senders, 22);
     for (int lid = 0; lid < 22; lid++)
@@ -148,8 +153,8 @@ START_TEST(incasts_have_each_sender_once)
 }
 END_TEST
 
-/* Reads random bytes. The entries must be in order and within bounds, and the number of events must
- * not exceed the counter. */
+/* Reads logs of random bytes. Entries must stay in order and within bounds. There must not be more
+ * events than the device's counter says. */
 START_TEST(any_readings)
 {
     struct fab_prng r;

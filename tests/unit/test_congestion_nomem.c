@@ -58,7 +58,7 @@ static int incasts(void)
     return fab_partition_incast(f, &target->pkeys, senders);
 }
 
-/* Three senders send to one endport for a while. */
+/* runs the traffic model with three senders and one receiver */
 static int traffic(void)
 {
     struct fab_traffic_flow flows[3];
@@ -93,8 +93,8 @@ static void nothing(void *ctx)
     (void)ctx;
 }
 
-/* Computes settings as the daemon does, in virtual time, in which worker tasks run at once. Devices
- * then report the sizes of their tables, which the second computation uses. */
+/* Computes settings as the daemon does. In virtual time, worker tasks run at once. Then devices
+ * report the sizes of their tables, and a second computation uses these sizes. */
 static int daemon_computes(void)
 {
     const struct fab_mads_config mads = {.window_start = 1, .window_max = 1, .timeout_us = 1};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes settings for thousands of random fabrics: trees of any taper, tori, dragonflies and
- * random graphs, with links of any rate, devices with any table size, any profile, and fan-ins from
- * the settings, from classes and from partitions. Every value must fit into its field. A slower
- * endport, a larger fan-in or a longer path must not make a delay shorter. A small change of the
+ * random graphs. Rates, table sizes and profiles are random, and the fan-in comes from the
+ * settings, from classes or from partitions. Every value must fit into its field. No delay may
+ * become shorter if an endport is slower, a fan-in larger or a path longer. A small change of the
  * fabric must change few settings.
  */
 #include "libfabmgr/base/prng.h"
@@ -12,7 +12,7 @@
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
-/* An assertion that the library Check sees only if it fails. Check writes each assertion to a file,
+/* Fails the test if x is false. The library Check would write each successful assertion to a file,
  * which would take longer than the tests. */
 #define HOLDS(x)                                                                                   \
     do {                                                                                           \
@@ -209,8 +209,8 @@ static void check_adapter(const struct fab_congestion_adapter *a,
     }
 }
 
-/* Checks the fan-in of each SL. If the operator sets the fan-in, it is used as it is. Otherwise it
- * is rounded up, but is at most 1.5 times the known limits of the port and of the class. */
+/* Checks the fan-in of each SL. A fan-in from the operator must be used unchanged. Any other is
+ * rounded up to at most 1.5 times the limits that are known for the port and for the class. */
 static void check_fan_in(const struct scene *s, uint32_t port, const struct fab_congestion_basis *b)
 {
     uint32_t by_hand = s->policy.congestion.fan_in, port_fan_in = s->port_fan_in[port];
@@ -290,9 +290,9 @@ static bool same_adapter(const struct fab_congestion_adapter *a,
     return same;
 }
 
-/* A larger fan-in can make CCTI_Increase larger and CCTI_Timer shorter. Checks that the delay after
- * a congestion notification (increase * timer) does not become shorter. The tolerance is one tick
- * of the timer. */
+/* For a larger fan-in, CCTI_Increase may be larger and CCTI_Timer shorter. Checks that their
+ * product, the delay after a congestion notification, is not shorter by more than one tick of the
+ * timer. */
 static void held_no_shorter(const struct fab_congestion_adapter *was,
                             const struct fab_congestion_adapter *now)
 {
@@ -309,8 +309,8 @@ static void held_no_shorter(const struct fab_congestion_adapter *was,
 
 typedef void comparison(const struct fab_congestion_adapter *was,
                         const struct fab_congestion_adapter *now);
-/* Compares the settings a with the settings b for each adapter port except `except`. FAB_NONE: for
- * all adapter ports. */
+/* Calls compare() with the settings of each adapter port in a and in b. except: a port that is left
+ * out; FAB_NONE: none. */
 static void each(const struct scene *s, const struct fab_congestion *a,
                  const struct fab_congestion *b, uint32_t except, comparison *compare)
 {
@@ -343,8 +343,7 @@ START_TEST(a_slower_end_makes_no_delay_shorter)
 }
 END_TEST
 
-/* If the partition of one endport becomes larger, the settings of other endports and of switches do
- * not change. */
+/* If the partition of one endport grows, only the settings of this endport change. */
 START_TEST(a_larger_job_slows_down_its_own)
 {
     struct fab_prng r;
@@ -449,9 +448,9 @@ static void compare(const struct scene *s, const struct fab_congestion *a,
     }
 }
 
-/* If a link is removed, a rounded value may change: the number of hops, the number of endports, or
- * the slowest rate. Many settings of the fabric then change. Over all fabrics of a kind, fewer than
- * 2 % of the settings may change. */
+/* Without a link, a rounded value (number of hops, number of endports, slowest rate) may change,
+ * and with it many settings of one fabric. But of all fabrics of a kind together, fewer than 2 % of
+ * the settings may change. */
 START_TEST(a_cable_less_changes_few_settings)
 {
     static const char *const names[KINDS] = {"leaf-spine", "fat trees", "tori", "dragonflies",

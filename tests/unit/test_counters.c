@@ -32,9 +32,9 @@ START_TEST(rises_are_differences)
         {0, 0, 0},
         {5, 5, 0},
         {5, 17, 12},
-        /* the counter was cleared, and rose by 5 since then */
+        /* the counter was cleared after it had shown 17, and then rose to 5 */
         {17, 5, 5},
-        {UINT64_MAX, 0, 1}, /* the counter wrapped */
+        {UINT64_MAX, 0, 1}, /* a 64-bit counter wrapped from its maximum to 0 */
         {UINT64_MAX - 2, 7, 10},
         {UINT64_C(1) << 61, 3, 3},
         {0, UINT64_MAX, UINT64_MAX},
@@ -63,8 +63,8 @@ START_TEST(narrow_ones_fill_up)
 }
 END_TEST
 
-/* Sets the bits of each counter alone, as the table of libfabmgr/wire places them. No other counter
- * may then show a value. */
+/* Sets all bits of one counter in PortCounters, where the table of libfabmgr/wire places them. All
+ * other counters must then be 0. */
 START_TEST(each_counter_has_its_own_place)
 {
     for (int i = 0; i < FAB_COUNTERS; i++) {
@@ -101,7 +101,7 @@ static struct fab_counter_rule usual(void)
 static void note(struct fab_health_history *h, uint64_t minute, uint64_t was, uint64_t now)
 {
     struct fab_counters a = wide(was), b = wide(now);
-    /* the times of the readings vary slightly */
+    /* readings are not exactly a minute apart */
     fab_health_history_add(h, minute * MINUTE + minute % 7,
                            (minute + 1) * MINUTE + (minute + 1) % 7, &a, &b);
 }
@@ -121,7 +121,8 @@ START_TEST(a_threshold_is_of_a_while)
     ck_assert_int_eq(fab_health_worst_counter(&h, &rule, true), FAB_SYMBOL_ERRORS);
     rule.within_us = 3 * MINUTE;
     ck_assert_uint_eq(fab_health_recent_increase(&h, &rule, FAB_SYMBOL_ERRORS, NULL), 28);
-    rule.within_us = 1; /* the newest sample always counts */
+    /* the period is shorter than the time between readings, but the newest sample always counts */
+    rule.within_us = 1;
     ck_assert_uint_eq(fab_health_recent_increase(&h, &rule, FAB_SYMBOL_ERRORS, NULL), 10);
     rule.threshold[FAB_SYMBOL_ERRORS] = 0;
     ck_assert_int_eq(fab_health_worst_counter(&h, &rule, false), FAB_COUNTERS);

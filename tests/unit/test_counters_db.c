@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of fabricd/store/counters.h: rounds become roll-ups and survive crashes; the history keeps
- * its size limit; damaged files and a disk that fails do not stop the manager. */
+/* The database of counters (fabricd/store/counters.h). Rounds become roll-ups and survive crashes.
+ * The history keeps its size limit. Damaged files or a failing disk do not stop the manager. */
 #include "fabricd/store/counters.h"
 
 #include <signal.h>
@@ -36,7 +36,7 @@ static void teardown(void)
     remove_dir();
 }
 
-/* The values of a port are functions of the time, so that a test knows what it must read. */
+/* The rate of a port is a function of the time, so the test can compute what it must read back. */
 static uint64_t rate_of(uint32_t node, uint32_t port, int64_t end)
 {
     return 1000000 * (1 + node) + 1000 * port + (uint64_t)(end / 60 % 10) * 100000;
@@ -54,8 +54,8 @@ static void set(struct counters_round *r, unsigned column, uint32_t at, uint64_t
     r->code[column][at] = fab_counters_encode_value(column, value);
 }
 
-/* Makes a round with samples of `nodes` nodes, from node `from` on. The order of the nodes differs
- * from round to round. Port p of node 2n is connected to port p of node 2n + 1. */
+/* Makes a round of counters with samples of `nodes` nodes, beginning with number `from`. The nodes
+ * are in another order in each round. Port p of node 2n is connected to port p of node 2n + 1. */
 static struct counters_round *make_round(int64_t end, uint32_t from, uint32_t nodes)
 {
     struct counters_round *r = calloc(1, sizeof *r);
@@ -144,8 +144,8 @@ START_TEST(rounds_become_roll_ups)
     put_rounds(START + 60, START + 86400 + 3600);
     assert_samples(7, 3, START, START + 86400 + 3600);
     assert_samples(3, 2, START + 3600, START + 7200);
-    /* 96 quarters of an hour of the first day, 3 of the next day, and the samples of the last
-     * quarter */
+    /* all roll-ups of 15 minutes (96 of the first day, 3 of the next day), then the samples of the
+     * last 15 minutes */
     size_t count = read_port(1, 3, 2, START, INT64_MAX / 2, &s);
     ck_assert_uint_eq(count, 96 + 3 + 15);
     for (size_t i = 0; i < 99; i++) {
@@ -183,7 +183,8 @@ START_TEST(ports_are_ranked)
                      FAB_OK);
     ck_assert_uint_eq(count, 5);
     ck_assert_uint_eq(ports, NODES * PORTS);
-    for (uint32_t i = 0; i < count; i++) /* most data pass between the nodes 38 and 39 */
+    /* rates rise with the node number, so the link between nodes 38 and 39 carries most data */
+    for (uint32_t i = 0; i < count; i++)
         ck_assert_uint_ge(top[i].guid, GUID(38));
     free(top);
     ck_assert_int_eq(counters_read_top(c, 0, START, START + 1800, COUNTERS_BY_ERRORS, 1, never,
@@ -196,9 +197,8 @@ START_TEST(ports_are_ranked)
 }
 END_TEST
 
-/* After the clock is set back, new samples replace the old samples of the same time. The old
- * samples of the whole quarter of an hour are deleted.
- */
+/* The clock is set back. A new sample replaces the old sample of the same time, and all other old
+ * samples in the same 15 minutes are deleted. */
 START_TEST(a_clock_may_go_back)
 {
     put_rounds(START + 60, START + 3600);
@@ -233,7 +233,7 @@ START_TEST(findings_are_reported_once)
         struct counters_round *r = make_round(end, 0, NODES);
         int64_t quarter = (end - START - 1) / 900;
         for (uint32_t i = 0; i < NODES; i++) {
-            /* the errors of this port rise after five quarters of an hour */
+            /* the errors of this port begin to rise after 75 minutes */
             if (r->nodes[i].guid == GUID(5))
                 set(r, FAB_COLUMN_ERRORS, r->nodes[i].first + 4,
                     quarter > 4 ? (uint64_t)(quarter - 4) : 0);
@@ -278,7 +278,7 @@ START_TEST(the_oldest_fine_samples_go_first)
 }
 END_TEST
 
-/* If all samples of a node are deleted, a new node gets its place in the history. */
+/* The history reuses the place of a node whose samples were all deleted for a new node. */
 START_TEST(places_are_used_again)
 {
     counters_limit(c, 1);
@@ -315,7 +315,8 @@ START_TEST(a_damaged_history_is_set_aside)
 }
 END_TEST
 
-/* A block is damaged while the history is open. It is replaced, and the next samples are stored. */
+/* A block on the disk is damaged while the manager runs. A new block replaces it, and the next
+ * samples are stored. */
 START_TEST(a_damaged_block_is_set_aside)
 {
     put_rounds(START + 60, START + 600);
@@ -346,8 +347,8 @@ START_TEST(a_dead_disk_stops_nothing)
 }
 END_TEST
 
-/* The process is killed at random times. Afterwards the history must have every round that the
- * process reported as written. */
+/* A child process writes rounds until it is killed at a random time. Every round that it reported
+ * as written must be in the history. */
 START_TEST(kills_lose_no_written_round)
 {
     struct fab_prng p;
@@ -383,7 +384,7 @@ START_TEST(kills_lose_no_written_round)
         c = NULL;
         ck_assert_int_eq(
             ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
-        now += 600; /* the killed process may have written rounds that it did not report */
+        now += 600; /* skips rounds that the child may have written without reporting them */
     }
     ck_assert_int_gt(now, START + 6000);
 }

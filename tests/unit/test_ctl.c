@@ -89,8 +89,8 @@ START_TEST(text_is_aligned)
 }
 END_TEST
 
-/* Each byte that is not UTF-8 becomes U+FFFD, which has three bytes in UTF-8. No name may be cut.
- */
+/* In text output, each invalid byte becomes U+FFFD, which takes three bytes in UTF-8. A name of 64
+ * invalid bytes must be complete. */
 START_TEST(texts_of_bad_bytes_are_complete)
 {
     char *text = NULL, want[3 * 64 + 16] = "Name:         ", bad[65] = "";
@@ -111,8 +111,8 @@ START_TEST(texts_of_bad_bytes_are_complete)
 }
 END_TEST
 
-/* A table is stored until the widths of its columns are known. All rows of a large table are
- * printed, in order. */
+/* A table is stored until the widths of its columns are known. Even of a large table, all rows must
+ * be printed in order. */
 START_TEST(large_tables_are_whole)
 {
     enum { ROWS = 3000 };
@@ -252,7 +252,7 @@ END_TEST
 
 #define NOW 1796000000 /* 2026-11-29 23:33:20 UTC */
 
-/* Central European Time, with its summer time: a day of 25 hours is 2026-10-25. */
+/* Sets the time zone of Central Europe. In this zone, 2026-10-25 has 25 hours. */
 static void set_zone(void)
 {
     setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
@@ -261,7 +261,7 @@ static void set_zone(void)
 
 static const struct {
     const char *text;
-    int64_t time; /* 0: the text is not a time */
+    int64_t time; /* 0: the text must be refused */
 } times[] = {
     {"now", NOW},
     {"0s", NOW},

@@ -7,8 +7,8 @@
 static const struct fab_damping_rule rule = {
     .flaps = 3, .within_us = 60, .hold_down_us = 10, .max_hold_down_us = 70};
 
-/* The link goes down at `at`, and comes up again `later` microseconds later. Returns whether this
- * begins a hold-down. */
+/* The link goes down at the time `at`, and up again after `later` microseconds. Returns whether
+ * damping now holds the link down. */
 static bool bounce(struct fab_damping *d, uint64_t at, uint64_t later)
 {
     bool held = fab_health_damping_down(d, &rule, at);
@@ -47,10 +47,11 @@ START_TEST(a_flap_while_held_down_restarts_the_time)
         (void)bounce(&d, t, 0);
     ck_assert_uint_eq(fab_health_damping_due(&d), 112);
     ck_assert(!fab_health_damping_down(&d, &rule, 111));
-    /* the link is down, so the end of the hold-down is not known */
+    /* the hold-down ends a certain time after the link comes up, which has not happened yet */
     ck_assert_uint_eq(fab_health_damping_due(&d), 0);
     fab_health_damping_up(&d, 120);
-    fab_health_damping_up(&d, 125); /* the end of the hold-down is known now */
+    /* the second report does not restart the time, so the hold-down ends at 120 + 10 */
+    fab_health_damping_up(&d, 125);
     ck_assert_uint_eq(fab_health_damping_due(&d), 130);
     ck_assert_uint_eq(d.hold_down_us, 10);
 }
@@ -68,7 +69,7 @@ START_TEST(hold_downs_double_up_to_the_maximum)
         ck_assert_uint_eq(d.hold_down_us, holds[i]);
         fab_health_damping_release(&d, fab_health_damping_due(&d));
         ck_assert(!d.held);
-        /* one microsecond before the earlier hold-downs are forgotten */
+        /* one microsecond later, damping would forget the earlier hold-downs */
         t = d.released_us + rule.max_hold_down_us - 1;
         ck_assert(!fab_health_damping_is_clear(&d, &rule, t));
     }
@@ -99,12 +100,12 @@ START_TEST(flaps_before_a_reset_do_not_count)
     ck_assert(!bounce(&d, 106, 0));
     ck_assert(bounce(&d, 107, 0));
     ck_assert_uint_eq(d.hold_down_us, 10);
-    ck_assert_uint_eq(d.flaps, 6); /* the total still includes the flaps before the reset */
+    ck_assert_uint_eq(d.flaps, 6); /* the total number of flaps, which a reset does not change */
 }
 END_TEST
 
-/* After a reset, the length of the next hold-down depends on no earlier hold-down, not even on one
- * that the reset ended. */
+/* The first hold-down after a reset has the shortest length, even if the reset ended a longer
+ * hold-down. */
 START_TEST(hold_downs_before_a_reset_do_not_count)
 {
     struct fab_damping d = {0};
@@ -112,7 +113,8 @@ START_TEST(hold_downs_before_a_reset_do_not_count)
         (void)bounce(&d, t, 0);
     ck_assert(d.held);
     fab_health_damping_release(&d, 13);
-    ck_assert(bounce(&d, 14, 0)); /* the next flap begins a longer hold-down at once */
+    /* One flap soon after a hold-down begins the next hold-down, which lasts twice as long. */
+    ck_assert(bounce(&d, 14, 0));
     ck_assert_uint_eq(d.hold_down_us, 20);
     fab_health_damping_reset(&d);
     ck_assert_uint_eq(fab_health_damping_due(&d), 0);
@@ -126,8 +128,9 @@ START_TEST(hold_downs_before_a_reset_do_not_count)
 }
 END_TEST
 
-/* Checks that a link is never held down after fewer flaps than the rule says, and that hold-downs
- * are within their limits. A hold-down must end hold_down_us after the link came up. */
+/* Random flaps. A link must not be held down after fewer flaps than the rule says. The length of
+ * each hold-down must be within the limits. A hold-down must end hold_down_us after the link came
+ * up. */
 START_TEST(random_flaps_keep_the_invariants)
 {
     struct fab_prng prng;

@@ -82,7 +82,7 @@ START_TEST(every_section_is_read)
     ck_assert_uint_eq(p->partition[0].pkey, FAB_PKEY_DEFAULT);
     ck_assert(p->partition[0].ipoib && p->mgroups == 1);
     ck_assert_uint_eq(p->partition[1].pkey, 0x11);
-    /* two built-in rules, one rule of the partition Default, three rules of the partition jobs */
+    /* 2 built-in rules, 1 rule of the partition Default, 3 rules of the partition jobs */
     ck_assert_uint_eq(p->rules, 6);
     ck_assert_int_eq(p->rule[4].who.kind, FAB_SELECT_GROUP);
     ck_assert(p->rule[4].index0 && p->rule[4].membership == FAB_MEMBER_FULL);
@@ -99,15 +99,15 @@ START_TEST(every_section_is_read)
     ck_assert_str_eq(fab_policy_node_names_find(d.names, UINT64_C(0x0002c90300000002)), "leaf 1");
     ck_assert_str_eq(d.isolation[0].link, "leaf-1/5");
     ck_assert_uint_eq(d.approval[0].port, 1);
-    /* number of names and GUIDs that the manager compares with the fabric */
+    /* names and GUIDs in the policy that must exist in the fabric */
     ck_assert_uint_eq(d.refs, 6);
     fab_policy_declared_fini(&d);
 }
 END_TEST
 
-/* A partition with `unknown_guids: yes` may have GUIDs that the fabric does not have, so the
- * manager does not look for them. It still looks for the names in this partition, and for the GUIDs
- * in other partitions. */
+/* With `unknown_guids: yes`, a partition may list GUIDs that are not in the fabric, so the manager
+ * does not look for them. It does look for the names in this partition, and for GUIDs in other
+ * partitions. */
 START_TEST(guids_may_be_unknown)
 {
     struct fab_declared d;
@@ -121,7 +121,7 @@ START_TEST(guids_may_be_unknown)
     ck_assert_int_eq(d.ref[0].what, FAB_DECLARED_NODE);
     ck_assert_uint_eq(d.ref[1].guid, 0x23);
     ck_assert_uint_eq(d.ref[2].guid, 0x24);
-    /* two built-in rules, and one rule for each of the five members */
+    /* 2 built-in rules, and 1 rule for each of the 5 members */
     ck_assert_uint_eq(d.partitions->rules, 7);
     fab_policy_declared_fini(&d);
 }

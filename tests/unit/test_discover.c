@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery of the simulated fabric. It must find the fabric that was built, with the smallest
- * possible number of requests, for any order of responses. Unresponsive nodes are reported and
- * delay nothing. Hostile devices cannot prevent the end of the discovery.
+ * Discovery of the simulated fabric. It must find the fabric as it was built, with the smallest
+ * possible number of requests, for any order of responses. It reports unresponsive nodes, which
+ * must not delay it. Hostile devices must not keep it from ending.
  */
 #include <string.h>
 
@@ -30,7 +30,8 @@ static void finds_all(struct fab_builder *b, uint64_t seed, bool shuffle)
 START_TEST(generated_fabrics)
 {
     finds_all(leaf_spine(4, 2, 6, 1), 1, false);
-    finds_all(leaf_spine(3, 2, 4, 3), 2, true); /* true: some links are parallel */
+    /* three parallel links between a leaf and a spine; true: the order of responses is random */
+    finds_all(leaf_spine(3, 2, 4, 3), 2, true);
     finds_all(leaf_spine(1, 0, 2, 1), 3, false);
     finds_all(fat_tree(8, 2), 4, true);
     finds_all(fat_tree(8, 3), 5, false);
@@ -73,7 +74,7 @@ START_TEST(from_a_switch_port)
     struct bench x = {.builder = b};
     ck_assert_int_eq(fab_fabric_builder_seal(b, &x.built), FAB_OK);
     ck_assert_int_eq(fab_sim_new(x.built, 1, &x.r.sim), FAB_OK);
-    x.expected = expect(b, x.built, &x.r); /* the port of the manager is port 0 of switch 0 */
+    x.expected = expect(b, x.built, &x.r); /* the manager is attached to port 0 of switch 0 */
     ck_assert_int_eq(drive_whole(&x.r, &x.found), FAB_OK);
     same_fabric(x.expected, x.found);
     bench_free(&x);
@@ -147,7 +148,8 @@ static void silent_node(uint8_t type)
         uint32_t port = fab_fabric_port_id(x.built, near, silent[i].near_port);
         ck_assert_uint_eq(fab_fabric_peer_node(x.built, port), node);
         ck_assert_uint_eq(silent[i].attr_id, FAB_ATTR_NODE_INFO);
-        ck_assert_uint_eq(silent[i].guid, 0); /* the device did not answer NodeInfo */
+        /* the GUID is unknown, because the device did not answer NodeInfo */
+        ck_assert_uint_eq(silent[i].guid, 0);
         ck_assert_int_eq(silent[i].status, FAB_E_TIMEOUT);
     }
     ck_assert_int_eq(fab_discover_result(d, &x.found), FAB_OK);
@@ -172,7 +174,8 @@ START_TEST(we_are_silent)
 }
 END_TEST
 
-/* Loses all SMPs to one switch, except NodeInfo. */
+/* Loses all requests to the switch at this port of the manager's leaf, except those for
+ * NodeInfo. */
 static void half_dead(void *ctx, struct drive_answer *a)
 {
     const uint8_t *port = ctx;
@@ -199,7 +202,7 @@ START_TEST(a_switch_that_only_tells_its_name)
     ck_assert_uint_eq(x.found->link_count, x.built->link_count);
     const struct fab_unresponsive *silent = fab_discover_unresponsive(d, &count);
     ck_assert_uint_ge(count, 1);
-    /* at most one for each attribute that the switch does not answer */
+    /* NodeDescription, SwitchInfo and PortInfo: each is reported at most once */
     ck_assert_uint_le(count, 3);
     for (uint32_t i = 0; i < count; i++) {
         ck_assert_uint_eq(silent[i].near_guid, x.built->nodes[leaf].guid);
@@ -238,7 +241,8 @@ static void random_bytes(struct fab_prng *p, uint8_t *data)
         data[i] = (uint8_t)fab_base_prng_next(p);
 }
 
-/* Makes a NodeInfo that is valid, but of a device that does not exist. */
+/* Makes the valid NodeInfo of a switch that does not exist. few: chooses one of 6 GUIDs; otherwise
+ * any GUID. */
 static void invented_node(struct fab_prng *p, uint8_t *data, bool few)
 {
     uint64_t guid = few ? 1 + fab_base_prng_below(p, 6) : fab_base_prng_next(p) | 1;

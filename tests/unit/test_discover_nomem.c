@@ -7,7 +7,7 @@
 
 #include "tests/unit/failing_alloc.h"
 
-/* The fabrics of the scenarios; made before allocations fail. */
+/* the fabrics for the scenarios; lab_open() makes them before allocations fail */
 static struct {
     struct fab_fabric *built, *base;
     struct fab_places *places;
@@ -102,8 +102,8 @@ START_TEST(each_allocation_fails)
 }
 END_TEST
 
-/* The simulated device has no memory for its table at the first request, and has it at the
- * second. */
+/* Writes a table to a simulated device. The device has no memory for the table at the first Set,
+ * and answers BUSY. The second Set must succeed. */
 static void table_without_room(const struct fab_path *path, uint16_t attr_id)
 {
     uint8_t data[FAB_SMP_DATA] = {0};

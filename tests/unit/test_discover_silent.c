@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery does not query switches that are known to be silent. They stay in the result, together
- * with the nodes that only they connect, as long as a neighbour reports a link to them as up.
+ * Heavy and targeted sweeps beside switches that are known to be silent. The sweeps do not query
+ * these switches. The snapshot keeps a silent switch, and nodes that only it connects, as long as a
+ * neighbour reports a link to it as up.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"
@@ -34,7 +35,8 @@ static struct bench bench_new(void)
     ck_assert_int_eq(drive_whole(&x.r, &init), FAB_OK);
     ck_assert_int_eq(drive_program(&x.r, init), FAB_OK);
     fab_fabric_unref(init);
-    ck_assert_int_eq(drive_whole(&x.r, &x.former), FAB_OK); /* all links are Active */
+    /* now the snapshot shows all links as Active */
+    ck_assert_int_eq(drive_whole(&x.r, &x.former), FAB_OK);
     return x;
 }
 
@@ -89,7 +91,7 @@ static struct fab_silent *set_of(const uint64_t *guid, uint32_t count)
     return silent;
 }
 
-/* Makes a heavy sweep while the manager knows that the switch `name` is silent. */
+/* Makes a heavy sweep that does not query the switch `name`, because it is known to be silent. */
 static struct fab_fabric *sweep_without(struct bench *x, const char *name)
 {
     uint64_t guid = guid_of(x, name);
@@ -105,7 +107,7 @@ START_TEST(a_heavy_sweep_keeps_a_silent_leaf_with_its_hosts)
     silence(&x, "leaf-003");
     struct fab_fabric *f = sweep_without(&x, "leaf-003");
     uint32_t leaf = named(f, "leaf-003");
-    ck_assert_uint_eq(x.unresponsive, 0); /* the silent switch was not asked */
+    ck_assert_uint_eq(x.unresponsive, 0); /* discovery sent no request to the silent switch */
     ck_assert_uint_eq(f->node_count, x.former->node_count);
     ck_assert_uint_eq(f->link_count, x.former->link_count);
     for (uint32_t n = 0; n < f->node_count; n++)
@@ -116,7 +118,8 @@ START_TEST(a_heavy_sweep_keeps_a_silent_leaf_with_its_hosts)
     ck_assert_int_eq(fab_discover_paths(f, &paths), FAB_OK);
     ck_assert_uint_eq(paths[leaf].hops, FAB_PATH_UNKNOWN);
     ck_assert_uint_ne(paths[named(f, "host-0005")].hops,
-                      FAB_PATH_UNKNOWN); /* there is no other path to this host */
+                      /* the only route to this host leads through the silent leaf */
+                      FAB_PATH_UNKNOWN);
     free(paths);
     fab_fabric_unref(f);
     bench_free(&x);
@@ -140,9 +143,9 @@ START_TEST(links_that_neighbours_see_down_are_gone)
 }
 END_TEST
 
-/* A spine next to a silent leaf lost power. The other leaves report their links to this spine as
- * down. So the snapshot does not keep the spine, although its link to the silent leaf counts as up.
- */
+/* One leaf is silent, and a spine has lost power. The silent leaf cannot report that its link to
+ * the spine is down, but the other leaves report their links as down. So the snapshot must not keep
+ * the spine. */
 START_TEST(a_switch_behind_is_kept_only_if_nobody_else_knew_it)
 {
     struct bench x = bench_new();
@@ -183,9 +186,9 @@ START_TEST(keeps_all_that_is_behind_silent_switches)
 }
 END_TEST
 
-/* leaf-003 and spine-001 are silent, and the only cable of leaf-003 leads to spine-001. Only the
- * former snapshot shows this cable. So discovery can keep leaf-003 only after it has taken
- * spine-001 from that snapshot. It must do so in whatever order the silent switches are listed. */
+/* leaf-003 and spine-001 are silent, and the only cable of leaf-003 leads to spine-001. No switch
+ * that answers shows this cable. Discovery takes spine-001 from the former snapshot, and then finds
+ * leaf-003 by this cable. The order in which silent switches are listed must not matter. */
 START_TEST(keeps_a_silent_switch_that_only_a_silent_switch_sees)
 {
     struct bench x = bench_new();
@@ -200,14 +203,15 @@ START_TEST(keeps_a_silent_switch_that_only_a_silent_switch_sees)
     ck_assert_uint_eq(f->node_count, x.former->node_count);
     ck_assert_uint_eq(f->link_count, x.former->link_count - 2);
     ck_assert(f->nodes[named(f, "leaf-003")].silent && f->nodes[named(f, "spine-001")].silent);
-    ck_assert_uint_ne(named(f, "host-0006"), FAB_NONE); /* at leaf-003 */
+    ck_assert_uint_ne(named(f, "host-0006"), FAB_NONE); /* a host at leaf-003 */
     fab_discover_silent_unref(silent);
     fab_fabric_unref(f);
     bench_free(&x);
 }
 END_TEST
 
-/* A targeted sweep starts from a snapshot that lacks the links that routes avoid. */
+/* Routes avoid some links, so the snapshot from which a targeted sweep starts lacks them. The
+ * result must have them again. */
 START_TEST(a_targeted_sweep_restores_excluded_links)
 {
     struct bench x = bench_new();
@@ -231,7 +235,7 @@ START_TEST(a_targeted_sweep_restores_excluded_links)
     silence(&x, "spine-002");
     ck_assert_int_eq(fab_discover_silent_new(&guid, 1, link, LEAVES, &silent), FAB_OK);
     for (int scoped = 0; scoped < 2; scoped++) {
-        /* The former snapshot of the manager also lacks the links of spine-002. */
+        /* the former snapshot lacks the links of spine-002, too */
         fab_fabric_unref(x.former);
         x.former = fab_fabric_ref(base);
         struct fab_fabric *f = discover(&x, scoped ? base : NULL, silent, &link[0].guid[1], 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The targeted sweep of the simulated fabric. It finds the same as a heavy sweep, after links
- * failed, came back or were moved, and reads only the suspects and what they lead to.
+ * The targeted sweep of the simulated fabric, after links failed, came back or were moved. It must
+ * find the same as a heavy sweep, but read only the suspects and the nodes to which their links
+ * lead.
  */
 #include <string.h>
 
@@ -140,7 +141,7 @@ START_TEST(scoped_sees_what_whole_sees)
 }
 END_TEST
 
-/* Swaps the ends of pairs of links: p-q and r-s become p-s and r-q. */
+/* Exchanges ends of two random links: the links p-q and r-s become p-s and r-q. */
 static struct fab_fabric *swap_cables(const struct bench *x, struct fab_prng *prng,
                                       struct faults *faults, uint32_t moved[2])
 {
@@ -184,7 +185,8 @@ static void moved_by_seed(uint64_t seed)
     struct fab_fabric *swapped = swap_cables(&x, &prng, &faults, moved);
     ck_assert_int_eq(fab_sim_new(swapped, seed, &after.sim), FAB_OK);
     fab_fabric_unref(activate_and_look(&after, look(&after)));
-    for (unsigned i = 0; i < 2; i++) { /* as if somebody had just plugged in the new links */
+    /* the states of the new links are as if somebody had just plugged in their cables */
+    for (unsigned i = 0; i < 2; i++) {
         const struct fab_port *port = fab_fabric_port(swapped, moved[i]);
         fab_sim_unlink(after.sim, port->node, port->num);
         fab_sim_relink(after.sim, port->node, port->num);
@@ -223,8 +225,8 @@ START_TEST(scoped_asks_little)
     ck_assert_uint_eq(scoped->link_count, base->link_count - 1);
     fab_fabric_unref(scoped);
 
-    /* Now only one of the two switches is a suspect. Of the other switch, the sweep reads only the
-     * port of the lost link. */
+    /* Now only one of the two switches is a suspect. The sweep reads all its ports, but at the
+     * other switch only the port of the failed link. */
     scoped = look_scoped(&x.r, base, faults.suspects, 1);
     ck_assert_uint_eq(x.r.asked, (8 + 1 + 2) + 1);
     x.found = look(&x.r);
@@ -235,7 +237,8 @@ START_TEST(scoped_asks_little)
 }
 END_TEST
 
-/* Returns a switch port by which a directed route of `hops` hops enters the switch at its end. */
+/* Finds a switch whose directed route has `hops` hops. Returns the port by which this route enters
+ * the switch. */
 static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
 {
     struct fab_path *paths = NULL;
@@ -254,8 +257,8 @@ static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
     return found;
 }
 
-/* The route to a leaf uses an unresponsive spine, and the leaf has also lost its link to this
- * spine. */
+/* A leaf and a spine are suspects. The directed route to the leaf leads over the spine, which does
+ * not answer, and the link from this spine to the leaf is down. */
 START_TEST(scoped_goes_round_who_is_silent)
 {
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
@@ -276,8 +279,8 @@ START_TEST(scoped_goes_round_who_is_silent)
 }
 END_TEST
 
-/* The caller knows that the spine on the route to a leaf does not answer. The sweep then reads the
- * leaf over another spine, and sends nothing through the failed one. */
+/* The directed route to a leaf leads over a spine, and the caller knows that this spine does not
+ * answer. The sweep must read the leaf over another spine, and send nothing through this one. */
 START_TEST(scoped_avoids_who_has_failed)
 {
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
@@ -302,7 +305,8 @@ START_TEST(scoped_avoids_who_has_failed)
 }
 END_TEST
 
-/* A switch is off, and is the only suspect. Its neighbours show that it is off. */
+/* The only suspect is a switch that is off. The sweep learns this from the neighbours of the
+ * switch. */
 START_TEST(scoped_asks_around_who_is_silent)
 {
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
@@ -340,7 +344,8 @@ START_TEST(scoped_when_our_own_cable_goes)
 }
 END_TEST
 
-/* The MAD session may have no room for the first query for a while. */
+/* A sweep that has suspects is not done before its first query. The MAD session may have no room
+ * for this query for a while. */
 START_TEST(scoped_is_not_done_before_its_first_query)
 {
     struct bench x = bench_new(fat_tree(4, 2), 1);

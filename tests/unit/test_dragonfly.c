@@ -72,8 +72,8 @@ static bool is_flawed(const char *engine, const struct fab_fabric *f)
     return flawed;
 }
 
-/* If a link is missing, the engine reports a flaw, so that the manager compares other engines.
- * Frees f. */
+/* If a link is missing, the engine must report a flaw. The manager then compares the tables with
+ * those of other engines. Frees f. */
 static void check_flaws(const char *engine, struct fab_fabric *f)
 {
     ck_assert(!is_flawed(engine, f));
@@ -106,8 +106,8 @@ START_TEST(several_faults)
 }
 END_TEST
 
-/* Each pair of groups has two links. If one of them is missing, hubs must carry a part of the
- * packets of this pair, so that the other link is not overloaded. */
+/* Two links connect each pair of groups. If one of them is missing, part of the traffic between the
+ * groups must take a path through a hub, so that the other link is not overloaded. */
 START_TEST(hubs_relieve_the_links_that_are_left)
 {
     struct made whole = made_by("dragonfly", dragonfly(5, 8, 1, 2, 1));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drains: which links they take out of the routes, and batches of a rolling maintenance, on many
- * fabrics with random switches. */
+/* Drains, on many fabrics with random switches: which links a drain takes out of the routes. Also
+ * batches of switches for a rolling maintenance. */
 #include <string.h>
 
 #include "libfabmgr/base/bitset.h"
@@ -73,8 +73,8 @@ static bool is_out(const struct fab_drain *d, const struct fab_fabric *f, uint32
     return false;
 }
 
-/* Returns the number of switches that are not connected with the first switch. Ignores the switches
- * in `without`, and the ISLs that the drain takes out of the routes. */
+/* Counts the switches that cannot reach the first switch. Switches in `without` and ISLs that the
+ * drain takes out of the routes are not used. */
 static uint32_t count_apart(const struct fab_fabric *f, const struct fab_drain *d,
                             const uint64_t *without)
 {
@@ -106,7 +106,8 @@ static uint32_t isls_left(const struct fab_fabric *f, const struct fab_drain *d,
     return n;
 }
 
-/* Counts the neighbours of a switch over the ISLs that the drain leaves in the routes. */
+/* Counts the switches that a switch reaches by one ISL, without the ISLs that the drain takes out
+ * of the routes. */
 static uint32_t neighbours(const struct fab_fabric *f, const struct fab_drain *d, uint32_t sw)
 {
     uint64_t *seen = fab_base_bits_new(f->switch_count);
@@ -122,8 +123,8 @@ static struct {
     uint32_t allowed, refused, needed, bare, hosted;
 } seen;
 
-/* Checks a drain against its rules. via: bitset of the switches with hosts that forward packets
- * between other switches. */
+/* Drains the switches in `set`, and checks the result against the rules of drains. via: bitset of
+ * the switches with hosts that also forward packets between other switches. */
 static void check(const struct fab_fabric *f, const uint64_t *set, const uint64_t *via)
 {
     const struct fab_drain_input in = {.fabric = f, .switches = set, .transit = via};
@@ -146,11 +147,11 @@ static void check(const struct fab_fabric *f, const uint64_t *set, const uint64_
     } else {
         seen.allowed++;
         seen.needed += d.needed > 0;
-        /* The manager reaches every switch. */
+        /* even over the remaining ISLs, all switches reach each other */
         ck_assert_uint_eq(count_apart(f, &d, none), 0);
-        /* `bare` has the drained switches without hosts. If no host needs the drained switches,
-         * each switch in `bare` keeps at least one ISL, and all other switches are connected
-         * without `bare`. */
+        /* `bare` has the drained switches without hosts. If no host needs them, all other switches
+         * must be connected without them. Each switch in `bare` keeps an ISL, so that the manager
+         * reaches it. */
         if (d.needed == 0)
             ck_assert_uint_eq(count_apart(f, &d, bare), 0);
         for (uint32_t sw = 0; sw < f->switch_count && d.needed == 0; sw++) {
@@ -214,8 +215,8 @@ static uint32_t find(const struct fab_fabric *f, const char *name)
     ck_abort_msg("no node %s", name);
 }
 
-/* Drains a single switch of a tree. A switch without hosts keeps one link; a leaf keeps all its
- * links. */
+/* Drains one switch of a tree. If it has no hosts, all its links but one go out of the routes. If
+ * it is a leaf, all its links stay. */
 START_TEST(one_switch_of_a_tree)
 {
     struct fab_fabric *f = tree(4, 3);
@@ -249,7 +250,7 @@ START_TEST(pods_of_a_tree)
     ck_assert_uint_eq(fab_base_bits_count(set, f->switch_count), 4);
     ck_assert(fab_base_bits_get(set, find(f, "leaf-004")));
     ck_assert(fab_base_bits_get(set, find(f, "spine-003")));
-    /* The hosts of the pod need all of its switches. */
+    /* the drain would cut off the hosts of the pod, so all links stay */
     const struct fab_drain_input in = {.fabric = f, .switches = set, .transit = none};
     ck_assert_int_eq(fab_health_drain(&in, &d), FAB_OK);
     ck_assert_uint_eq(d.needed, 2);
@@ -293,8 +294,8 @@ static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, const uint32_t 
     return n;
 }
 
-/* Checks each batch of random plans: every switch outside of the batch keeps its share of ISLs, and
- * the batch cuts off no switch. */
+/* Random plans of a maintenance. While a batch is drained, each switch outside of it must keep at
+ * least `keep` percent of its ISLs, and no switch may be cut off. */
 START_TEST(batches_keep_their_share)
 {
     struct fab_prng prng;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of events. Every row is complete, and every format names only fields of its row. An
- * emitted event has the severity, type, message and fields of its row, even if it waited in the
- * queue of the bus.
+ * The table of events. Every row must be complete, and every format may name only fields of its
+ * row. An emitted event must have the severity, type, message and fields of its row, even if it
+ * waited in the queue of the bus.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
-/* Fills an event with values for all fields of a row of the table, so that its message can be
- * made. */
+/* Fills an event with values for all fields that its row of the table names, so that a message can
+ * be made from them. */
 static void make_event(const struct event_row *row, uint64_t number, const char *text,
                        struct event_field field[16], struct event *ret)
 {
@@ -72,7 +72,8 @@ START_TEST(every_row_is_complete)
 }
 END_TEST
 
-/* The type of an event is the id of its EVENT row, with hyphens instead of underscores. */
+/* The type of each event must equal the id of its EVENT row, with hyphens in place of
+ * underscores. */
 START_TEST(types_are_their_ids)
 {
 #define EVENT(id, type, ...) {#id, type},
@@ -146,8 +147,8 @@ START_TEST(an_event_has_what_its_row_says)
     ck_assert_int_eq(bus_subscribe(b, emit_once_more, &last), FAB_OK);
     ck_assert_int_eq(bus_subscribe(b, keep, &last), FAB_OK);
     emit(b);
-    /* A handler published the second event while the first one was passed on, so the second one
-     * waited. */
+    /* The second event waited in the queue: a handler published it while the first event was
+     * delivered. */
     ck_assert_uint_eq(last.count, 2);
     ck_assert_str_eq(event_rows[EVENT_link_unhealthy].type, "link-unhealthy");
     ck_assert_int_eq((int)last.event.severity, EVENT_WARNING);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exports. The test writes each format for a small fabric, in pieces and as a whole, with names
- * that could break the formats. tests/integration/test_exports.sh tests that other programs can
- * read them.
+ * Exports. The test writes a small fabric in each format, in pieces and as a whole, with names that
+ * could break the format. tests/integration/test_exports.sh shows that other programs can read the
+ * files.
  */
 #include "libfabmgr/export/export.h"
 
 #include "libfabmgr/fabric/restore.h"
 #include "tests/unit/routing.h"
 
-/* Numbers the channels by the port id of their sending port. The caller frees the arrays. */
+/* The number of a channel is the id of the port that sends to it. The caller frees the arrays. */
 static struct fab_verify_numbers numbers_of(const struct fab_fabric *f)
 {
     struct fab_verify_numbers n = {1, calloc(f->port_count, sizeof(uint32_t))};
@@ -105,7 +105,7 @@ START_TEST(each_format)
 }
 END_TEST
 
-/* Reads the place of a switch from its rectangle, which follows its title. */
+/* Reads the x and y of a switch in the picture. The rectangle of a switch follows its title. */
 static void place_of(const char *svg, const char *name, unsigned *ret_x, unsigned *ret_y)
 {
     char title[80];
@@ -116,8 +116,8 @@ static void place_of(const char *svg, const char *name, unsigned *ret_x, unsigne
     ck_assert_int_eq(sscanf(at, " x=\"%u\" y=\"%u\"", ret_x, ret_y), 2);
 }
 
-/* Spines are above the leaves. A name cannot end its element. Lines show the worst state of the
- * links that they stand for. */
+/* Pictures of a tree. Spines are above leaves. A name with tags must not end its SVG element. A
+ * line that stands for several links shows the worst state of these links. */
 START_TEST(pictures)
 {
     struct fab_policy p;
@@ -149,7 +149,8 @@ START_TEST(pictures)
 }
 END_TEST
 
-/* A torus has no levels: neighbours in its last dimension are below each other. */
+/* A torus has no levels. So switches that are neighbours in its last dimension are drawn below each
+ * other. */
 START_TEST(pictures_of_lattices)
 {
     struct fab_policy p;
@@ -171,8 +172,8 @@ START_TEST(pictures_of_lattices)
 }
 END_TEST
 
-/* Makes tables with three VLs: the SL of a packet depends on its destination, and a packet that
- * enters a switch by an ISL continues on another VL. The link of one host has only two VLs. */
+/* Tables with three VLs: the SL depends on the destination, and packets that enter a switch by an
+ * ISL change to another VL. The link of one host has only two VLs. */
 START_TEST(lanes)
 {
     struct fab_policy p;
@@ -195,9 +196,9 @@ START_TEST(lanes)
     fab_fabric_edit_port(f, t->lids.owner[3])->info.vl_cap = 2;
     char *maps = exported(f, t, FAB_EXPORT_OPENSM_SL2VL),
          *sls = exported(f, t, FAB_EXPORT_PATH_SLS);
-    /* Lines of SL-to-VL maps. Each switch has a line for each pair of an input port (or port 0) and
-     * an output port: 2 spines with 3 ports, and 3 leaves with 6 ports. Each of the 12 hosts has
-     * one line. Each of the 17 nodes also has a heading. */
+    /* Lines of the SL-to-VL maps. A switch has a line for each input port (or port 0) and output
+     * port: 2 spines have 3 ports, and 3 leaves have 6. Each of 12 hosts has one line, and each of
+     * 17 nodes a heading. */
     ck_assert_uint_eq(lines_with(maps, " :"), 2 * 3 * 4 + 3 * 6 * 7 + 12 + 17);
     assert_has(maps, ", base LID 13, \"leaf-001\"\n#in out : 0  1  2");
     assert_has(maps, "\n0   1   : 0  1  2  0  1  2  0  1  2  0  1  2  0  1  2  0 \n");
@@ -255,8 +256,8 @@ START_TEST(slurm_groups)
 }
 END_TEST
 
-/* The fabric has a host with two adapters, adapters without a name, and names with characters that
- * have a meaning in the exported formats. */
+/* A host with two adapters, adapters without a name, and names with characters that have a meaning
+ * in the formats. */
 START_TEST(names)
 {
     static const char *const descs[] = {"node1 mlx5_0", "node1 mlx5_1", "node2 mlx5_0",
@@ -294,8 +295,8 @@ START_TEST(names)
 }
 END_TEST
 
-/* Names that differ only in a number at their end are joined into a range, if the numbers have the
- * same width. Other names are listed one by one. */
+/* Names that differ only in a number at the end are written as one range if their numbers have the
+ * same width. All other names are listed one by one. */
 START_TEST(slurm_names)
 {
     static const char *const descs[] = {"gpu8",    "gpu9.example.net", "gpu10", "gpu011",
@@ -337,8 +338,8 @@ static char *slurm_file(const struct fab_fabric *f)
     return text;
 }
 
-/* Adds the links of the ports `first` to `first + count - 1` to the lost links, and removes them
- * from the builder. */
+/* Removes the links of `count` ports of a node, from port `first` on, from the builder, and adds
+ * them to the lost links. */
 static void lose_links(const struct fab_fabric *f, struct fab_builder *b, struct fab_lost *lost,
                        uint32_t first, uint32_t count)
 {
@@ -364,9 +365,9 @@ static void lose_node(const struct fab_fabric *f, struct fab_builder *b, struct 
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, node), FAB_OK);
 }
 
-/* Removes the node `node` or, if it is FAB_NONE, the link of port `port`, and then restores the
- * fabric from what was lost. Slurm's file of the restored fabric must be the text `before`. Returns
- * true if the file of the fabric without the lost part differs from this text. */
+/* Removes the node `node` (FAB_NONE: the link of `port`), and restores the fabric from what was
+ * lost. Slurm's file of the restored fabric must equal `before`. Returns true if the file of the
+ * unrestored fabric does not. */
 static bool differs_after(const struct fab_fabric *f, const char *before, uint32_t node,
                           uint32_t port)
 {
@@ -394,7 +395,7 @@ static bool differs_after(const struct fab_fabric *f, const char *before, uint32
     return differs;
 }
 
-/* No single failure of a node or link changes Slurm's file. */
+/* Slurm's file stays the same if any single node or link fails. */
 START_TEST(slurm_is_stable)
 {
     struct fab_fabric *f = fat_tree(4, 3, 1);
@@ -405,16 +406,16 @@ START_TEST(slurm_is_stable)
     for (uint32_t port = 0; port < f->port_count; port++)
         if (fab_fabric_port(f, port)->peer != FAB_NONE)
             different += differs_after(f, before, FAB_NONE, port);
-    /* Without what was lost, the file would differ for each of 16 hosts, for each of 8 leaves, and
-     * for each link of a host. The loop removes a link twice, once by each of its ports. */
+    /* Failures that would change the file if the fabric were not restored: 16 hosts, 8 leaves, and
+     * the link of each host. The loop removes a link twice, once by each port. */
     ck_assert_uint_eq(different, 16 + 8 + 2 * 16);
     free(before);
     fab_fabric_unref(f);
 }
 END_TEST
 
-/* A lost link whose port has another link now is not restored, and neither is a node that is back.
- */
+/* A lost link is not restored if one of its ports has another link now. A lost node is not restored
+ * if it is back. */
 START_TEST(slurm_moves)
 {
     struct fab_fabric *f = leaf_spine(2, 1, 1), *whole = NULL;
@@ -465,7 +466,7 @@ START_TEST(what_is_refused)
 }
 END_TEST
 
-/* Counts lines without strstr, because AddressSanitizer makes strstr read the whole text in each
+/* Counts lines without strstr(), which under AddressSanitizer would read the whole text in each
  * call. */
 static unsigned lines(const char *text)
 {
@@ -475,8 +476,8 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* Checks exports of damaged tables. Parts that do not depend on the tables are unchanged. Dumps of
- * tables show the damage. No export grows by more than a line for each table entry and each pair of
+/* Exports damaged tables. Formats without tables are the same as before, and dumps of tables show
+ * the damage. No export may grow by more than one line for each table entry and each pair of
  * LIDs. */
 static void assert_bounds(const struct fab_fabric *f, const struct fab_target *t, char *const *good,
                           char *const *bad)
@@ -507,8 +508,8 @@ static void free_all(char **text)
         free(text[i]);
 }
 
-/* Tables with cycles and dead ends are exported as they are. With the correct tables, the exports
- * are the same as before, byte for byte. */
+/* Tables with cycles and dead ends can be exported, too. Afterwards, exports of the correct tables
+ * are byte for byte the same as before. */
 START_TEST(broken_tables)
 {
     struct fab_prng prng;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric: what the builder accepts and refuses; copies; partitioned fabrics; differences; and
- * which adapters are aggregation nodes. A snapshot must not depend on the order in which it was
- * built.
+ * The fabric: what the builder accepts and refuses, copies, partitioned fabrics, differences, and
+ * which adapters are aggregation nodes. A snapshot must not depend on the order in which the
+ * builder got its nodes and links.
  */
 #include "libfabmgr/fabric/fabric.h"
 
@@ -96,13 +96,13 @@ START_TEST(builder_joins_and_parts_cables)
     uint8_t port = 9;
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 1, y, 2), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_link(b, y, 2, x, 1),
-                     FAB_OK); /* the same link a second time */
+                     FAB_OK); /* a link that exists already is accepted */
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 1, y, 3), FAB_E_EXISTS);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 2, y, 2), FAB_E_EXISTS);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 0, y, 3), FAB_E_INVAL);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 3, x, 3), FAB_E_INVAL);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 3, x, 4),
-                     FAB_OK); /* a link from a switch to itself */
+                     FAB_OK); /* a link between two ports of one switch is accepted */
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 5, y, 3), FAB_E_RANGE);
     ck_assert_int_eq(fab_fabric_builder_peer(b, x, 1, &ref, &port), FAB_OK);
     ck_assert_uint_eq(ref, y);
@@ -186,8 +186,8 @@ static void add_port(struct fab_builder *b, uint32_t ref, const struct fab_port 
         ck_assert_int_eq(fab_fabric_builder_set_port(b, ref, p->num, p->guid, &p->info), FAB_OK);
 }
 
-/* Adds a node. Its NodeInfo names a random port of the node, as if a discovery had reached the node
- * by this port. */
+/* Adds a node as a discovery does: LocalPortNum and the port GUID in NodeInfo are those of a random
+ * port, by which the discovery reached the node. */
 static void add_as_found(struct fab_builder *b, const struct fab_fabric *f, uint32_t id,
                          struct fab_prng *prng)
 {
@@ -298,7 +298,8 @@ START_TEST(who_has_a_lid_and_which_cable_is_up)
     ck_assert_int_eq(fab_fabric_clone(f, &clone), FAB_OK);
     fab_fabric_edit_port(clone, host)->info.phys_state = FAB_PHYS_POLLING;
     ck_assert(!fab_fabric_port_is_up(clone, fab_fabric_port(clone, host)->peer));
-    ck_assert(fab_fabric_port_is_up(f, host)); /* the copy has not changed */
+    /* a change of the copy does not change the original */
+    ck_assert(fab_fabric_port_is_up(f, host));
     ck_assert_uint_eq(fab_fabric_port_by_guid(clone, fab_fabric_port(f, host)->guid), host);
     fab_fabric_unref(clone);
     fab_fabric_unref(f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each allocation in libfabmgr/fabric, policy and view fails once. Each call then returns NOMEM,
- * does not change its results, and leaks no memory (which the sanitizers check).
+ * Lets each allocation in libfabmgr/fabric, policy and view fail once. Each call must then return
+ * NOMEM, leave its results unchanged, and leak no memory (which the sanitizers check).
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/view.h"
@@ -9,8 +9,8 @@
 
 #include "tests/unit/failing_alloc.h"
 
-/* Returns the status of a call. Returns an error if the call failed and still gave a result, or
- * succeeded without one. Scenarios must not assert, because Check allocates memory. */
+/* Returns `status`, the status of a call. If it does not agree with whether the call gave a result,
+ * returns another error in its place. Scenarios must not assert, because Check allocates memory. */
 static int agree(int status, bool result)
 {
     return (status == FAB_OK) == result ? status : FAB_E_INVAL;
@@ -18,7 +18,7 @@ static int agree(int status, bool result)
 
 /* ---- calls under test ------------------------------------------------------------------------ */
 
-static struct fab_fabric *before; /* allocated before the failures begin */
+static struct fab_fabric *before; /* made while allocations still succeed */
 
 static void make_before(void)
 {
@@ -127,7 +127,7 @@ static int run_next(void)
     return status == FAB_OK ? r : status;
 }
 
-/* Finds the reachable part of the fabric when the manager's switch has no links. */
+/* The manager's switch has no links. Makes the part of the fabric that the manager reaches. */
 static int run_island(void)
 {
     struct fab_fabric *f = NULL, *island = NULL;

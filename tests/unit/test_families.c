@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Families of generated fabrics: the counts that generate.h documents (nodes, links, degrees,
- * diameter), names and limits. An engine routes a fabric of about 500 hosts of each family, and the
- * tables pass the proof.
+ * Families of generated fabrics: their names, their limits, and the counts that generate.h
+ * documents (nodes, links, degrees, diameter). For each family, an engine routes a fabric of about
+ * 500 hosts, and the tables must pass the proof.
  */
 #include "tests/unit/routing.h"
 
@@ -13,7 +13,7 @@
 struct measure {
     uint32_t hosts, switches, trunks;
     uint32_t least, most; /* smallest and greatest number of ISLs of a switch */
-    /* Maximum number of ISLs on a shortest path between hosts. */
+    /* maximum over all pairs of hosts of the number of ISLs on a shortest path */
     uint32_t diameter;
 };
 
@@ -37,8 +37,8 @@ static bool has_host(const struct fab_fabric *f, uint32_t sw)
     return false;
 }
 
-/* Returns the distance from one switch to the farthest switch with a host, in ISLs. All switches
- * must be reachable. */
+/* Returns the number of ISLs between the switch `from` and the farthest switch with a host. All
+ * switches must be reachable. */
 static uint32_t eccentricity(const struct fab_fabric *f, uint32_t from, uint32_t *far,
                              uint32_t *queue)
 {
@@ -123,8 +123,9 @@ static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port
         ck_assert_msg(status == FAB_OK, "%s", fab_base_status_text(status));                       \
         return sealed(b);                                                                          \
     }
-/* Defines the tests of one family: of its counts (nodes, links, degrees, diameter), and of its
- * limits. */
+/* Defines two tests for a family. The first compares fabrics with their expected counts of nodes
+ * and links, their degrees and diameter. The second checks that parameters beyond the limits are
+ * refused. */
 #define FAMILY(name)                                                                               \
     NEW(name)                                                                                      \
     START_TEST(name##_has_its_counts)                                                              \
@@ -142,8 +143,8 @@ static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port
     }                                                                                              \
     END_TEST
 
-/* These two families have no tests of counts here, because test_generate.c checks how many
- * switches, hosts and links their fabrics have. */
+/* The counts of these two families are tested in test_generate.c, so they need only the function
+ * that makes a fabric. */
 NEW(leaf_spine)
 NEW(fat_tree)
 
@@ -193,7 +194,8 @@ START_TEST(pgft_is_cabled_as_it_says)
 }
 END_TEST
 
-/* A host with two parents is connected to two leaves. */
+/* In a PGFT whose hosts have two parents, each host has two ports, and each port is connected to
+ * another leaf. */
 START_TEST(pgft_hosts_may_have_more_ports)
 {
     struct fab_pgft_spec spec = {2, {2, 2}, {2, 1}, {1, 1}, 0};
@@ -277,7 +279,8 @@ static const struct fab_dragonfly_spec no_dragonfly[] = {
 
 FAMILY(dragonfly)
 
-/* All pairs of groups have the same number of links, at as many different switches as possible. */
+/* Each pair of groups has the same number of links, and these are spread over as many switches as
+ * possible. */
 START_TEST(groups_are_connected_evenly)
 {
     struct fab_dragonfly_spec spec = {9, 4, 4, 1, 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine for fat trees: shifts without conflicts, the proof on damaged trees of many shapes,
- * and the entries that change after a fault.
+ * The engine for fat trees. Shifts must be free of conflicts, damaged trees of many shapes must
+ * pass the proof, and a fault must change few entries.
  */
 #include "libfabmgr/route/fattree/tree.h"
 #include "libfabmgr/study/quality.h"
@@ -17,7 +17,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* Returns the tables of the engine; NULL if it refuses the fabric, with the reason in why[]. */
+/* Returns the engine's tables for f. NULL: the engine refuses f; why[] has the reason. */
 static struct fab_target *tree_routed(const struct fab_fabric *f, uint8_t lmc, char why[200])
 {
     struct fab_policy p = defaults(lmc);
@@ -68,8 +68,8 @@ static struct hosts hosts_by_lid(const struct fab_fabric *f, const struct fab_ta
     return h;
 }
 
-/* Returns the maximum number of flows on any link in the shift by k, in which host i sends to host
- * i + k. */
+/* Computes the shift by k, in which host i sends to host i + k. Returns the number of flows over
+ * the most loaded link. */
 static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, const struct hosts *h,
                       uint32_t k, uint32_t *load)
 {
@@ -88,8 +88,8 @@ static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, co
     return most;
 }
 
-/* Checks that no link carries two flows, in every `step`-th shift of `hosts` hosts. Takes over f.
- */
+/* Checks the shifts by 1, 1 + step, 1 + 2 * step and so on: no link may carry two flows. hosts:
+ * expected number of hosts. Takes over f. */
 static void assert_shifts(struct fab_fabric *f, uint32_t hosts, uint32_t step)
 {
     struct fab_target *t = tree_taken(f, 0);
@@ -130,8 +130,8 @@ START_TEST(parallel_links_are_free_of_conflict)
 }
 END_TEST
 
-/* The tables follow from the positions of the switches in the tree. Other GUIDs must not change
- * them. */
+/* The engine uses the positions of switches in the tree, and not their GUIDs. With other GUIDs, the
+ * shifts must still be free of conflicts. */
 START_TEST(guids_do_not_matter)
 {
     struct fab_prng prng;
@@ -158,8 +158,8 @@ START_TEST(guids_do_not_matter)
 }
 END_TEST
 
-/* The shift on each rail has no conflicts: adapter r of server i sends to adapter r of server i +
- * k. */
+/* The shift within each rail is free of conflicts. In it, adapter r of server i sends to adapter r
+ * of server i + k. */
 START_TEST(rails_are_free_of_conflict)
 {
     static const struct fab_rail_spec specs[] = {
@@ -248,8 +248,8 @@ START_TEST(leaves_have_numbers_of_their_own)
 }
 END_TEST
 
-/* The words in the names of the adapters, mlx5_0 to mlx5_3, determine the order of the rails. The
- * order of the leaves does not matter. */
+/* The names of the adapters contain mlx5_0 to mlx5_3. These words, and not the order of the leaves,
+ * must decide the order of the rails. */
 START_TEST(rails_are_sorted_by_their_words)
 {
     static const char *const words[][4] = {
@@ -290,9 +290,8 @@ START_TEST(rails_are_sorted_by_their_words)
 }
 END_TEST
 
-/* Checks that the engine forms at most `wanted` equivalence classes of switches. Switches of a
- * class are connected upwards in the same way, so the engine computes the entries of each class
- * only once. */
+/* Checks that the switches form at most `wanted` equivalence classes. The uplinks of all switches
+ * of a class lead to the same switches, so the engine computes the entries of a class only once. */
 static void check_classes(const struct fab_tree *t, uint32_t wanted)
 {
     uint32_t count = 0;
@@ -391,7 +390,7 @@ START_TEST(damaged_trees_are_proven)
 }
 END_TEST
 
-/* If the topology is not a tree, the engine must either make tables that pass the proof, or refuse
+/* For any topology that is not a tree, the engine must make tables that pass the proof, or refuse
  * the topology with a reason. */
 START_TEST(anything_else_is_refused_or_proven)
 {
@@ -497,8 +496,9 @@ static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
     return sealed(b);
 }
 
-/* Frees f, a complete tree. Checks that a failed link changes the entries whose paths used it. Only
- * few other entries may change (at most 5 %), for example entries for LIDs of upper switches. */
+/* Frees f, a complete tree. Lets each link fail alone. The entries whose paths used the link must
+ * change. Of the other entries, for example those for LIDs of upper switches, at most 5 % may
+ * change. */
 static void assert_still(struct fab_fabric *f, const char *what)
 {
     struct fab_target *before = tree_taken(f, 0);
@@ -564,7 +564,8 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* Exchanges the LIDs of ports: of all of them, or of one in ten. */
+/* Gives ports the LIDs of other ports. all: exchanges the LIDs of all ports; otherwise those of one
+ * port in ten. */
 static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
 {
     for (uint32_t i = lids->port_count; i-- > 1;) {
@@ -579,8 +580,8 @@ static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
     ck_assert_int_eq(fab_target_lids_index(lids), FAB_OK);
 }
 
-/* If LIDs are scattered, the engine cannot copy the entries of several LIDs at once. The result
- * must be the same: each endport is reached over the same links as before, with any LID. */
+/* The engine copies the entries for consecutive LIDs at once, which it cannot do if LIDs are
+ * scattered. Even so, each endport must be reached over the same links as with ordered LIDs. */
 START_TEST(lids_do_not_matter)
 {
     struct fab_prng prng;
@@ -661,15 +662,15 @@ static bool leads_to_spine(const struct fab_fabric *f, uint32_t port)
     return naive_is_channel(f, port) && fab_fabric_port(f, port)->peer > port;
 }
 
-/* Makes a link between switches slower: its width becomes that of the bits `width`. */
+/* Makes a link between switches slower, by setting LinkWidthActive of both ports to `width`. */
 static void slow_down(struct fab_fabric *f, uint32_t port, uint8_t width)
 {
     fab_fabric_edit_port(f, port)->info.width_active = width;
     fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info.width_active = width;
 }
 
-/* Makes `count` links slower that lead from the switch to switches with higher ids. Returns the
- * port of the first of these links. */
+/* Makes `count` uplinks of the switch slower (links to switches with higher ids). Returns the port
+ * of the first of them. */
 static uint32_t slow_uplinks(struct fab_fabric *f, uint32_t sw, uint32_t count, uint8_t width)
 {
     uint32_t first = FAB_NONE, found = 0;
@@ -684,7 +685,7 @@ static uint32_t slow_uplinks(struct fab_fabric *f, uint32_t sw, uint32_t count, 
     return first;
 }
 
-/* Returns the number of LFT entries that send to LIDs of hosts by the port or by its peer. */
+/* Counts the LFT entries of both ends of a link that send packets for hosts over this link. */
 static uint32_t host_entries(const struct fab_fabric *f, const struct fab_target *t, uint32_t port)
 {
     uint32_t entries = 0, ends[2] = {port, fab_fabric_port(f, port)->peer};
@@ -706,15 +707,15 @@ static uint32_t worst_shift(const struct fab_fabric *f, const struct fab_target 
     return q.shift.max;
 }
 
-/* Eight hosts of a leaf send over seven links at 4x and one at 1x. The slow link stays unused, so
- * that no flow of a shift gets less than half of the bandwidth. A leaf whose links are all equally
- * slow uses all of them. A link at half of the rate stays in use. `shift` is the greatest load that
- * any shift may cause. */
+/* Some of the eight uplinks of a leaf with eight hosts are slow. One link at a quarter of the rate
+ * must not be used, so that no flow of a shift gets less than half of a link. If all links are
+ * equally slow, all must be used. A link at half of the rate must be used. shift: the greatest load
+ * that any shift may cause. */
 START_TEST(slow_links_are_left_out)
 {
     static const struct {
         uint32_t count, shift;
-        uint8_t width; /* 1 is 1x, 16 is 2x */
+        uint8_t width; /* LinkWidthActive: 1 means 1x, 16 means 2x */
         bool used;
     } cases[] = {{1, 2, 1, false}, {2, 3, 1, false}, {8, 4, 1, true}, {1, 4, 16, true}};
     for (unsigned i = 0; i < 4; i++) {
@@ -730,8 +731,8 @@ START_TEST(slow_links_are_left_out)
 }
 END_TEST
 
-/* All links of one spine are slow. The spine stays connected, but no flow of a shift uses it,
- * because each flow would count as a load of four. */
+/* All links of one spine run at a quarter of the rate. No flow of a shift may use this spine,
+ * because such a flow would count as a load of four. The switch itself must stay reachable. */
 START_TEST(a_slow_spine_is_not_cut_off)
 {
     struct fab_fabric *f = leaf_spine(6, 8, 8);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The capacity floor of isolation, on many fabrics with random bad links and failed links. The test
- * computes levels, pods and limits itself, and compares the chosen links with two searches: link by
- * link in the order of the candidates (the chosen links must be the same), and over all sets of
- * candidates (the largest set).
+ * computes levels, pods and limits itself. It compares the chosen links with two searches. A search
+ * link by link, in the order of the candidates, must choose the same links. A search of all sets of
+ * candidates finds the largest set, for comparison.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "tests/unit/fabric_sets.h"
 #include "tests/unit/testing.h"
 
-#define SMALL 10 /* number of candidates in searches over all sets */
+#define SMALL 10 /* all sets of candidates are searched only if there are at most 10 candidates */
 
 /* ---- the rules, computed independently ------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static bool lower(uint32_t *value, uint32_t to)
     return change;
 }
 
-/* Finds levels and pods by repeated passes over all links. */
+/* Finds levels and pods in a simple way: passes over all links until nothing changes. */
 static void find_rules(struct rules *r, const struct fab_fabric *f)
 {
     bool more = true;
@@ -89,8 +89,8 @@ static int sign(uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Returns whether switch s keeps its limit: at most max_percent percent of its links in this
- * direction (up, down, or to the same level) are isolated. */
+/* Returns whether switch s keeps its limit: of its links in this direction, at most max_percent
+ * percent may be isolated. direction: 1: down; 0: to the same level; -1: up. */
 static bool keeps_limit(const struct rules *r, const uint64_t *out, uint32_t s, int direction)
 {
     uint32_t all = 0, gone = 0;
@@ -104,9 +104,9 @@ static bool keeps_limit(const struct rules *r, const uint64_t *out, uint32_t s, 
     return gone * 100 <= r->max_percent * all;
 }
 
-/* Returns whether a group of uplinks keeps the floor: either enough uplinks are left, or none is
- * isolated. In the second case, failed links alone may break the floor. up: number of uplinks that
- * have not failed. out: number of these that are isolated. failed: number of failed uplinks. */
+/* Returns whether uplinks of a leaf or pod keep the floor: enough of them are left, or none is
+ * isolated. If none is isolated, failed links may break the floor. up: uplinks that have not
+ * failed. out: isolated ones among them. failed: failed uplinks. */
 static bool keeps_floor(const struct rules *r, uint32_t up, uint32_t out, uint32_t failed)
 {
     return out == 0 || up - out >= (up + failed) * r->min_percent / 100;
@@ -203,7 +203,8 @@ static size_t bad_links(const struct fab_fabric *f, struct fab_prng *prng, size_
 {
     uint64_t *chosen = fab_base_bits_new(f->port_count);
     size_t n = 0;
-    /* Most bad links are at a few switches, so that limits and floors matter. */
+    /* three of four bad links are at one to three switches, so that limits and floors take
+     * effect */
     uint32_t of = 1 + (uint32_t)fab_base_prng_below(prng, 3);
     for (int i = 0; f->switch_count && i < 300 && n < most; i++) {
         uint32_t s = (uint32_t)fab_base_prng_below(
@@ -226,10 +227,11 @@ struct tally {
     struct fab_prng prng;
     bool small;
     uint32_t runs, out, leaf, pod, failed;
-    uint32_t most, chosen, equal; /* sums over the runs that also searched all sets */
+    uint32_t most, chosen, equal; /* sums over all runs in which all sets were searched */
 };
 
-/* Lets some links fail. Sets *ret to the fabric without them. */
+/* Lets some links of f fail, and lists them in *ret. Takes the links out of f. Returns their
+ * number. */
 static size_t fail_some(struct fab_fabric *f, struct fab_prng *prng, struct fab_lost_link **ret)
 {
     struct fab_known *known, *next;
@@ -251,7 +253,8 @@ static size_t fail_some(struct fab_fabric *f, struct fab_prng *prng, struct fab_
     return count;
 }
 
-/* Compares the chosen links with those of a search link by link, which must be the same. */
+/* Searches link by link, in the order of the candidates. This must choose the same links as the
+ * library. */
 static void check_order(const struct rules *r, const struct fab_isolation_rule *rule,
                         const struct fab_isolation_link *link, size_t count,
                         const struct fab_isolation *got, const char *what)
@@ -319,8 +322,9 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
     check_order(&r, &rule, link, count, got, what);
     if (t->small && count > 0) {
         uint32_t most = largest(&r, &rule, link, count);
-        /* Few rules apply to one link: at most two limits, and the floors of one leaf or pod at
-         * each end. So the chosen set cannot be much smaller than the largest one. */
+        /* Only a few rules concern one link: the limits of its two switches, and the floor of a
+         * leaf or pod at each end. So the chosen set has at least a third of the links of the
+         * largest set. */
         ck_assert_msg(chosen * 3 >= most, "%s: %u of %u", what, chosen, most);
         t->most += most;
         t->chosen += chosen;
@@ -358,8 +362,8 @@ START_TEST(nearly_as_many_as_any_choice)
 }
 END_TEST
 
-/* In a tree of three levels, the spines of the top level are above the pods, and the links between
- * a pod and the top level are the uplinks of the pod. */
+/* In a tree of three levels, the uplinks of a pod are the links of its spines to the switches of
+ * the top level. */
 START_TEST(a_pod_keeps_its_uplinks)
 {
     struct fab_fabric *f = fat_tree(8, 3, 1);
@@ -413,7 +417,7 @@ START_TEST(links_of_a_lost_switch_are_known)
     struct fab_prng prng;
     fab_base_prng_init(&prng, 1);
     uint64_t guid = f->nodes[spine].guid;
-    /* `damaged` removes switches at random; it is repeated until the spine is gone. */
+    /* damaged() removes switches at random, so the test calls it until the spine is among them. */
     struct fab_fabric *less = NULL;
     do {
         fab_fabric_unref(less);
@@ -442,8 +446,8 @@ END_TEST
 
 /* ---- persistence ----------------------------------------------------------------------------- */
 
-/* Adds a reading a minute for each number of symbol errors. Returns how many readings it took until
- * the errors persisted, or 0. */
+/* Adds one reading of the counters for each number in errors[], `repeat` times over. Returns how
+ * many readings it takes until errors count as persistent; 0: they never do. */
 static uint32_t feed(const uint32_t *errors, uint32_t count, uint32_t crossings, uint32_t repeat,
                      uint32_t seconds)
 {
@@ -488,7 +492,7 @@ START_TEST(only_errors_that_persist_count)
 }
 END_TEST
 
-/* A counter of 16 bits that has reached its maximum shows no further errors, but they persist. */
+/* A 16-bit counter at its maximum cannot rise any more. The errors count as persistent even so. */
 START_TEST(a_full_counter_persists)
 {
     struct fab_counter_rule rule = {.within_us = 60000000, .threshold = {[FAB_SYMBOL_ERRORS] = 10}};

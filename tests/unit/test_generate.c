@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generated fabrics: the counts and the links of trees, names that sort in the right order, limits,
- * and the properties of random fabrics (connected, reproducible, irregular).
+ * Generated fabrics: the counts and links of trees, names that sort in the order of their numbers,
+ * and limits. Random fabrics must be connected, irregular, and the same for the same seed.
  */
 #include "libfabmgr/fabric/generate.h"
 
@@ -143,7 +143,7 @@ START_TEST(fat_trees_have_their_counts)
 }
 END_TEST
 
-/* All leaves of a subtree have the same parents, and one link to each of them. */
+/* All leaves of a pod are connected to the same spines, by one link to each spine. */
 START_TEST(fat_tree_ranks_are_what_they_seem)
 {
     struct fab_fat_tree_spec spec = {4, 3, 1, 1};
@@ -161,7 +161,7 @@ START_TEST(fat_tree_ranks_are_what_they_seem)
     ck_assert_str_eq(peer_desc(f, 8, 3), "core-001");
     ck_assert_str_eq(peer_desc(f, 8, 4), "core-003");
     ck_assert_str_eq(peer_desc(f, 9, 3), "core-002");
-    /* A core has one link to each pod. */
+    /* core-001 has one link to each of the four pods */
     for (uint8_t port = 1; port <= 4; port++)
         ck_assert_uint_eq((fab_fabric_peer_node(f, fab_fabric_port_id(f, 16, port)) - 8) / 2,
                           port - 1u);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Patterns for names, and the spellings of GUIDs and ports that other tools print.
+ * Patterns for names, and GUIDs and ports in the spellings that other tools print.
  */
 #include "libfabmgr/base/glob.h"
 
@@ -47,7 +47,7 @@ static const struct {
     {"n[0-999999999]", "n1999999999", false},
     {"host-1/mlx5_0", "host-1 mlx5_0", true},
     {"host-1 mlx5_0", "host-1/mlx5_0", false},
-    /* brackets without numbers are part of a name */
+    /* brackets that contain no range of numbers are ordinary characters */
     {"a[b]*", "a[b]c", true},
     {"a[b]", "ab", false},
     {"a[3-1]", "a[3-1]", true},
@@ -81,7 +81,8 @@ START_TEST(patterns_are_told_from_names)
 }
 END_TEST
 
-/* A pattern with many * must not take exponential time, and a long text must not overflow. */
+/* A pattern with many * must not take exponential time, and a very long text must not overflow a
+ * buffer. */
 START_TEST(hostile_patterns_end)
 {
     char glob[600], text[FAB_GLOB_TEXT_MAX + 2];

@@ -26,9 +26,10 @@ struct world {
     FILE *out;
     struct fab_fabric *f;
     struct fab_policy policy;
-    /* The tables of the first engine that supports the fabric. */
+    /* the tables of the first engine that supports f without faults */
     struct fab_target *whole;
-    /* Digests of the LFTs for which repairs and plans were printed already. */
+    /* digests of the LFTs whose repairs and plans the test has printed, so that it prints none
+     * twice */
     uint64_t seen[16];
     unsigned seen_count;
 };
@@ -179,7 +180,8 @@ static void print_table(struct world *w, const struct fab_congestion_table *t)
     fprintf(w->out, "    table of %u entries, digest %016" PRIx64 "\n", t->limit + 1u, digest);
 }
 
-/* Prints the explanation of each setting, for the first port that has the setting. */
+/* Prints the explanation of each congestion control setting, as it is for the first port with this
+ * setting. */
 static void print_congestion(struct world *w)
 {
     static const char *const names[] = {"off", "balanced", "incast", "collective"};
@@ -385,9 +387,8 @@ static void print_repairs(struct world *w, const struct fab_target *t)
     fprintf(w->out, "  repairs, labels by %s\n", fab_repair_label_source(r));
     print_contingencies(w, r, &lft);
     for (uint32_t port = 0; port < w->f->port_count; port++) {
-        /* Prints a repair for every eighth port of an ISL, whose link is dead. From the second
-         * repair on, the link of the previous repair is dead, too. From the third repair on, so is
-         * the link of the repair before that. */
+        /* Prints a repair for every eighth ISL port. The dead links are the link of this port and,
+         * if there are any, those of the last two repairs. */
         if (is_isl(w->f, port) && isls++ % 8 == 0) {
             dead[2] = dead[1];
             dead[1] = dead[0];

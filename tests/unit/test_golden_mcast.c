@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes random joins, leaves and faults from a fixed seed. Takes digests of the multicast trees, of
- * the plans of MFT writes and of the groups, and compares them with
- * tests/unit/golden/mcast-*.golden. Other tests check whether trees and groups are correct; this
- * test shows whether they changed. UPDATE_GOLDEN=1 rewrites the files.
+ * Makes random joins, leaves and faults from a fixed seed. Compares digests of the multicast trees,
+ * of the plans of MFT writes and of the groups with tests/unit/golden/mcast-*.golden. This test
+ * shows only that a result has changed; other tests check whether results are correct.
+ * UPDATE_GOLDEN=1 rewrites the files.
  */
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/mcast/groups.h"
@@ -25,12 +25,12 @@ static uint64_t hash_entries(uint64_t hash, const uint16_t *entry)
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
-/* Returns a digest of the blocks. Blocks of zeros do not count. */
+/* Adds the MFT blocks to a digest. Blocks without entries do not count. */
 static uint64_t hash_tables(uint64_t hash, const struct world *w)
 {
     const struct fab_blocks *tables = fab_mcast_trees_tables(w->trees);
     static const uint16_t zeros[FAB_BLOCK_ENTRIES];
-    /* The sum of digests does not depend on the order of the blocks. */
+    /* the digests of the blocks are added, so that the order of the blocks does not matter */
     uint64_t sum = 0;
     for (size_t i = 0; i < tables->count; i++)
         if (memcmp(tables->block[i].entry, zeros, sizeof zeros) != 0)
@@ -91,7 +91,7 @@ static void print_trees(FILE *out, const char *name, struct fab_fabric *f)
             digest = hash_number(hash_tables(digest, &w), missing);
             if (i % 10 != 9 && w.now->switch_count == w.whole->switch_count)
                 digest = hash_plan(digest, &w, &held, i % 3 == 0 ? unresponsive : NULL);
-            else /* in a new snapshot, switches can have other ids */
+            else /* after a change of the snapshot, the ids in `held` would be wrong */
                 fab_target_blocks_fini(&held);
         }
         fab_target_blocks_fini(&held);
@@ -135,7 +135,7 @@ struct scene {
     struct fab_fabric *f;
     struct fab_mcast_groups *g;
     struct fab_prng r;
-    uint64_t heard; /* digest of all calls of the listener */
+    uint64_t heard; /* digest of all calls of the function that listens to changes of groups */
 };
 
 static uint32_t below(struct scene *s, uint32_t n)
@@ -173,8 +173,8 @@ static uint64_t host(const struct scene *s, uint32_t i)
     return fab_fabric_port(s->f, s->f->nodes[s->f->switch_count + i].first_port + 1)->guid;
 }
 
-/* Chooses an MGID at random: of an IP group, of an IPv6 solicited-node group, of another group, 0,
- * or one that is not multicast. */
+/* Chooses a random MGID: of an IP group, of an IPv6 solicited-node group or of another group, the
+ * value 0, or a GID that is not multicast. */
 static void draw_mgid(struct scene *s, uint64_t mgid[2])
 {
     static const uint64_t high[] = {UINT64_C(0xff12401bffff0000),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares digests with tests/unit/golden/routes-*.golden: of the tables of all engines on many
- * small fabrics, complete and with missing links, and of the local repairs of single faults. Each
- * line is for one fabric, one kind of damage and one engine. It has the status, the digests of the
- * LFTs and VLs, the verdict of the proof, the quality figures, and a digest of the repairs.
- * UPDATE_GOLDEN=1 rewrites the files. Other tests check whether tables are correct; this test shows
- * whether tables changed.
+ * Compares digests of routing results with tests/unit/golden/routes-*.golden: the tables of all
+ * engines on many small fabrics, with and without damage, and the local repairs of single faults. A
+ * line of a file is for one fabric, one kind of damage and one engine. It has the status, the
+ * digests of LFTs and VLs, the verdict of the proof, the quality figures, and a digest of the
+ * repairs. This test shows only that tables have changed; other tests check whether tables are
+ * correct. UPDATE_GOLDEN=1 rewrites the files.
  */
 #include <string.h>
 
@@ -74,8 +74,8 @@ static uint64_t hash_delta(const struct fab_repair_delta *d)
     return digest;
 }
 
-/* Hashes the repairs after the failure of each single ISL, and then of the last four ISLs together.
- */
+/* Digests the local repairs of each single failed ISL, and the repair after the last four ISLs have
+ * failed together. */
 static uint64_t hash_repairs(const struct fab_fabric *f, const struct fab_policy *p,
                              const struct fab_target *t)
 {
@@ -153,8 +153,9 @@ static void print_tables(FILE *out, const struct fab_fabric *f, const struct fab
     fab_verify_verdict_fini(&v);
 }
 
-/* Runs the engines of the chain "auto" in turn, up to the first one whose tables pass the proof.
- * fab_study_choose_engine then compares these tables with those of the later engines. */
+/* Does what the manager does for the chain "auto": runs its engines up to the first one whose
+ * tables pass the proof. Then fab_study_choose_engine compares these tables with those of the later
+ * engines. */
 static int run_auto(const struct fab_route_input *in, struct fab_target *t, char *why, size_t len)
 {
     struct fab_route_chain chain;
@@ -215,10 +216,10 @@ static void print_run(FILE *out, const struct fab_fabric *f, const struct fab_po
 static const struct damage {
     const char *name;
     struct fab_variation variation;
-    bool switch_lost; /* the last switch is removed, too */
-    /* true: the digests include local repairs of single faults */
+    bool switch_lost; /* true: in addition, the last switch is missing */
+    /* true: the line also has a digest of local repairs */
     bool repairs;
-    bool rooted; /* the last two switches are root switches */
+    bool rooted; /* true: the policy names the last two switches as root switches */
     uint8_t lmc, max_op_vls;
 } damages[] = {
     {.name = "whole", .repairs = true},
@@ -261,7 +262,7 @@ static void print_damaged(FILE *out, const struct fab_fabric *plain, const char 
     struct fab_builder *b;
     struct fab_policy p;
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        /* with fewer links, the fabric would not be connected */
+        /* the fabric has too few links: without some of them, it would not be connected */
         return;
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)

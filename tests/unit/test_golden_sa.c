@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the answers of subnet administration with tests/unit/golden/sa.golden. For each kind of
- * record, the file has the number of all records, their digest, and the digest of the answers to
- * 300 requests. The components of the requests are random, from a fixed seed. Other tests check
- * whether answers are correct; this test shows whether answers changed. UPDATE_GOLDEN=1 rewrites
- * the file.
+ * Compares digests of the answers of subnet administration with tests/unit/golden/sa.golden. For
+ * each kind of record, the file has the number of records, a digest of all of them, and a digest of
+ * the answers to 300 requests with random components, from a fixed seed. This test shows only that
+ * answers have changed; other tests check whether answers are correct. UPDATE_GOLDEN=1 rewrites the
+ * file.
  */
 #include "tests/support/golden.h"
 #include "tests/unit/sa_place.h"
 
 #define REQUESTS 300
-/* Maximum number of records of an answer that are part of the digest. */
+/* the digest of an answer covers its first 40 records */
 #define ANSWERS 40
 
 static uint64_t hash_number(uint64_t hash, uint64_t number)
@@ -18,7 +18,8 @@ static uint64_t hash_number(uint64_t hash, uint64_t number)
     return golden_hash_numbers(hash, &number, 1);
 }
 
-/* Answers the request, and adds the status and at most `most` records of the answer to a digest. */
+/* Lets subnet administration answer the request x->req. Adds the status and up to `most` records to
+ * a digest. */
 static uint64_t ask(struct place *x, uint64_t digest, uint32_t most, uint32_t *ret_count)
 {
     static struct fab_sa_query q;
@@ -57,9 +58,9 @@ static void everything(struct place *x, FILE *out)
     x->req.from = FAB_SA_ANYBODY;
 }
 
-/* Makes a request for records of this kind. Its values are those of a random record, and its
- * component mask selects up to three random components. In some requests, one random bit of the
- * values is inverted. */
+/* Fills x->req with a request for records of this kind. Its values are those of an existing record,
+ * in some requests with one wrong bit. Its component mask selects up to three components at
+ * random. */
 static void draw(struct place *x, const struct fab_rec *rec, struct fab_prng *g)
 {
     static const uint8_t methods[] = {FAB_METHOD_GET, FAB_METHOD_GET_TABLE, FAB_METHOD_GET_TABLE,
@@ -99,8 +100,8 @@ static void some(struct place *x, FILE *out)
     }
 }
 
-/* Fills in a request for paths. The request names each endport by GID or LID, and has some other
- * components. */
+/* Fills in a request for path records that names each endport by GID or by LID, and selects some
+ * other components. */
 static void draw_path(struct place *x, struct fab_prng *g)
 {
     const struct fab_fabric *f = x->f;
@@ -159,8 +160,8 @@ static void paths(struct place *x, FILE *out)
     }
 }
 
-/* Prints the digests of the answers for a fabric. Before that, makes every seventh link slower, and
- * the MTU of every ninth port smaller. Frees f. */
+/* Makes every seventh link slower, and lowers the MTU of every ninth port. Then prints the digests
+ * of the answers for this fabric. Frees f. */
 static void print_place(FILE *out, const char *name, struct fab_fabric *f, const char *engine,
                         uint8_t lmc, bool proven)
 {

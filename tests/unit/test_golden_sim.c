@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the simulated devices with tests/unit/golden/sim.golden. The file has digests of the
- * answers to Gets and Sets of all attributes, of the traps, and of the attributes that the devices
- * have afterwards. The values are from a fixed seed. There are digests without faults and with each
- * kind of fault. Other tests check whether answers are correct; this test shows whether they
- * changed. UPDATE_GOLDEN=1 rewrites the file.
+ * Compares digests of what simulated devices do with tests/unit/golden/sim.golden: their answers to
+ * Gets and Sets of all attributes, their traps, and the attributes that they then have. Requests
+ * have random values from a fixed seed. There are digests without faults and with each kind of
+ * fault. This test shows only that answers have changed; other tests check whether they are
+ * correct. UPDATE_GOLDEN=1 rewrites the file.
  */
 #include <string.h>
 
@@ -39,8 +39,8 @@ static void count(struct run *r, int status, const uint8_t *data, size_t len)
     r->refusals += status > 0;
 }
 
-/* Reads an attribute, sometimes changes a few bits of it, and writes it. Does not write to the
- * ports of the manager's own link. */
+/* Reads a random attribute of a random node. In some cases, changes a few bits and writes the
+ * attribute back, but not to the two ports of the manager's own link. */
 static void ask_subnet(struct run *r)
 {
     static const uint16_t attrs[] = {
@@ -98,7 +98,7 @@ static void receive(struct run *r)
     }
 }
 
-/* Adds the attributes of all devices to the digest. */
+/* Adds the attributes and counters of all devices to the digest. */
 static void look(struct run *r)
 {
     uint8_t data[FAB_SMP_DATA];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Compares the settings that the manager wants in devices with tests/unit/golden/target.golden:
- * PortInfo, SwitchInfo, VLs, SL-to-VL tables and VL arbitration tables of all ports, and the
- * guarantees of traffic classes. Policies and devices are chosen at random from a fixed seed. Other
- * tests check whether these values are correct; this test shows whether they changed.
- * UPDATE_GOLDEN=1 rewrites the file.
+ * PortInfo, SwitchInfo, VLs, SL-to-VL and VL arbitration tables of all ports, and the guarantees of
+ * traffic classes. Policies and devices are random, from a fixed seed. This test shows only that
+ * values have changed; other tests check whether they are correct. UPDATE_GOLDEN=1 rewrites the
+ * file.
  */
 #include "tests/support/golden.h"
 #include "tests/unit/qos_world.h"
@@ -187,7 +187,7 @@ static void print_world(FILE *out, const char *name, struct fab_fabric *f, const
         if (i % 3 == 1)
             draw_devices(w.f, &g);
         print_round(out, name, &w);
-        w.report.notes = 0; /* the notes are printed only once */
+        w.report.notes = 0; /* so the next round does not print the same notes again */
     }
     world_fini(&w);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC: framing of a stream that is cut at any byte, timeouts, percent encoding, and replacement of
- * invalid UTF-8.
+ * gRPC: messages whose frames arrive in pieces of any length, timeouts, percent encoding, and the
+ * replacement of invalid UTF-8.
  */
 #include <string.h>
 
@@ -212,7 +212,8 @@ START_TEST(codes_have_names)
     ck_assert_int_eq(fab_grpc_code_of(FAB_OK), FAB_GRPC_OK);
     for (int status = FAB_E_DENIED; status < 0; status++) {
         ck_assert_int_ne(fab_grpc_code_of(status), FAB_GRPC_OK);
-        /* this code means a missing role, which only the RPC layer can know */
+        /* PERMISSION_DENIED means that the caller's role is too low, which no status of the library
+         * says */
         ck_assert_int_ne(fab_grpc_code_of(status), FAB_GRPC_PERMISSION_DENIED);
     }
 }

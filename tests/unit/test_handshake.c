@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TLS handshakes in their own thread: complete, refused, stalled and cancelled ones, and the end of
- * the thread at any moment. The clients are in the same process, at the other ends of socket pairs.
+ * TLS handshakes, which run in their own thread: complete, refused, stalled and cancelled ones. The
+ * thread may be stopped at any moment. The clients are in this process, each at the other end of a
+ * socket pair.
  */
 #include "fabricd/rpc/handshake.h"
 
@@ -32,14 +33,15 @@ static struct loop *loop;
 static struct loop_timer *tick;
 static struct handshakes *handshakes;
 static SSL_CTX *server, *alice, *mallory;
-static int turns; /* number of results of all clients */
+/* counts the results of all clients, so that each client knows the order of its result */
+static int turns;
 
 struct identity {
     EVP_PKEY *key;
     X509 *cert;
 };
 
-/* A client, and the result that the server has for it. */
+/* A client, and what the server's handshake with it has resulted in. */
 struct client {
     SSL *ssl;
     int fd, server_fd;
@@ -191,7 +193,7 @@ static void turn(void)
     ck_assert_int_eq(loop_run(loop), FAB_OK);
 }
 
-/* Lets the client and the loop work until the server has a result. */
+/* Runs the client and the server's loop in turn until the server has a result for this client. */
 static void finish(struct client *c)
 {
     uint64_t until = clock_now_us() + PATIENCE_US;
@@ -259,7 +261,8 @@ START_TEST(other_failures_have_a_reason)
 }
 END_TEST
 
-/* The settings are reloaded, and their new context replaces the one of a pending handshake. */
+/* During a handshake, the settings are reloaded. The handshake must go on with the TLS context with
+ * which it began. */
 START_TEST(a_handshake_keeps_its_context)
 {
     struct client c;
@@ -281,7 +284,8 @@ static atomic_uint off_the_loop, on_the_loop, renamed;
 static sem_t entered, leave;
 static atomic_bool blocks;
 
-/* OpenSSL calls this function in the middle of a handshake. */
+/* OpenSSL calls this function several times during a handshake. If `blocks` is set, the function
+ * waits until the test lets it go on. */
 static void on_info(const SSL *ssl, int where, int ret)
 {
     char name[16] = "";
@@ -296,7 +300,8 @@ static void on_info(const SSL *ssl, int where, int ret)
         ;
 }
 
-/* Connects a client, and returns while the thread is in the middle of its handshake. */
+/* Connects a client, and returns while the thread waits in the middle of this client's
+ * handshake. */
 static void block_thread(struct client *c)
 {
     sem_init(&entered, 0, 0);
@@ -381,7 +386,8 @@ START_TEST(a_pending_handshake_is_cancelled)
     struct client c;
     connect_client(&c, alice);
     handshake_cancel(c.handshake);
-    ck_assert_int_eq(fcntl(c.server_fd, F_GETFD), -1); /* its descriptor is free at once */
+    /* the file descriptor of a cancelled handshake is closed at once */
+    ck_assert_int_eq(fcntl(c.server_fd, F_GETFD), -1);
     expect_close(&c);
     handshake_cancel(NULL);
     turn();
@@ -403,8 +409,8 @@ START_TEST(a_handshake_is_cancelled_while_it_is_computed)
 }
 END_TEST
 
-/* The thread computes some of twenty handshakes while the loop thread cancels them one after the
- * other. Some handshakes have ended before the loop thread cancels them. */
+/* Starts twenty handshakes, and cancels them one after the other. Meanwhile, the thread computes
+ * some of them, so some end before they are cancelled. */
 static void cancel_some(struct fab_prng *random, bool stops)
 {
     struct client c[20];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples of port counters: rates despite wraps, resets and reboots; codes, blocks, roll-ups,
- * ranks and trends (libfabmgr/counters). */
+/* Samples of port counters (libfabmgr/counters): rates in spite of wraps, resets and reboots, and
+ * the encoding, blocks, roll-ups, ranks and trends of samples. */
 #include <string.h>
 
 #include "libfabmgr/base/prng.h"
@@ -20,7 +20,7 @@ static uint64_t below(struct fab_prng *p, uint64_t bound)
     return fab_base_prng_below(p, bound);
 }
 
-/* Returns a random number whose number of bits is random, too. */
+/* Returns a random number of up to 64 bits; small numbers are as frequent as large ones. */
 static uint64_t any_number(struct fab_prng *p)
 {
     return fab_base_prng_next(p) >> below(p, 64);
@@ -28,7 +28,8 @@ static uint64_t any_number(struct fab_prng *p)
 
 static bool is_near(uint64_t value, uint64_t want)
 {
-    uint64_t most = want / 100 + 1; /* 0.8 % by the code, 1 by rounding */
+    /* the encoding may change a value by 0.8 %, and rounding by 1 */
+    uint64_t most = want / 100 + 1;
     return value >= want - (want < most ? want : most) && value <= want + most;
 }
 
@@ -59,9 +60,10 @@ END_TEST
 
 /* ---- readings -------------------------------------------------------------------------------- */
 
-/* A port of a device, with what it really counted since the last reading. */
+/* A port: what its counters show, and what it has really counted since the last reading. */
 struct device {
-    uint64_t counter[5], real[5]; /* xmit data, rcv data, xmit packets, rcv packets, wait */
+    /* PortXmitData, PortRcvData, PortXmitPkts, PortRcvPkts, PortXmitWait */
+    uint64_t counter[5], real[5];
     uint64_t errors[FAB_COUNTERS], real_errors[FAB_COUNTERS];
     bool wide, cleared, wrapped;
 };
@@ -77,7 +79,7 @@ static void run(struct device *d, struct fab_prng *p, uint64_t seconds)
         if (d->wide)
             d->wrapped |= __builtin_add_overflow(d->counter[i], add, &d->counter[i]);
         else
-            /* a counter of 32 bits stops at its maximum */
+            /* 32-bit counters stop at their maximum */
             d->counter[i] = add > top - d->counter[i] ? top : d->counter[i] + add;
     }
     for (int i = 0; i < FAB_COUNTERS; i++) {
@@ -99,10 +101,9 @@ static void read_device(const struct device *d, uint64_t at_us, struct fab_traff
     memcpy(e->value, d->errors, sizeof e->value);
 }
 
-/* Checks a sample. If no counter was reset, a rate must be the real one, or missing. It may be
- * missing after a wrap, or because a counter of 32 bits stopped at its maximum. If counters were
- * reset, a rate must be missing, or not greater than the real one. The sample must not have more
- * errors than the device counted. */
+/* Checks a sample. Without a reset, each rate must be correct or missing. It may be missing only
+ * after a wrap, or if a 32-bit counter reached its maximum. After a reset, a rate must be missing
+ * or too low. The sample must never have more errors than the device counted. */
 static void check_sample(const struct device *d, const struct fab_sample *s, uint64_t span_us)
 {
     static const enum fab_column columns[] = {FAB_COLUMN_XMIT_DATA, FAB_COLUMN_RCV_DATA,
@@ -134,13 +135,13 @@ static void begin_device(struct device *d, struct fab_prng *p)
 {
     memset(d, 0, sizeof *d);
     d->wide = below(p, 3) != 0;
-    for (int i = 0; i < 5; i++) /* counters often begin near their maximum, so that they wrap */
+    for (int i = 0; i < 5; i++) /* many counters start near their maximum, and wrap soon */
         d->counter[i] = !d->wide           ? below(p, UINT32_MAX)
                         : below(p, 2) == 0 ? UINT64_MAX - below(p, UINT64_C(1) << 40)
                                            : any_number(p) >> 2;
 }
 
-/* The device is restarted, or a program clears all or some of the counters. */
+/* Resets all counters, as a reboot does, or only some of them, as other programs do. */
 static void reset(struct device *d, struct fab_prng *p)
 {
     bool all = below(p, 2) == 0;
@@ -200,7 +201,8 @@ START_TEST(rates_above_the_link_are_not_credible)
     ck_assert_uint_eq(s.code[FAB_COLUMN_XMIT_DATA], FAB_CODE_NONE);
     ck_assert_uint_ne(s.code[FAB_COLUMN_RCV_DATA], FAB_CODE_NONE);
     memset(&s, 0, sizeof s);
-    fab_counters_sample_traffic(&now, &was, 0, &s); /* the time did not advance */
+    /* the later reading comes first, so there is no rate */
+    fab_counters_sample_traffic(&now, &was, 0, &s);
     ck_assert_uint_eq(s.code[FAB_COLUMN_RCV_DATA], FAB_CODE_NONE);
 }
 END_TEST
@@ -217,7 +219,8 @@ START_TEST(the_wait_is_divided_among_the_vls)
         of[vl] = fab_counters_decode_value(FAB_COLUMN_VL_WAIT, s.code[FAB_COLUMN_VL_WAIT + vl]);
     ck_assert(is_near(of[0], 120000) && is_near(of[3], 66000));
     ck_assert_uint_eq(s.code[FAB_COLUMN_VL_WAIT + 1], FAB_CODE_NONE);
-    ck_assert_uint_eq(s.code[FAB_COLUMN_VL_WAIT + 2], FAB_CODE_NONE); /* this counter has stopped */
+    /* the counter of VL 2 was already at its maximum */
+    ck_assert_uint_eq(s.code[FAB_COLUMN_VL_WAIT + 2], FAB_CODE_NONE);
 }
 END_TEST
 
@@ -272,7 +275,9 @@ START_TEST(blocks_survive_their_bytes)
         ck_assert_int_eq(fab_counters_block_decode(bytes, len, columns, &b), FAB_OK);
         assert_same(&a, &b, columns);
         fab_counters_block_fini(&b);
-        for (int k = 0; k < 50; k++) { /* damaged bytes are refused, or decoded as another block */
+        /* a damaged block must be refused, or be decoded without harm as a block with other
+         * contents */
+        for (int k = 0; k < 50; k++) {
             size_t at = below(&p, len), keep = below(&p, 2) ? len : below(&p, len);
             uint8_t was = bytes[at];
             bytes[at] = (uint8_t)fab_base_prng_next(&p);
@@ -368,8 +373,7 @@ static uint64_t poisson(struct fab_prng *p, unsigned mean)
     return n;
 }
 
-/* Rates that double are found. Constant rates with noise, bursts and falling rates are not taken
- * for trends. */
+/* Rates that double are a trend. Constant rates with noise, bursts and falling rates are not. */
 START_TEST(trends_are_not_noise)
 {
     static const uint64_t rises[][8] = {{1, 1, 2, 2, 4, 8, 12, 20}, {0, 0, 0, 0, 5, 8, 10, 15}};

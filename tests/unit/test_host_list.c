@@ -141,7 +141,7 @@ static int count_name(void *ctx, const char *name)
     return FAB_OK;
 }
 
-/* A text cannot name more hosts than any fabric has. */
+/* An expansion ends with an error when it exceeds the number of hosts that any fabric can have. */
 START_TEST(expansion_is_bounded)
 {
     uint32_t count = 0;
@@ -153,7 +153,7 @@ START_TEST(expansion_is_bounded)
 }
 END_TEST
 
-/* Reads a text, and compares its jobs with `want`, where each job is "ID=HOSTS;". */
+/* Reads the jobs in a text, and compares them with `want`, which has each job as "ID=HOSTS;". */
 static void assert_jobs(const char *text, const char *want)
 {
     struct fab_job_reader r = {.job = ""};

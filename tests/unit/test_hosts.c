@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests the file of locations, and how adapters form hosts, rails and racks. */
+/* The file of locations, and how adapters are grouped to hosts, rails and racks. */
 #include "libfabmgr/hosts/hosts.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static struct fab_locations *read_locations(const char *text)
     return p;
 }
 
-/* Checks what the file says about a node, as "host/rack/row/slot". */
+/* Checks the location of a node by the file, written as "host/rack/row/slot". */
 static void check_location(const struct fab_locations *p, uint64_t guid, const char *desc,
                            const char *expected)
 {
@@ -69,7 +69,7 @@ START_TEST(wrong_files_of_locations_are_refused_with_their_line)
     static const struct {
         const char *text;
         unsigned line;
-        const char *message; /* the beginning of the message */
+        const char *message; /* how the error message must begin */
     } cases[] = {
         {"node-1,A1\n", 1, "expected a row with the names of the columns"},
         {"# x\nname,location\n", 2, "expected a row with the names of the columns"},
@@ -117,8 +117,8 @@ END_TEST
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-/* Makes a fabric of 6 adapters at one switch. Adapter i has the description desc[i], and the system
- * image GUID system[i]; 0: a GUID that no other adapter has. */
+/* Makes a fabric of 6 adapters at one switch. desc[i]: NodeDescription of adapter i. system[i]: its
+ * system image GUID; 0: a GUID that no other adapter has. */
 static struct fab_fabric *make_fabric(const char *const desc[6], const uint64_t system[6])
 {
     const struct fab_leaf_spine_spec spec = {.leaves = 1, .hosts_per_leaf = 6, .parallel = 1};
@@ -140,7 +140,8 @@ static struct fab_fabric *make_fabric(const char *const desc[6], const uint64_t 
     return ret;
 }
 
-/* Checks the hosts of a fabric, as "host:adapter@rail,adapter@rail host:...". */
+/* Checks how adapters are grouped to hosts. The expected hosts are written as
+ * "host:adapter@rail,adapter@rail host:...". */
 static void check_hosts(const char *const desc[6], const uint64_t system[6], const char *locations,
                         const char *expected)
 {
@@ -223,7 +224,8 @@ START_TEST(at_most_16_adapters_share_a_first_word)
 }
 END_TEST
 
-/* In a rail-optimised cluster, all adapters at a leaf are in the rail of this leaf. */
+/* If all adapters at a leaf belong to one rail (a rail-optimised cluster), each adapter must be in
+ * the rail of its leaf. */
 START_TEST(rails_are_those_of_the_cluster)
 {
     const struct fab_rail_spec spec = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hub of `fabsim serve` connects programs (its clients) with the simulated fabric. Checks to
- * which client the hub delivers each MAD, which control requests it accepts, and that it reports
- * each lost MAD.
+ * The hub of `fabsim serve`, which connects programs (its clients) with the simulated fabric. The
+ * test checks to which client the hub delivers each MAD, which control requests it accepts, and
+ * that it reports every lost MAD.
  */
 #include "libfabmgr/wire/sa.h"
 #include "tests/unit/hub_lab.h"
@@ -141,7 +141,8 @@ START_TEST(requests_to_the_sm_and_back)
 }
 END_TEST
 
-/* An SA response may be shorter than 256 bytes; MADs of other classes may not. */
+/* A response of subnet administration may have fewer than 256 bytes. MADs of other classes must
+ * have all 256. */
 START_TEST(short_tables)
 {
     struct lab x;
@@ -176,8 +177,8 @@ START_TEST(short_tables)
 }
 END_TEST
 
-/* The answer of a device goes back where the request came from: LIDs and queue pairs are swapped.
- */
+/* The answer of a device goes to the sender of the request: source and destination LIDs and queue
+ * pairs are exchanged. */
 START_TEST(answers_return_to_the_sender)
 {
     struct lab x;
@@ -206,7 +207,8 @@ START_TEST(lost_comes_back)
     struct lab x;
     lab_start(&x);
     int id = come(&x, 11, "host-0001", false);
-    const uint8_t *p = request(&x, id, FAB_LID_PERMISSIVE, &get_sm); /* this node has no SM */
+    /* host-0001 has no SM, so the request is lost */
+    const uint8_t *p = request(&x, id, FAB_LID_PERMISSIVE, &get_sm);
     ck_assert_uint_eq(status_of(p), LOST);
     ck_assert_uint_eq(p[32 + 3], FAB_METHOD_GET);
     fab_sim_loss(x.hub.sim, 1);
@@ -221,8 +223,8 @@ START_TEST(lost_comes_back)
 }
 END_TEST
 
-/* The answer that another client sends is lost. The hub notifies the client that sent the request,
- * and not the client that sent the answer. */
+/* A client answers a request of another client, and the answer is lost. The hub must report this to
+ * the client that waits for the answer, and not to the client that answered. */
 START_TEST(lost_answer)
 {
     struct lab x;
@@ -241,8 +243,8 @@ START_TEST(lost_answer)
 }
 END_TEST
 
-/* If a client that has received a request disconnects or does not answer, the hub returns the
- * request as lost. A requester that disconnects gets nothing. */
+/* A client gets a request, and disconnects or never answers. The hub must return the request to its
+ * sender as lost. If the sender itself disconnects, nobody gets anything. */
 START_TEST(unanswered)
 {
     struct lab x;
@@ -284,8 +286,8 @@ START_TEST(full_client)
 }
 END_TEST
 
-/* The hub must not deliver a MAD of a class that the client has not registered, because libumad2sim
- * crashes an SM that receives one. */
+/* A client gets only MADs of classes that it has registered. libumad2sim would crash an SM that
+ * receives any other. */
 START_TEST(classes_nobody_registered)
 {
     struct lab x;
@@ -311,7 +313,8 @@ START_TEST(not_a_packet)
     hub_packet(&x.hub, 77, packet, sizeof packet);
     hub_packet(&x.hub, 100000, packet, sizeof packet);
     ck_assert_uint_eq(x.count[id], 0);
-    hub_packet(&x.hub, (unsigned)id, packet, sizeof packet); /* an invalid version */
+    /* a packet whose MAD has an invalid BaseVersion */
+    hub_packet(&x.hub, (unsigned)id, packet, sizeof packet);
     ck_assert_uint_eq(status_of(x.last[id]), LOST);
     lab_end(&x);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How commands name places in the fabric, and what the commands of the console do, with the hub of
- * `fabsim serve` (cli/sim/hub.h).
+ * The console of `fabsim serve`: how commands name nodes and ports, and what each command does to
+ * the hub (cli/sim/hub.h) and the fabric.
  */
 #include "cli/sim/cmd.h"
 #include "libfabmgr/sim/fault.h"
@@ -70,7 +70,7 @@ START_TEST(console)
 }
 END_TEST
 
-/* An answer that the simulated fabric delays is delivered later, and the hub does not report it as
+/* The simulated fabric delays an answer. The hub must deliver it later, and must not report it as
  * lost. */
 START_TEST(late_answers)
 {
@@ -95,8 +95,8 @@ START_TEST(late_answers)
 }
 END_TEST
 
-/* The hub does not report a delayed request as lost at once, but only if no answer has come after
- * HUB_PATIENCE_MS. */
+/* The simulated fabric delays a request. The hub waits HUB_PATIENCE_MS for the answer before it
+ * reports the request as lost. */
 START_TEST(late_requests)
 {
     struct fab_sim_impairments foul = {.delay = 1, .delay_us = 5000};
@@ -156,7 +156,7 @@ static uint8_t method_of_answer(struct lab *x, int id)
     return x->count[id] > before && status_of(x->last[id]) == 0 ? x->last[id][32 + 3] : 0;
 }
 
-/* Each fault has its effect, and can be undone. */
+/* Each command for a fault has its effect, and another command undoes it. */
 START_TEST(faults_and_back)
 {
     struct lab x;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests what devices and modules say about themselves. The bytes are written by hand from the
+/* The inventory: what devices and modules say about themselves. The bytes in this test follow the
  * layouts in the sources that libfabmgr/wire/vendor.h and inventory/module.h name. */
 #include <string.h>
 
@@ -14,13 +14,15 @@
 
 START_TEST(general_info_by_hand)
 {
-    uint8_t bytes[144] = {0x00, 0xa0, 0x10, 0x17, 0x00, 0x02}; /* revision, ConnectX-5, ports */
+    /* hardware revision a0, device ID 0x1017 (ConnectX-5), 2 ports */
+    uint8_t bytes[144] = {0x00, 0xa0, 0x10, 0x17, 0x00, 0x02};
     struct fab_general_info g;
     struct fab_inventory_device d = {0};
     static const uint8_t up[4] = {0, 1, 0x51, 0x80}, date[4] = {0x03, 0x14, 0x20, 0x24},
                          extended[12] = {0, 0, 0, 16, 0, 0, 0, 35, 0, 0, 0x0f, 0xa0};
     memcpy(bytes + 28, up, 4);
-    bytes[33] = 15; /* the version of old firmware, which the extended one replaces */
+    /* major version in the old field, which must not be used if there is an extended field */
+    bytes[33] = 15;
     memcpy(bytes + 40, date, 4);
     memcpy(bytes + 48, "MT_0000000010", 13);
     memcpy(bytes + 68, extended, 12);
@@ -66,7 +68,7 @@ START_TEST(system_texts_are_printable)
     memcpy(bytes, "MT2016X01234", 12);
     memcpy(bytes + 32, "MQM8790-HS2F        ", 20);
     memcpy(bytes + 56, "A\x1b[2", 4);
-    memset(bytes + 64, 'x', 64); /* no NUL at the end */
+    memset(bytes + 64, 'x', 64); /* the text fills its field, without a NUL at the end */
     bytes[70] = '\n';
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_reg_msgi, bytes, sizeof bytes, &r), FAB_OK);
     fab_inventory_take_msgi(&r, &d);
@@ -80,7 +82,7 @@ END_TEST
 
 START_TEST(temperatures_of_devices)
 {
-    /* sensor 0: 45.5 degrees, at most 105 */
+    /* sensor 0: 45.5 degrees now, maximum 105 degrees */
     static const uint8_t bytes[32] = {0,    0, 0, 0, 0,    0,    0x01, 0x6c, 0x80, 0,
                                       0x02, 0, 0, 0, 0x03, 0x48, 0,    0,    0x03, 0x20,
                                       0,    0, 0, 0, 'a',  's',  'i',  'c'};
@@ -111,7 +113,8 @@ static void set_text(uint8_t *to, size_t len, const char *text)
     memcpy(to, text, strlen(text));
 }
 
-/* Writes the sum of the bytes 128 to `last` of a page to the next byte. page[0] is byte 128. */
+/* Writes a checksum: the sum of the bytes from 128 to `last` goes into the byte after `last`.
+ * page[0] is byte 128 of the memory. */
 static void set_sum(uint8_t *page, unsigned last)
 {
     uint8_t sum = 0;
@@ -135,8 +138,8 @@ static struct fab_module_memory qsfp28(void)
     m.bytes[FAB_MODULE_STATUS][22] = 41; /* 41.5 degrees */
     m.bytes[FAB_MODULE_STATUS][23] = 0x80;
     page[129 - 128] = 0xcc; /* power class 4 */
-    page[130 - 128] = 0x23; /* no separable connector */
-    page[146 - 128] = 15;   /* metres */
+    page[130 - 128] = 0x23; /* connector code 0x23: the cable is fixed to the module */
+    page[146 - 128] = 15;   /* length of the cable in metres */
     set_text(page + (148 - 128), 16, "Mellanox");
     set_text(page + (168 - 128), 16, "MFA1A00-E015");
     set_text(page + (184 - 128), 2, "B2");
@@ -168,7 +171,8 @@ START_TEST(a_qsfp28)
     ck_assert_int_eq(m.temperature.now, 41 * 8 + 4);
     ck_assert_int_eq(m.temperature.limit, 80 * 8);
     ck_assert_int_eq(m.warning, 70 * 8);
-    memory.bytes[FAB_MODULE_NAMES][30] ^= 1; /* one bit of the vendor name */
+    /* damages one bit of the vendor name, so that the checksum is wrong */
+    memory.bytes[FAB_MODULE_NAMES][30] ^= 1;
     ck_assert(fab_inventory_module_decode(&memory, &m));
     ck_assert(m.damaged);
     memory.bytes[FAB_MODULE_NAMES][147 - 128] = 0xa0;
@@ -194,7 +198,7 @@ START_TEST(an_osfp)
     set_text(page + (182 - 128), 8, "23x501");
     page[201 - 128] = 68; /* 17 W */
     page[202 - 128] = 0x43;
-    page[203 - 128] = 0x0c; /* MPO: the fibre is separate */
+    page[203 - 128] = 0x0c; /* connector code 0x0c (MPO): the fibre is not fixed to the module */
     set_sum(page, 221);
     put_page(&memory, page);
     ck_assert(fab_inventory_module_decode(&memory, &m));
@@ -237,13 +241,13 @@ START_TEST(requests_follow_the_kind_of_the_module)
     struct fab_module_memory m = {0};
     check_request(&m, FAB_MODULE_STATUS, 0, 0, 48);
     check_request(&m, FAB_MODULE_NAMES, -1, 0, 0);
-    m.has[FAB_MODULE_STATUS] = true; /* identifier 0: no module that the manager knows */
+    m.has[FAB_MODULE_STATUS] = true; /* identifier 0 is no kind of module that the manager knows */
     check_request(&m, FAB_MODULE_NAMES, -1, 0, 0);
     m.bytes[FAB_MODULE_STATUS][0] = 0x11;
     check_request(&m, FAB_MODULE_NAMES, 128, 0, 48);
     check_request(&m, FAB_MODULE_SERIAL, 176, 0, 48);
     check_request(&m, FAB_MODULE_LIMITS, 128, 3, 8);
-    m.bytes[FAB_MODULE_STATUS][2] = 0x04; /* only page 0 */
+    m.bytes[FAB_MODULE_STATUS][2] = 0x04; /* the module says that it has no pages beyond page 0 */
     check_request(&m, FAB_MODULE_LIMITS, -1, 0, 0);
     m.bytes[FAB_MODULE_STATUS][0] = 0x19;
     check_request(&m, FAB_MODULE_LIMITS, 128, 2, 8);
@@ -252,7 +256,7 @@ START_TEST(requests_follow_the_kind_of_the_module)
 }
 END_TEST
 
-/* Any bytes of a module give texts that are printable and end within their arrays. */
+/* Whatever bytes a module has, all texts must be printable and end within their arrays. */
 START_TEST(hostile_modules)
 {
     struct fab_prng rng;
@@ -305,9 +309,11 @@ START_TEST(firmware_differs_from_that_of_the_peers)
     ck_assert_str_eq(find_version(all, count, "A", "1.0")->usual, "1.1");
     ck_assert(!find_version(all, count, "A", "1.1")->odd);
     ck_assert(!find_version(all, count, "A", "")->odd);
-    ck_assert(!find_version(all, count, "B", "2.0")->odd); /* one device each, so neither is odd */
+    /* each of two versions is on one device, so none of them is the usual one */
+    ck_assert(!find_version(all, count, "B", "2.0")->odd);
     ck_assert(!find_version(all, count, "", "2.0")->odd);
-    ck_assert(!find_version(all, count, "D", "1")->odd); /* half of the devices have each version */
+    /* each of two versions is on half of the devices, so none of them is the usual one */
+    ck_assert(!find_version(all, count, "D", "1")->odd);
     ck_assert_ptr_null(find_version(all, count, "D", "2")->usual);
     fab_inventory_find_odd(NULL, 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Isolation of links: limits and connectivity, over many fabrics and random candidates. */
+/* Isolation of links: limits and connectivity, on many fabrics with random candidates for
+ * isolation. */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/health/isolation.h"
@@ -15,8 +16,8 @@ static bool is_isl(const struct fab_fabric *f, uint32_t p)
            fab_fabric_port(f, peer)->node < f->switch_count && fab_fabric_port_is_up(f, p);
 }
 
-/* Finds the sets of switches that ISLs connect, without the links in `out`. The result is in
- * `sets`. */
+/* Finds which switches are connected by ISLs that are not in `out`. Two connected switches get the
+ * same number in sets[]. */
 static void parts(const struct fab_fabric *f, const uint64_t *out, uint32_t *sets)
 {
     fab_base_sets_init(sets, f->switch_count);
@@ -26,8 +27,8 @@ static void parts(const struct fab_fabric *f, const uint64_t *out, uint32_t *set
                                fab_fabric_port(f, fab_fabric_port(f, p)->peer)->node);
 }
 
-/* Computes the distance of each switch to the nearest switch with hosts, by repeated passes over
- * all links. */
+/* Computes for each switch the distance to the nearest switch with hosts, in a simple way: passes
+ * over all links until nothing changes. */
 static void naive_levels(const struct fab_fabric *f, uint32_t *level)
 {
     bool more = true;
@@ -58,8 +59,8 @@ static int sign(uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Checks the limit of each switch: at most `share` percent of its links may be isolated. Links to
- * lower, to equal and to higher levels are counted separately. */
+/* Checks the limit of each switch: of its links in one direction, at most `share` percent may be
+ * isolated. The three directions are up, down, and to the same level. */
 static void check_floor(const struct fab_fabric *f, const uint64_t *out, uint32_t share,
                         const uint32_t *level, const char *what)
 {
@@ -145,7 +146,7 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
     naive_levels(f, level);
     check_floor(f, out, share, level, what);
     check_reach(f, none, out, what);
-    /* Without a link that has the verdict NEEDED, its two switches have no path to each other. */
+    /* The verdict NEEDED means that the two switches of a link have no other path to each other. */
     for (size_t i = 0; i < count; i++)
         if (got[i].verdict == FAB_ISOLATION_NEEDED) {
             uint32_t *sets = calloc(f->switch_count + 1u, sizeof(*sets));
@@ -179,8 +180,8 @@ START_TEST(never_parts_a_fabric_nor_breaks_the_floor)
 }
 END_TEST
 
-/* The limit for the uplinks of a switch does not count its downlinks. The switch has four uplinks,
- * and the limit is 50 %, so two of them may be isolated. */
+/* The limit counts uplinks and downlinks separately. With four uplinks and a limit of 50 %, two
+ * uplinks may be isolated. */
 START_TEST(a_switch_keeps_its_uplinks)
 {
     struct fab_fabric *f = fat_tree(8, 3, 1);
@@ -213,7 +214,8 @@ START_TEST(a_switch_keeps_its_uplinks)
 }
 END_TEST
 
-/* A link that is excluded and also down counts as lost for the limit of its switch. */
+/* A link that is isolated and also down is not in the fabric. It must still count for the limit of
+ * its switch. */
 START_TEST(what_is_down_counts)
 {
     struct fab_fabric *f = fat_tree(8, 2, 1); /* each leaf has 4 uplinks */

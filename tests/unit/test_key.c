@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Key files: fabricd makes them once, with a random key. Only their owner may read them; otherwise
- * fabricd refuses them. */
+/* Key files. fabricd makes each of them once, with a random key. It refuses a key file that other
+ * users can read. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +155,7 @@ START_TEST(the_m_key_file_is_written_and_read)
 }
 END_TEST
 
-/* A file with one kind of key is not accepted as a file with the other kind. */
+/* A file with an M_Key is not accepted in place of a file with a CC_Key, and vice versa. */
 START_TEST(the_cc_key_has_a_file_of_its_own)
 {
     struct store_m_key m = {.generation = 1, .current = 0xab, .generated = true}, is;
@@ -197,12 +197,12 @@ START_TEST(a_next_key_lists_ports_until_they_are_struck)
     ck_assert_ptr_nonnull(store_m_key_find(&k, 9));
     ck_assert_uint_eq(k.count, 2);
     store_m_key_fini(&k);
-    was.current = 0; /* devices without a key need no rotation */
+    was.current = 0; /* if devices have no key yet, a new key needs no rotation */
     ck_assert(!store_m_key_next(&was, 0xcd, true, 99).rotating);
 }
 END_TEST
 
-/* RFC 5869, appendix A.1. */
+/* the test vector in RFC 5869, appendix A.1 */
 START_TEST(hkdf_gives_the_values_of_the_rfc)
 {
     static const uint8_t okm[42] = {
@@ -243,7 +243,8 @@ START_TEST(each_port_guid_has_a_key_of_its_own)
         ck_assert_uint_eq(store_m_key_derive(secret, guids[i % 3]), keys[i % 3]);
         ck_assert_uint_ne(store_m_key_derive(other, guids[i % 3]), keys[i % 3]);
     }
-    for (uint64_t guid = 1; guid < 1000; guid++) /* some GUIDs share a bucket of the hash table */
+    /* many GUIDs, so that some share a bucket in the cache of derived keys */
+    for (uint64_t guid = 1; guid < 1000; guid++)
         ck_assert_uint_ne(store_m_key_derive(secret, guid << 40), 0);
     ck_assert_uint_eq(store_m_key_derive(secret, guids[0]), keys[0]);
 }
@@ -314,8 +315,8 @@ START_TEST(a_damaged_m_key_file_is_refused_and_stays)
 }
 END_TEST
 
-/* For each byte of the file, changes or removes this byte. The file is then refused, or read as
- * another valid file. */
+/* Changes or removes each byte of the file in turn. The reader must refuse the file, or read a
+ * valid one. */
 START_TEST(random_damage_to_the_m_key_file_is_survived)
 {
     static const char *const files[] = {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the lengths of legal paths a second time, by their definition, for one destination and
- * one switch at a time. Compares them with those of legal_paths.c on all fabrics of fabric_sets.h.
- * Also checks fab_route_legal_descends, and whether all switches that are reported to have equal
- * path lengths really have equal lengths.
+ * one switch after the other. legal_paths.c must give the same lengths on all fabrics of
+ * fabric_sets.h. Also checks fab_route_legal_descends, and that switches reported to have equal
+ * path lengths have equal lengths.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
 #include "tests/unit/fabric_sets.h"
 
 struct plain {
-    uint8_t *down, *way; /* [n] path lengths: down only, and legal */
+    /* [n] number of hops to the destination: by paths that only go down, and by legal paths */
+    uint8_t *down, *way;
 };
 
 static void find_plainly(const struct fab_updown *s, uint32_t destination, struct plain *ret)
@@ -74,7 +75,7 @@ static void check_batch(const struct fab_updown *s, const uint32_t *destinations
     free(descends);
 }
 
-/* Checks batches of different sizes, with destinations in any order. */
+/* Checks the path lengths for batches of destinations, of different sizes and in any order. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
 {
     (void)lmc;

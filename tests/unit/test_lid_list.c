@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files in the format of OpenSM's guid2lid. Each error names its line. */
+/* Reads files in the format of OpenSM's guid2lid. Each error must name its line. */
 #include <stdio.h>
 #include <string.h>
 

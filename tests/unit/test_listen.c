@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of the daemon about places that it cannot use: listening addresses of the RPC, and state
- * directories that it cannot lock.
+ * What the daemon says if it cannot use something: an address on which the RPC should listen, or a
+ * state directory that it cannot lock.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -79,7 +79,8 @@ static void make_file(const char *path)
     close(fd);
 }
 
-/* Makes a socket file; if `listens` is false, no program listens at it. */
+/* Makes a socket file. listens: a program accepts connections at it; otherwise the program is
+ * gone. */
 static int make_socket(const char *path, bool listens)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -119,7 +120,7 @@ START_TEST(unix_sockets_are_refused_with_the_reason)
         ck_assert_ptr_null(l);
         ck_assert_int_eq(descriptors(), before);
     }
-    /* the files from before the failure are still there */
+    /* the daemon must not remove files that other programs made */
     ck_assert_int_eq(access("file", F_OK), 0);
     ck_assert_int_eq(access("live", F_OK), 0);
     close(live);
@@ -188,15 +189,16 @@ static void run_for(uint64_t us)
     loop_timer_free(t);
 }
 
-/* Returns whether the server accepted a client: it then sends SETTINGS as its first frame. */
+/* Returns whether the server accepted the client. The server sends an HTTP/2 SETTINGS frame to a
+ * client that it accepted. */
 static bool is_served(int fd)
 {
     char byte;
     return recv(fd, &byte, 1, MSG_PEEK) == 1;
 }
 
-/* If the process has no file descriptors left, clients wait for a second instead of being accepted
- * again and again. */
+/* While the process has no file descriptor left, the listener tries to accept clients only once a
+ * second. */
 START_TEST(clients_wait_while_no_descriptor_is_left)
 {
     struct listener *l;
@@ -213,7 +215,7 @@ START_TEST(clients_wait_while_no_descriptor_is_left)
     run_for(20000);
     setrlimit(RLIMIT_NOFILE, &was);
     run_for(20000);
-    ck_assert(!is_served(second)); /* the listener does not try again at once */
+    ck_assert(!is_served(second)); /* a descriptor is free now, but the second is not over */
     run_for(1000000);
     ck_assert(is_served(second));
     close(first);
@@ -293,7 +295,7 @@ START_TEST(a_directory_is_locked_once)
     snprintf(expected, sizeof expected, "state directory state is in use by fabricd pid %ld",
              (long)getpid());
     expect_no_lock("state", FAB_E_BUSY, expected);
-    /* the process that holds the lock has not written its process ID yet */
+    /* a process holds the lock, but has not yet written its process ID into the file */
     ck_assert_int_eq(truncate("state/lock", 0), 0);
     expect_no_lock("state", FAB_E_BUSY, "state directory state is in use by another fabricd");
     lock_release(fd);
@@ -320,8 +322,8 @@ START_TEST(directories_are_refused_with_the_reason)
     expect_no_lock(
         "link", FAB_E_IO,
         "state directory link cannot be written: Too many levels of symbolic links" OTHER);
-    /* First, the path of the lock file has PATH_MAX - 1 bytes, which is permitted. Then it has one
-     * byte more. */
+    /* makes a path of the lock file with PATH_MAX - 1 bytes, which works, and then one with a byte
+     * more, which is refused */
     for (size_t i = 0; i < 4090; i++)
         path[i] = i % 2 == 0 ? '.' : '/';
     ck_assert_int_eq(lock_take(path, &fd, why, sizeof why), FAB_OK);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the tables before and after the local search. The new tables must pass the proof. No
- * path may become longer. The maximum load must not become greater, neither that of all-to-all
- * traffic nor that of the worst shift. The tables must not depend on the order of discovery. Some
- * fabrics must get better tables.
+ * Compares tables before and after local search. The new tables must pass the proof. No path may be
+ * longer. Neither the maximum load of all-to-all traffic nor that of the worst shift may rise. The
+ * result must not depend on the order of discovery. Some fabrics must get better tables.
  */
 #include "libfabmgr/route/local_search/local_search.h"
 
@@ -46,8 +45,8 @@ static uint64_t hops(const struct fab_quality *q)
     return sum;
 }
 
-/* Runs the engine and then the local search, and takes ownership of f. Returns false if the engine
- * refuses f. */
+/* Runs the engine on f, and then local search on its tables. Takes ownership of f. Returns false if
+ * the engine refuses f. */
 static bool run(const char *engine, struct fab_fabric *f, const char *what, struct improved *ret)
 {
     struct improved p = {.made = made_by(engine, f)};
@@ -123,7 +122,7 @@ START_TEST(trees_and_families)
 }
 END_TEST
 
-/* Runs engines whose paths do not follow an order of the switches. */
+/* Local search on the tables of engines that do not order the switches by levels. */
 START_TEST(topologies_without_levels)
 {
     static const char *const engines[] = {"dor", "dragonfly", "dragonfly+", "dfsssp"};
@@ -161,8 +160,8 @@ START_TEST(independent_of_discovery)
 }
 END_TEST
 
-/* Some links run at a quarter of the rate. In their load, each path counts as four. The loads must
- * not grow. */
+/* Some links run at a quarter of the rate, so each path over such a link counts as a load of four.
+ * Local search must not raise the maximum loads. */
 START_TEST(slow_links)
 {
     static const char *const engines[] = {"updn", "nue", "sssp"};
@@ -186,7 +185,7 @@ START_TEST(slow_links)
 }
 END_TEST
 
-/* Every load and every shift equals its lower bound, so nothing can be improved. */
+/* No load and no shift can be lower in these tables, so local search must not change them. */
 START_TEST(perfect_tables_stay)
 {
     struct improved p;
@@ -200,9 +199,9 @@ START_TEST(perfect_tables_stay)
 }
 END_TEST
 
-/* The fabric has four leaves with four hosts each, and four spines; one link is missing. The four
- * hosts of the leaf without this link send to 12 LIDs over three links. So one of these links
- * carries at least 4 LIDs * 4 hosts = 16 paths. */
+/* Four leaves with four hosts each, four spines, and one missing link. The four hosts of one leaf
+ * send to 12 LIDs over only three uplinks. So some uplink carries 12 / 3 LIDs * 4 hosts = 16 paths
+ * or more. */
 START_TEST(one_link_less)
 {
     struct improved p;
@@ -213,7 +212,7 @@ START_TEST(one_link_less)
     }
     fab_fabric_unref(whole);
     ck_assert(run("updn", f, "one cable less", &p));
-    ck_assert_uint_eq(p.after.all.max, 16); /* 12 LIDs over three links, from four hosts */
+    ck_assert_uint_eq(p.after.all.max, 16); /* the lower bound: 16 paths over an uplink */
     ck_assert_uint_eq(p.after.shift.max, 2);
     made_fini(&p.made);
 }
@@ -229,8 +228,8 @@ static struct fab_fabric *line(uint32_t switches)
     return sealed(b);
 }
 
-/* The list of the hops of a path has room for 64 hops, as many as the longest path in a line of 65
- * switches has. The loads of longer lines are refused. */
+/* The loads are computed for paths of up to 64 hops, the longest path in a line of 65 switches. For
+ * longer lines, the computation is refused. */
 START_TEST(paths_of_64_hops_are_counted)
 {
     for (uint32_t switches = 64; switches <= 67; switches++) {
@@ -252,7 +251,7 @@ START_TEST(paths_of_64_hops_are_counted)
         int status = fab_route_link_load_init(&loads, &g, by_port, &in, &m.t->lft);
         ck_assert_int_eq(status, switches <= 65 ? FAB_OK : FAB_E_LIMIT);
         if (status == FAB_OK) {
-            /* the links in the middle */
+            /* the link in the middle carries the most paths */
             uint32_t half = switches / 2;
             ck_assert_uint_eq(fab_route_link_load_max(&loads), half * (switches - half));
             fab_route_link_load_fini(&loads);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log lines: one line for each call, with a prefix for journald or a time, and without characters
- * on which a terminal acts.
+ * Log lines. Each call writes one line, with a prefix for journald or with a time. Characters that
+ * could control a terminal are escaped.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -27,14 +27,15 @@ START_TEST(text_of_the_wire_cannot_act)
              "caf\xc3\xa9 \xe6\x9c\xba \xf0\x9f\x8c\xb2");
     clean_eq("\xc2\x9b"
              "31m",
-             "\\xc2\\x9b31m"); /* the character CSI of the C1 set */
+             "\\xc2\\x9b31m"); /* U+009B (CSI), which begins a control sequence */
     clean_eq("a\xe2\x80\xae"
              "b",
-             "a\\xe2\\x80\\xaeb"); /* the character right-to-left override */
+             /* U+202E (right-to-left override), which changes the order of characters */
+             "a\\xe2\\x80\\xaeb");
     clean_eq("a\xe2\x80\xa8"
              "b",
              "a\\xe2\\x80\\xa8"
-             "b"); /* the line separator */
+             "b"); /* U+2028 (line separator) */
     clean_eq("\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80",
              "\\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");
     clean_eq("\xe6\x9c", "\\xe6\\x9c"); /* an incomplete UTF-8 sequence */
@@ -53,8 +54,8 @@ START_TEST(long_text_is_cut_between_characters)
 }
 END_TEST
 
-/* Logs a warning and a debug message while stderr is a file, and copies the file to ret[]. journal:
- * JOURNAL_STREAM says that this file is the journal of systemd. */
+/* Logs a warning and a debug message to a file, and copies the file to ret[]. journal: the
+ * environment says, as systemd does by JOURNAL_STREAM, that the file is the journal. */
 static void capture(bool journal, char *ret, size_t len)
 {
     char path[] = "/tmp/test-log-XXXXXX", stream[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event loop of the daemon: its statistics of iterations, and background work. */
+/* The event loop of the daemon: timers, background work, and statistics of its iterations. */
 #include "fabricd/loop/loop.h"
 
 #include <check.h>
@@ -19,8 +19,8 @@ struct desk {
     struct loop_timer *timer;
     uint64_t busy_ns;
     const char *texts;
-    /* A counter that the tasks of a test decrease or set, on the loop thread or on a worker
-     * thread. */
+    /* number of calls that a test still waits for; tasks change it on the loop thread or on worker
+     * threads */
     atomic_int left;
     int done;
 };
@@ -125,12 +125,12 @@ static void on_alarm(void *ctx)
 {
     struct alarm *a = ctx;
     a->fired_us = clock_now_us();
-    if (a->after_us == 1000000) /* this alarm is the last */
+    if (a->after_us == 1000000) /* the alarm with the longest time fires last */
         loop_stop(a->loop);
 }
 
-/* Timers of three lengths do not fire too early. One length is just below one second, because it
- * has the greatest fraction of a second. */
+/* Timers must not fire too early. The length of 999,999 us is the one with the largest fraction of
+ * a second. */
 START_TEST(timers_are_not_early)
 {
     struct alarm alarm[] = {{.after_us = 20000}, {.after_us = 999999}, {.after_us = 1000000}};
@@ -182,7 +182,8 @@ static void count_down(void *ctx)
         loop_stop(d->loop);
 }
 
-/* libevent gets no memory after the timers were made. All of them are pending at the same time. */
+/* After the timers are made, libevent gets no memory. Even so, all of them can be set at the same
+ * time. */
 START_TEST(timers_need_no_memory_when_they_are_set)
 {
     struct loop_timer *timer[MANY_TIMERS];
@@ -224,8 +225,8 @@ static void note_done(void *ctx)
     d->done++;
 }
 
-/* done() is called even if the loop ends before a worker has begun the work, because the owner
- * waits for this call. */
+/* The owner of work waits for the call of done(). So loop_free() must call it even if no worker has
+ * begun the work. */
 START_TEST(what_is_done_is_told_at_the_end)
 {
     struct desk d = {.loop = loop_new()};
@@ -252,7 +253,7 @@ static void short_done(void *ctx)
         loop_stop(d->loop);
 }
 
-/* Work that waits for something outside of the process delays no other work. */
+/* A job that waits for something outside of the process must not delay other jobs. */
 START_TEST(blocking_work_delays_no_other_work)
 {
     struct desk d = {.loop = loop_new()}, other = {.loop = d.loop};
@@ -276,7 +277,7 @@ struct owner {
     uint64_t generation;
     int done, dropped, dropped_without_owner;
 };
-struct sum { /* sum_done and sum_drop free it */
+struct sum { /* freed by sum_done() or sum_drop() */
     int *dropped_without_owner;
     int terms, result;
     bool cancelled;
@@ -391,7 +392,7 @@ START_TEST(an_owner_may_go_before_its_tasks)
 }
 END_TEST
 
-/* The loop is freed while its tasks are on real worker threads, and one of them has not begun. */
+/* The loop is freed while worker threads execute all tasks but one, which has not begun. */
 START_TEST(every_task_ends_with_the_loop)
 {
     struct loop *l = loop_new();

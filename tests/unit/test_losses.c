@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The nodes that a new snapshot lacks, and the proof of their loss (libfabmgr/discover/losses.h).
- */
+/* Which nodes a new snapshot lacks, and for which of them neighbours prove the loss, because they
+ * report their links as down (libfabmgr/discover/losses.h). */
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
@@ -29,7 +29,7 @@ static uint32_t named(const struct fab_fabric *f, const char *name)
     return node;
 }
 
-/* Marks all ports of the neighbours that lead to this node as down. */
+/* Marks all links of this node as down, at the ports of its neighbours. */
 static void cut(struct fab_builder *b, const struct fab_fabric *f, uint32_t node)
 {
     for (uint32_t num = 1; num <= f->nodes[node].num_ports; num++) {
@@ -45,23 +45,23 @@ static void cut(struct fab_builder *b, const struct fab_fabric *f, uint32_t node
     }
 }
 
-/* A case: the nodes that the new snapshot lacks, and the nodes whose neighbours report their links
- * as down, separated by spaces. */
+/* lost: names of the nodes that the new snapshot lacks. down: names of the nodes whose neighbours
+ * report the links as down. unproved: number of lost nodes whose loss nobody proves. */
 static const struct {
     const char *lost, *down;
     uint32_t nodes, unproved;
     bool own_uplink;
 } cases[] = {
     {"", "", 0, 0, false},
-    /* a host that does not answer; a host whose link is down */
+    /* a host that does not answer although its link is up, and a host whose link is down */
     {"host-0005", "", 1, 1, false},
     {"host-0005", "host-0005", 1, 0, false},
-    /* a leaf that does not answer hides its hosts */
+    /* a leaf that does not answer, so that its hosts cannot be reached */
     {"leaf-002 host-0004 host-0005 host-0006", "", 4, 4, false},
     {"leaf-002 host-0004 host-0005 host-0006", "leaf-002", 4, 0, false},
-    /* one leaf without power, and a host of another leaf that does not answer */
+    /* a leaf without power, and a host at another leaf that does not answer */
     {"leaf-002 host-0004 host-0005 host-0006 host-0008", "leaf-002", 5, 1, false},
-    /* nothing but the manager's node is left */
+    /* the link of the manager's own port is down, so only the manager's node is left */
     {"leaf-001 leaf-002 leaf-003 leaf-004 spine-001 spine-002 host-0002 host-0003 host-0004 "
      "host-0005 host-0006 host-0007 host-0008 host-0009 host-0010 host-0011 host-0012",
      "leaf-001", 17, 0, true},

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The MAD session (libfabmgr/mads/mads.h), step by step. test_mads_window.c tests the window and
- * whole conversations.
+ * The MAD session (libfabmgr/mads/mads.h), one step after the other. test_mads_window.c tests the
+ * window of requests in flight, and whole conversations.
  */
 #include "libfabmgr/base/buf.h"
 #include "tests/unit/mads_session.h"
 
 /* ---- single steps ---------------------------------------------------------------------------- */
 
-/* The timeout that the session gives to the transport ends before the next try. Otherwise the
- * kernel would refuse the next try, because it still waits for a response with the same TID. */
+/* The session tells the transport how long to wait for a response. This time must end before the
+ * next try: a kernel that still waits for a response with this TID would refuse the try. */
 START_TEST(the_transport_gives_up_before_the_next_try)
 {
     struct fab_mads *m = session(4, 3);
@@ -58,7 +58,8 @@ START_TEST(a_request_goes_out_and_is_answered)
     ck_assert_uint_eq(o.rtt, 50);
     ck_assert(fab_mads_idle(m));
     ck_assert_uint_eq(fab_mads_deadline(m), UINT64_MAX);
-    ck_assert(fab_mads_input(m, 160, FAB_LID_PERMISSIVE, mad, sizeof mad, false)); /* a duplicate */
+    /* a second copy of the response, which must have no effect */
+    ck_assert(fab_mads_input(m, 160, FAB_LID_PERMISSIVE, mad, sizeof mad, false));
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_uint_eq(stats_of(m).unmatched, 1);
     ck_assert_uint_eq(stats_of(m).answered, 1);
@@ -76,8 +77,8 @@ START_TEST(requests_that_are_no_answers_are_the_callers)
         uint8_t bytes[FAB_MAD_SIZE];
         fab_wire_smp_pack(&mad, NULL, bytes);
         ck_assert(!fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes, false));
-        /* The transport returned this request as failed. The session must not take it for a request
-         * of a device. */
+        /* the transport returns a MAD that it could not deliver, which is not a request of a
+         * device */
         ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes, true));
     }
     ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, (const uint8_t *)"", 0,
@@ -112,14 +113,15 @@ START_TEST(answers_that_do_not_fit_are_ignored)
     fab_mads_submit(m, &req);
     fab_mads_output(m, 0, mad, &to);
     answer(mad, 0, 0);
-    /* offsets of TID (3 bytes), attribute, class, modifier, method, hop count, initial path (2
-     * bytes), D bit, DrSLID, DrDLID */
+    /* One byte of the response is wrong. Offsets of the bytes: TID (3), attribute, class, modifier,
+     * method, hop count, initial path (2), D bit, DrSLID, DrDLID. */
     static const size_t spoil[] = {15, 14, 12, 17, 1, 23, 3, 7, 129, 130, 4, 32, 35};
     for (size_t i = 0; i < sizeof spoil / sizeof spoil[0]; i++) {
         memcpy(wrong, mad, sizeof wrong);
         wrong[spoil[i]] ^= spoil[i] == 3 ? 4 : 0x80;
         ck_assert(fab_mads_input(m, 5, FAB_LID_PERMISSIVE, wrong, sizeof wrong, false));
-        ck_assert(fab_mads_input(m, 5, FAB_LID_PERMISSIVE, mad, i * 19, false)); /* truncated */
+        /* a truncated response */
+        ck_assert(fab_mads_input(m, 5, FAB_LID_PERMISSIVE, mad, i * 19, false));
     }
     ck_assert_uint_eq(o.calls, 0);
     ck_assert(fab_mads_input(m, 5, FAB_LID_PERMISSIVE, mad, sizeof mad, false));
@@ -128,8 +130,9 @@ START_TEST(answers_that_do_not_fit_are_ignored)
 }
 END_TEST
 
-/* A host sees the TIDs of the requests to its own port. It must not be able to derive the TIDs of
- * later requests. In earlier versions, TIDs differed only in the upper 12 bits, by one. */
+/* A host sees the TIDs of the requests to its own port. From these, it must not be able to guess
+ * the TIDs of later requests. (In earlier versions, only the upper 12 bits of TIDs changed, by one
+ * each time.) */
 START_TEST(tids_cannot_be_guessed_from_earlier_ones)
 {
     enum { COUNT = 64 };
@@ -160,7 +163,8 @@ START_TEST(tids_cannot_be_guessed_from_earlier_ones)
 }
 END_TEST
 
-/* The table of TIDs grows while requests are in flight, and still finds each of them. */
+/* While requests are in flight, the session's table of TIDs grows. The session must still find each
+ * of the requests by its TID. */
 START_TEST(many_requests_in_flight_are_found)
 {
     enum { COUNT = 5000 };
@@ -173,7 +177,8 @@ START_TEST(many_requests_in_flight_are_found)
         ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
         ck_assert(fab_mads_output(m, 1, mads[i], &to));
     }
-    for (size_t i = 0; i < 3 * COUNT; i++) /* more requests than the window has slots */
+    /* these requests must wait, because the window is full */
+    for (size_t i = 0; i < 3 * COUNT; i++)
         ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
     for (size_t i = 0; i < COUNT; i++) {
         size_t k = i * 7 % COUNT;
@@ -200,7 +205,7 @@ START_TEST(timeouts_double_and_end)
         ck_assert(fab_mads_output(m, now, mad, &to));
         if (try == 0)
             memcpy(first, mad, sizeof first);
-        /* The retry is the same MAD with the same TID. */
+        /* a retry must not differ from the first MAD, not even in its TID */
         ck_assert_mem_eq(mad, first, sizeof mad);
         uint64_t deadline = now + ((uint64_t)TIMEOUT << try);
         ck_assert_uint_eq(fab_mads_deadline(m), deadline);
@@ -216,7 +221,8 @@ START_TEST(timeouts_double_and_end)
     ck_assert(fab_mads_idle(m));
     answer(first, 0, 0);
     ck_assert(
-        fab_mads_input(m, now, FAB_LID_PERMISSIVE, first, sizeof first, false)); /* too late */
+        /* the response comes after the last timeout, so the session ignores it */
+        fab_mads_input(m, now, FAB_LID_PERMISSIVE, first, sizeof first, false));
     ck_assert_uint_eq(o.calls, 1);
     struct fab_mads_stats s = stats_of(m);
     ck_assert_uint_eq(s.sent, 4);
@@ -241,7 +247,8 @@ START_TEST(an_answer_between_two_tries_counts)
     fab_mads_input(m, TIMEOUT + 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_int_eq(o.status, FAB_OK);
-    ck_assert(!fab_mads_output(m, TIMEOUT + 2, mad, &to)); /* nothing is sent again */
+    /* after a late response, the session must not send the retry */
+    ck_assert(!fab_mads_output(m, TIMEOUT + 2, mad, &to));
     ck_assert(fab_mads_idle(m));
     fab_mads_free(m);
 }
@@ -259,7 +266,8 @@ START_TEST(returned_mads_are_retried_at_once)
         ck_assert(fab_mads_output(m, 10, mad, &to));
         ck_assert(fab_mads_input(m, 11, FAB_LID_PERMISSIVE, mad, sizeof mad, true));
         ck_assert(fab_mads_input(m, 11, FAB_LID_PERMISSIVE, mad, sizeof mad,
-                                 true)); /* the second copy has no effect */
+                                 /* a second copy of the returned MAD, which must have no effect */
+                                 true));
     }
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_int_eq(o.status, FAB_E_TIMEOUT);
@@ -356,12 +364,13 @@ START_TEST(cancel_forgets_everything_quietly)
     }
     fab_mads_output(m, 0, mads[0], &to);
     answer(mads[0], FAB_SMP_BUSY, 0);
-    /* after the status BUSY, the session waits before it tries again */
+    /* request 0 got the status BUSY, so the session pauses before the next try */
     fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[0], FAB_MAD_SIZE, false);
     fab_mads_output(m, 0, mads[1], &to);
-    fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[1], FAB_MAD_SIZE, true); /* lost */
+    /* the transport returns request 1 as lost, and the session sends it again */
+    fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[1], FAB_MAD_SIZE, true);
     fab_mads_output(m, 0, mads[1], &to);
-    /* Request 2 is in flight, like request 1; request 3 is queued. */
+    /* now requests 1 and 2 are in flight, and request 3 is queued */
     fab_mads_output(m, 0, mads[2], &to);
     fab_mads_cancel_all(m);
     ck_assert(fab_mads_idle(m));
@@ -379,9 +388,9 @@ START_TEST(cancel_forgets_everything_quietly)
 }
 END_TEST
 
-/* The session has queued, waiting and in-flight requests of two callers. All requests of one caller
- * are cancelled. The other caller still gets its responses, and the slots of the cancelled requests
- * are used again. */
+/* Two callers have requests in every state: queued, in flight, or waiting for the next try. All
+ * requests of one caller are cancelled. The other caller must still get its responses, over the
+ * slots that became free. */
 START_TEST(cancels_those_of_one)
 {
     struct fab_mads *m = session(8, 8);
@@ -394,15 +403,17 @@ START_TEST(cancels_those_of_one)
     }
     for (int i = 0; i < 8; i++)
         ck_assert(fab_mads_output(m, 0, mads[i], &to));
-    for (int i = 0; i < 2; i++) { /* the device is busy */
+    for (int i = 0; i < 2; i++) { /* requests 0 and 1 get the status BUSY */
         answer(mads[i], FAB_SMP_BUSY, 0);
         fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, false);
     }
-    for (int i = 2; i < 4; i++) /* lost, so they will be sent again */
+    for (int i = 2; i < 4; i++) /* requests 2 and 3 are lost, and must be sent again */
         fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, true);
-    fab_mads_expire(m, TIMEOUT / 2); /* some requests are late */
+    /* requests that have been in flight for so long count as late */
+    fab_mads_expire(m, TIMEOUT / 2);
     fab_mads_cancel(m, &o[1]);
-    ck_assert_uint_eq(stats_of(m).in_flight, 2); /* requests 4 and 6 */
+    /* of the requests in flight, only 4 and 6 belong to the other caller */
+    ck_assert_uint_eq(stats_of(m).in_flight, 2);
     for (uint64_t now = 1; !fab_mads_idle(m) && now < 100; now++) {
         fab_mads_expire(m, now * TIMEOUT / 2);
         while (fab_mads_output(m, now * TIMEOUT / 2, mads[0], &to)) {
@@ -424,8 +435,8 @@ static bool is_odd(void *arg, uint64_t tag, const struct fab_path *path)
     return tag % 2 != 0;
 }
 
-/* Of eight requests of one caller, two are late, two in flight and four queued. Every second one is
- * cancelled; the rest still get their responses. */
+/* A caller has eight requests: two that are late, two in flight and four queued. The four with odd
+ * tags are cancelled, and the others must still get their responses. */
 START_TEST(cancels_those_that_match)
 {
     struct fab_mads *m = session(4, 4);
@@ -440,12 +451,12 @@ START_TEST(cancels_those_that_match)
     }
     for (int i = 0; i < 2; i++)
         ck_assert(fab_mads_output(m, 0, mads[i], &to));
-    fab_mads_expire(m, TIMEOUT / 2); /* these two requests are late */
+    fab_mads_expire(m, TIMEOUT / 2); /* requests 0 and 1 count as late now */
     for (int i = 2; i < 4; i++)
         ck_assert(fab_mads_output(m, TIMEOUT / 2, mads[i], &to));
     uint32_t seen = 0;
     ck_assert_uint_eq(fab_mads_cancel_if(m, &o[1], is_odd, &seen),
-                      0); /* the requests of the other caller */
+                      0); /* another caller has no requests that could be cancelled */
     ck_assert_uint_eq(fab_mads_cancel_if(m, &o[0], is_odd, &seen), 4);
     ck_assert_uint_eq(seen, hops);
     ck_assert_uint_eq(stats_of(m).in_flight, 2);
@@ -477,7 +488,7 @@ START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
                                    .dlid = 0x77,
                                    .done = keep,
                                    .ctx = &o};
-    req.data[41] = 3; /* byte 41 of the data, byte 65 of the MAD: PortSelect */
+    req.data[41] = 3; /* byte 41 of the data, which is byte 65 of the MAD, is PortSelect */
     fab_mads_submit(m, &req);
     ck_assert(fab_mads_output(m, 0, mad, &to));
     ck_assert_uint_eq(to.dlid, 0x77);
@@ -486,7 +497,8 @@ START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
     ck_assert_uint_eq(mad[65], 3);
     mad[3] = FAB_METHOD_GET_RESP;
     mad[24] = 0x44;
-    ck_assert(fab_mads_input(m, 1, 0x76, mad, sizeof mad, false)); /* from another port */
+    /* a response from another LID than that of the request */
+    ck_assert(fab_mads_input(m, 1, 0x76, mad, sizeof mad, false));
     ck_assert_uint_eq(o.calls, 0);
     ck_assert_uint_eq(stats_of(m).mismatched, 1);
     ck_assert(fab_mads_input(m, 1, 0x77, mad, sizeof mad, false));
@@ -503,8 +515,8 @@ START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
 }
 END_TEST
 
-/* The first try is LID routed, and the retries have the directed route. The session accepts a
- * response to any of them. */
+/* The first try is LID routed, and every retry uses the directed route. The response to any of the
+ * tries must be accepted. */
 START_TEST(what_is_lost_by_lid_goes_along_its_path)
 {
     struct fab_mads *m = session(4, 2);
@@ -535,14 +547,15 @@ START_TEST(what_is_lost_by_lid_goes_along_its_path)
 }
 END_TEST
 
-/* The last tries use the other keys that the device may have, one key in each try. */
+/* A device may still have another M_Key. The last tries carry the other possible keys, one key
+ * each. */
 START_TEST(the_last_tries_have_other_keys)
 {
     static const struct {
         uint32_t retries;
         uint64_t last[FAB_MADS_LAST_KEYS];
-        /* M_Key that each try must carry (1: req.m_key; 2, 3: the keys of last[]); 0: there is no
-         * such try. */
+        /* M_Key of each try: 1 means req.m_key, and 2 and 3 are keys of last[]; 0: no further
+         * try */
         uint8_t sent[5];
     } cases[] = {{3, {0, 0}, {1, 1, 1, 1}}, {3, {2, 0}, {1, 1, 1, 2}}, {3, {2, 3}, {1, 1, 2, 3}},
                  {2, {2, 3}, {1, 2, 3}},    {1, {2, 3}, {1, 2, 3}},    {0, {2, 3}, {1, 2, 3}},
@@ -595,7 +608,7 @@ START_TEST(a_bad_request_of_the_source_is_done_at_once)
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     answer(mad, 0, 0);
     fab_mads_input(m, 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
-    /* The session counts as idle only after its source of requests was called again. */
+    /* the session is not idle until it has asked its source for more requests */
     ck_assert(!fab_mads_idle(m));
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     ck_assert(fab_mads_idle(m));

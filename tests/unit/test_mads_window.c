@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window of the MAD session (the number of requests in flight), and whole conversations in
- * virtual time over a simulated wire. The wire delays, reorders, loses, duplicates, refuses and
- * returns MADs at random. Every request must end exactly once, with its own response.
+ * The window of the MAD session, which limits the number of requests in flight. Also whole
+ * conversations in virtual time, over a simulated wire that delays, reorders, loses, duplicates,
+ * refuses and returns MADs at random. Every request must end exactly once, with its own response.
  */
 #include "libfabmgr/base/prng.h"
 #include "tests/unit/mads_session.h"
 
 /* ---- the window ------------------------------------------------------------------------------ */
 
-/* Puts all MADs that the session may send now into wire[]. Returns their number. */
+/* Takes all MADs that the session may send now into wire[], and returns their number. */
 static uint32_t pump(struct fab_mads *m, uint64_t now, uint8_t wire[][FAB_MAD_SIZE])
 {
     struct fab_mad_addr to;
@@ -42,7 +42,8 @@ START_TEST(window_doubles_then_halves_then_creeps)
     ck_assert_uint_eq(pump(m, now, wire), 128); /* the window has reached its maximum */
     for (uint32_t i = 0; i < 128; i++)
         fab_mads_input(m, now + 1, FAB_LID_PERMISSIVE, wire[i], FAB_MAD_SIZE, true);
-    /* 128 losses within one round trip halve the window only once, from 128 to 64 */
+    /* All 128 requests are lost within one round trip. This halves the window only once, from 128
+     * to 64. */
     ck_assert_uint_eq(stats_of(m).window, 64);
     now += 2;
     for (uint32_t expected = 64; expected < 70; expected++) {
@@ -50,7 +51,7 @@ START_TEST(window_doubles_then_halves_then_creeps)
         answer_all(m, ++now, wire, expected);
     }
     for (uint32_t i = 0; i < 10; i++) {
-        /* Repeated losses lower the window to its minimum. */
+        /* loses all requests ten times, so that the window shrinks to its minimum */
         uint32_t n = pump(m, ++now, wire);
         for (uint32_t k = 0; k < n; k++)
             fab_mads_input(m, now + 1, FAB_LID_PERMISSIVE, wire[k], FAB_MAD_SIZE, true);
@@ -60,8 +61,8 @@ START_TEST(window_doubles_then_halves_then_creeps)
 }
 END_TEST
 
-/* Unresponsive devices do not delay other requests: a request that is probably lost no longer
- * counts for the window, long before its time-out. */
+/* Soon after the usual response time, a request without a response counts as late, and leaves the
+ * window. So devices that do not answer do not delay requests to others. */
 START_TEST(late_ones_make_room)
 {
     static uint8_t wire[64][FAB_MAD_SIZE], lost[64][FAB_MAD_SIZE];
@@ -78,11 +79,12 @@ START_TEST(late_ones_make_room)
     ck_assert_uint_lt(late, now + 10000);
     ck_assert_uint_gt(late, now + 800);
     fab_mads_expire(m, late);
-    ck_assert_uint_eq(pump(m, late, wire), 2); /* with the 8 late ones, 10 requests in all */
+    /* the window has room for only 2 more, because window_max also counts the 8 late requests */
+    ck_assert_uint_eq(pump(m, late, wire), 2);
     ck_assert_uint_eq(stats_of(m).in_flight, 10);
     ck_assert_uint_eq(stats_of(m).retried, 0);
     answer_all(m, late + 100, wire, 2);
-    answer_all(m, late + 100, lost, n); /* a late response is accepted */
+    answer_all(m, late + 100, lost, n); /* the responses to the late requests are still accepted */
     ck_assert_uint_eq(stats_of(m).in_flight, 0);
     ck_assert_uint_eq(stats_of(m).answered, 14);
     ck_assert_uint_eq(stats_of(m).unmatched, 0);
@@ -126,7 +128,8 @@ END_TEST
 #define REQUESTS 150
 #define FLIGHTS 2048
 
-/* A MAD on its way to the session: a response, a duplicate, or a returned request. */
+/* A MAD that the wire will deliver to the session at the time `arrives`: a response, a copy of a
+ * response, or (failed) a returned request. */
 struct flight {
     uint64_t arrives;
     bool failed, used;
@@ -150,7 +153,7 @@ static void request_done(void *ctx, uint64_t tag, const struct fab_mads_answer *
     w->ok += a->status == FAB_OK;
     w->timeouts += a->status == FAB_E_TIMEOUT;
     w->refused += a->status == FAB_E_REFUSED;
-    /* the device writes the number of the request into its response */
+    /* the first data byte of a response is the number of its request */
     if (a->data != NULL)
         w->bad |= a->data[0] != (uint8_t)tag;
     else
@@ -178,7 +181,7 @@ static void fly(struct world *w, const uint8_t mad[FAB_MAD_SIZE], bool failed)
             continue;
         f->used = true;
         f->failed = failed;
-        /* Most delays are short, and some are longer than the timeouts. */
+        /* most MADs arrive before the timeout, and some much later */
         uint64_t latest = fab_base_prng_chance(&w->prng, w->slow) ? 8 * TIMEOUT : TIMEOUT / 2;
         f->arrives = w->now + fab_base_prng_below(&w->prng, latest);
         memcpy(f->mad, mad, FAB_MAD_SIZE);
@@ -186,7 +189,7 @@ static void fly(struct world *w, const uint8_t mad[FAB_MAD_SIZE], bool failed)
     }
 }
 
-/* Decides at random what happens to a request. */
+/* Loses or returns a request at random, or lets the device answer it once or twice. */
 static void carry(struct world *w, uint8_t mad[FAB_MAD_SIZE])
 {
     if (fab_base_prng_chance(&w->prng, w->loss))
@@ -213,8 +216,8 @@ static struct flight *first_to_arrive(struct world *w)
     return first;
 }
 
-/* Handles one event: sends what the session permits, then handles the next arrival or deadline.
- * Returns false if everything has ended. */
+/* Sends what the session permits. Then goes on to the next arrival or timeout, whichever is
+ * earlier. Returns false if nothing is left. */
 static bool step(struct world *w)
 {
     uint8_t mad[FAB_MAD_SIZE];

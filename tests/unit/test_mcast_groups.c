@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Multicast groups: joins and leaves with their component masks and selectors, and how groups are
- * created and deleted. No multicast LID is lost or assigned twice, except that groups share MLIDs
- * when there are too few.
+ * created and deleted. Each group has its own MLID, unless there are too few. No MLID may get lost.
  */
 #include <string.h>
 
@@ -11,8 +10,9 @@
 #include "libfabmgr/mcast/groups.h"
 #include "tests/unit/fabrics.h"
 
-#define JOIN 0x10003u /* MGID, PortGID, JoinState */
-/* ComponentMask of a join that can create a group: also Q_Key, TClass, P_Key, SL and FlowLabel. */
+#define JOIN 0x10003u /* ComponentMask of MGID, PortGID and JoinState */
+/* ComponentMask with which a join can create a group: JOIN, Q_Key, TClass, P_Key, SL and
+ * FlowLabel */
 #define CREATE (JOIN | 0x30c4u)
 #define IPV4 UINT64_C(0xff12401bffff0000)
 #define IPV6 UINT64_C(0xff12601bffff0000)
@@ -87,7 +87,7 @@ START_TEST(a_full_member_makes_a_group)
     r.join_state = FAB_JOIN_FULL;
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
     ck_assert_uint_eq(answer.mlid, 0xc000);
-    ck_assert_uint_eq(answer.mtu, 4); /* the largest MTU that the port supports */
+    ck_assert_uint_eq(answer.mtu, 4); /* code of 2048 bytes, the largest MTU of the port */
     ck_assert_uint_eq(answer.rate, 7);
     ck_assert_uint_eq(answer.life, 0x12);
     ck_assert_uint_eq(answer.scope, 2);
@@ -113,19 +113,21 @@ START_TEST(states_add_up_and_are_taken_away)
     ck_assert_uint_eq(join(&w, &s, JOIN, &answer), 0);
     ck_assert_uint_eq(answer.join_state, FAB_JOIN_SENDER | FAB_JOIN_NON_MEMBER);
     s.join_state = FAB_JOIN_FULL;
-    /* the port is not a member with this join state */
+    /* the port never joined as a full member, so it cannot leave as one */
     ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID);
     s.join_state = FAB_JOIN_NON_MEMBER;
     struct fab_mcast_request less = asking(&s, JOIN);
     ck_assert_uint_eq(fab_mcast_groups_leave(w.g, &less, &answer), 0);
-    ck_assert_uint_eq(answer.join_state, FAB_JOIN_NON_MEMBER); /* the join state that was removed */
+    /* the answer shows the join state that the port has left */
+    ck_assert_uint_eq(answer.join_state, FAB_JOIN_NON_MEMBER);
     ck_assert_uint_eq(answer.port_gid[1], host(&w, 2));
     ck_assert_uint_eq(answer.mgid[1], r.mgid[1]);
-    ck_assert_uint_eq(fab_mcast_groups_find(w.g, r.mgid)->members, 2); /* still a sender */
+    /* the port remains a member, as a sender */
+    ck_assert_uint_eq(fab_mcast_groups_find(w.g, r.mgid)->members, 2);
     ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID);
     s.join_state = 0;
     ck_assert_uint_eq(join(&w, &s, JOIN, &answer), FAB_SA_REQ_INVALID);
-    /* The last full member leaves. The other member only sends, so the group is removed. */
+    /* The last full member leaves. A group with only senders left is deleted. */
     ck_assert_uint_eq(fab_mcast_groups_find(w.g, r.mgid)->members, 2);
     ck_assert_uint_eq(leave(&w, &r, JOIN), 0);
     ck_assert_ptr_null(fab_mcast_groups_find(w.g, r.mgid));
@@ -140,8 +142,7 @@ static const struct {
     uint8_t mtu_selector, mtu, rate_selector, rate, life_selector, life;
     bool fits;
 } selectors[] = {
-    /* the group has MTU 4 (the code of 2048 bytes), rate 7 (the code of 40 Gb/s), and lifetime
-     * 0x12 */
+    /* The join must fit the group's MTU 4 (2048 bytes), rate 7 (40 Gb/s) and lifetime 0x12. */
     {0x30, FAB_SELECT_EXACTLY, 4, 0, 0, 0, 0, true},
     {0x30, FAB_SELECT_EXACTLY, 5, 0, 0, 0, 0, false},
     {0x30, FAB_SELECT_MORE, 3, 0, 0, 0, 0, true},
@@ -149,7 +150,7 @@ static const struct {
     {0x30, FAB_SELECT_LESS, 5, 0, 0, 0, 0, true},
     {0x30, FAB_SELECT_LESS, 4, 0, 0, 0, 0, false},
     {0x30, FAB_SELECT_BEST, 0, 0, 0, 0, 0, true},
-    /* without its selector, the value is ignored */
+    /* the mask selects the MTU without its selector, so the MTU is ignored */
     {0x20, 0, 5, 0, 0, 0, 0, true},
     {0x300, 0, 0, FAB_SELECT_MORE, 4, 0, 0, true},   /* rate code 4: 30 Gb/s */
     {0x300, 0, 0, FAB_SELECT_MORE, 12, 0, 0, false}, /* rate code 12: 56 Gb/s */
@@ -180,14 +181,14 @@ START_TEST(ranges_are_looked_at)
     r.qkey = 1;
     ck_assert_uint_eq(join(&w, &r, JOIN | 4, &answer), FAB_SA_REQ_INVALID);
     struct fab_mcast_request weak = asking(&r, JOIN);
-    weak.mtu = 3; /* the port could not receive the packets */
+    weak.mtu = 3; /* the port's MTU is smaller than that of the group */
     ck_assert_uint_eq(fab_mcast_groups_join(w.g, &weak, &answer), FAB_SA_REQ_INVALID);
     world_fini(&w);
 }
 END_TEST
 
-/* Rates in Mbit/s by their encoding in PathRecord and MCMemberRecord (IBA 15.2.5.16 and later
- * annexes). */
+/* Rates in Mbit/s. The index is the encoding in PathRecord and MCMemberRecord (IBA 15.2.5.16 and
+ * later annexes). */
 static const uint32_t speed_of_rate[25] = {
     [2] = 2500,    [3] = 10000,   [4] = 30000,   [5] = 5000,    [6] = 20000,   [7] = 40000,
     [8] = 60000,   [9] = 80000,   [10] = 120000, [11] = 14000,  [12] = 56000,  [13] = 112000,
@@ -231,8 +232,8 @@ START_TEST(all_rates_are_compared_by_speed)
 }
 END_TEST
 
-/* Creates a group. `most` has the greatest MTU, rate and lifetime that the port supports. Returns
- * the status of the answer. */
+/* Creates a group. most[]: MTU, rate and lifetime that the port supports at most. Returns the
+ * status of the answer. */
 static uint16_t create_up_to(const struct fab_wire_mc_member_record *r, uint64_t mask,
                              const uint8_t most[3], struct fab_wire_mc_member_record *ret)
 {
@@ -266,7 +267,7 @@ static const struct {
     {OF_MTU, FAB_SELECT_LESS, 2, 4, 1, 0},
     {OF_MTU, FAB_SELECT_LESS, 1, 4, 0, FAB_SA_REQ_INVALID},
     {OF_MTU, FAB_SELECT_BEST, 0, 4, 4, 0},
-    /* the MTU of the port is unknown */
+    /* if the MTU of the port is unknown, the request must give an exact MTU */
     {OF_MTU, FAB_SELECT_EXACTLY, 4, 0, 4, 0},
     {OF_MTU, FAB_SELECT_LESS, 4, 0, 0, FAB_SA_REQ_INVALID},
     {OF_MTU, FAB_SELECT_BEST, 4, 0, 0, FAB_SA_REQ_INVALID},
@@ -276,13 +277,14 @@ static const struct {
     {OF_RATE, FAB_SELECT_MORE, 4, 7, 7, 0},
     {OF_RATE, FAB_SELECT_MORE, 7, 7, 0, FAB_SA_REQ_INVALID},
     {OF_RATE, FAB_SELECT_LESS, 7, 7, 4, 0},
-    /* the greatest rate below 30 Gb/s is 28 Gb/s, and not 25 or 20 Gb/s */
+    /* below 30 Gb/s (code 4), the next rate is 28 Gb/s (code 19), which is higher than 25 and 20
+     * Gb/s */
     {OF_RATE, FAB_SELECT_LESS, 4, 7, 19, 0},
     {OF_RATE, FAB_SELECT_LESS, 2, 7, 0, FAB_SA_REQ_INVALID},
     {OF_RATE, FAB_SELECT_BEST, 2, 7, 7, 0},
     {OF_RATE, FAB_SELECT_EXACTLY, 24, 0, 24, 0},
     {OF_RATE, FAB_SELECT_LESS, 24, 0, 0, FAB_SA_REQ_INVALID},
-    /* any lifetime is possible, but only if it is asked for exactly */
+    /* an exact lifetime may have any value; otherwise it must fit the manager's 0x12 */
     {OF_LIFE, FAB_SELECT_EXACTLY, 0, 0x12, 0, 0},
     {OF_LIFE, FAB_SELECT_EXACTLY, 0x10, 0x12, 0x10, 0},
     {OF_LIFE, FAB_SELECT_EXACTLY, 0x3f, 0x12, 0x3f, 0},
@@ -318,7 +320,7 @@ START_TEST(values_of_a_new_group_are_chosen_by_selector)
 }
 END_TEST
 
-/* A request with a value in every field. */
+/* a request that has a value in every field, whether its component is selected or not */
 static const struct fab_wire_mc_member_record full = {
     .mgid = {IPV4, 1},
     .qkey = 0xb1b,
@@ -347,11 +349,13 @@ START_TEST(a_field_counts_only_with_its_component)
     } rows[] = {
         {IPV4, 0, 5, 2, 0, 4, 7, 0x12},
         {IPV4, 0x4000, 5, 2, 77, 4, 7, 0x12},
-        {IPV4, 0x20 | 0x200 | 0x800, 5, 2, 0, 4, 7, 0x12}, /* values without their selectors */
+        /* MTU, rate and lifetime are selected without their selectors, so they are ignored */
+        {IPV4, 0x20 | 0x200 | 0x800, 5, 2, 0, 4, 7, 0x12},
         {IPV4, 0x30, 5, 2, 0, 1, 7, 0x12},
         {IPV4, 0x300, 5, 2, 0, 4, 4, 0x12},
         {IPV4, 0xc00, 5, 2, 0, 4, 7, 1},
-        {IPV4 | UINT64_C(3) << 48, 0x8000, 5, 3, 0, 4, 7, 0x12}, /* the scope in the MGID counts */
+        /* the scope of the MGID is used, and not that of the record */
+        {IPV4 | UINT64_C(3) << 48, 0x8000, 5, 3, 0, 4, 7, 0x12},
         {0, 0, 5, 2, 0, 4, 7, 0x12},
         {0, 0x8000, 5, 5, 0, 4, 7, 0x12},
         {0, 0x8000, 0, 2, 0, 4, 7, 0x12},
@@ -379,8 +383,7 @@ START_TEST(a_field_counts_only_with_its_component)
 }
 END_TEST
 
-/* A join to an existing group must agree with the group in each component that the request
- * selects. */
+/* In a join to an existing group, each selected component must have the value of the group. */
 START_TEST(each_component_of_a_join_is_compared)
 {
     struct world w = world_of(1024);
@@ -395,7 +398,7 @@ START_TEST(each_component_of_a_join_is_compared)
         r.port_gid[1] = host(&w, 2);
         r.join_state = FAB_JOIN_FULL;
         ck_assert_uint_eq(join(&w, &r, JOIN | component[i], &is), 0);
-        /* The membership bit of the P_Key is not compared. */
+        /* the membership bit of the P_Key may differ */
         r.pkey &= 0x7fff;
         ck_assert_uint_eq(join(&w, &r, JOIN | component[i], &is), 0);
         r.qkey ^= i == 0;
@@ -427,13 +430,14 @@ START_TEST(a_new_group_has_the_most_that_fits)
     ck_assert_uint_eq(answer.rate, 4); /* rate code 4: 30 Gb/s */
     r = record(&w, 1, IPV4, 2);
     r.mtu_selector = FAB_SELECT_EXACTLY;
-    r.mtu = 5; /* more than the port supports */
+    r.mtu = 5; /* code of 4096 bytes, which the port does not support */
     ck_assert_uint_eq(join(&w, &r, CREATE | 0x30, &answer), FAB_SA_REQ_INVALID);
     r.mtu_selector = FAB_SELECT_MORE;
     r.mtu = 4;
     ck_assert_uint_eq(join(&w, &r, CREATE | 0x30, &answer), FAB_SA_REQ_INVALID);
     r.mgid[0] = PREFIX;
-    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_REQ_INVALID); /* not a multicast GID */
+    /* a GID that is not multicast */
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_REQ_INVALID);
     r = record(&w, 1, 0, 0);
     r.pkey = 0x8011;
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
@@ -463,7 +467,8 @@ START_TEST(the_configuration_fixes_groups)
     ck_assert_uint_eq(g->is.sl, 2);
     ck_assert_uint_eq(g->is.pkey, 0x8011);
     ck_assert_uint_eq(g->is.hop_limit, 255);
-    /* a configured group stays without members, until the configuration no longer has it */
+    /* A group of the configuration exists even without members. If the configuration no longer has
+     * it, the group lasts as long as it has a member. */
     struct fab_wire_mc_member_record r = record(&w, 1, jobs[0], jobs[1]), answer;
     r.pkey = 0x8011;
     struct fab_mcast_request ask = asking(&r, JOIN);
@@ -473,7 +478,7 @@ START_TEST(the_configuration_fixes_groups)
     ck_assert_ptr_nonnull(fab_mcast_groups_find(w.g, jobs));
     ck_assert_uint_eq(fab_mcast_groups_join(w.g, &ask, &answer), 0);
     ck_assert_int_eq(fab_mcast_groups_configure(w.g, NULL, 0x12, &left_out), FAB_OK);
-    ck_assert_uint_eq(w.g->groups, 1); /* the group still has a member */
+    ck_assert_uint_eq(w.g->groups, 1); /* the group of the old configuration still has a member */
     fab_mcast_groups_drop_member(w.g, host(&w, 1));
     ck_assert_uint_eq(w.g->groups, 0);
     fab_policy_partitions_unref(p);
@@ -481,8 +486,9 @@ START_TEST(the_configuration_fixes_groups)
 }
 END_TEST
 
-/* A group counts towards the limit of the port that created it, until the group is deleted. A
- * membership counts towards the limit of the port that requested it. */
+/* The number of groups and of memberships of a port is limited. A group counts for the port that
+ * created it, until it is deleted. A membership counts for the port that requested it, even for
+ * another port. */
 START_TEST(ports_are_charged)
 {
     struct world w = world_of(64);
@@ -527,19 +533,21 @@ START_TEST(restored_groups_of_one_member_are_charged_to_it)
         }
     }
     ck_assert_int_eq(fab_mcast_groups_restored(w.g), FAB_OK);
-    /* record 0 of a group has no port and no JoinState */
+    /* Each group has a record for subnet administration, without a port and a JoinState. */
     for (size_t i = 0; i < w.g->groups; i++) {
         const struct fab_wire_mc_member_record *is = &w.g->group[i]->is;
         ck_assert_uint_eq(is->port_gid[0] | is->port_gid[1] | is->join_state | is->proxy_join, 0);
     }
     ck_assert_uint_eq(fab_mcast_groups_created_by(w.g, one), 1);
-    ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, one), 2); /* without the proxy membership */
+    /* a membership that another port requested does not count */
+    ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, one), 2);
     ck_assert_uint_eq(w.g->memberships, 6);
     world_fini(&w);
 }
 END_TEST
 
-/* RFC 4391, section 4: the MGID of an IP group contains its P_Key. */
+/* The MGID of an IP group contains its P_Key (RFC 4391, section 4). The join must have the same
+ * P_Key. */
 START_TEST(ip_groups_have_the_key_of_their_mgid)
 {
     static const struct {
@@ -552,11 +560,13 @@ START_TEST(ip_groups_have_the_key_of_their_mgid)
         {UINT64_C(0xff12401b80140000), 0x8011, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff1e601b80140000), 0xffff, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff12401b00000000), 0xffff, FAB_SA_REQ_INVALID},
-        {UINT64_C(0xff12a01b80110000), 0xffff, 0}, /* not an IP group */
-        {UINT64_C(0xff12a01b80120000), 0x8001, 0}, /* the lowest valid key */
+        /* the signature a01b is not of an IP group, so the MGID has no P_Key */
+        {UINT64_C(0xff12a01b80110000), 0xffff, 0},
+        {UINT64_C(0xff12a01b80120000), 0x8001, 0}, /* the lowest P_Key that is valid */
         {UINT64_C(0xff12a01b80130000), 0x8000, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff12a01b80140000), 0x0000, FAB_SA_REQ_INVALID},
-        {UINT64_C(0xff02401b80110000), 0xffff, 0}, /* a well-known MGID contains no P_Key */
+        /* MGIDs with the flags of a well-known group have no P_Key */
+        {UINT64_C(0xff02401b80110000), 0xffff, 0},
     };
     struct world w = world_of(64);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -568,7 +578,8 @@ START_TEST(ip_groups_have_the_key_of_their_mgid)
 }
 END_TEST
 
-/* A port is a member by its own GUID and by an alias: two members, one branch of the tree. */
+/* A port joins with its own GUID and with an alias GUID. These are two members, but one branch of
+ * the tree. */
 START_TEST(aliases_are_members_of_their_port)
 {
     struct world w = world_of(64);
@@ -606,14 +617,16 @@ START_TEST(lids_are_shared_when_they_run_short)
 {
     struct world w = world_of(16);
     struct fab_wire_mc_member_record r, answer;
-    for (uint32_t i = 0; i < 14; i++) { /* two LIDs are reserved */
+    /* leaves 2 of the 16 MLIDs, which are not for solicited-node groups */
+    for (uint32_t i = 0; i < 14; i++) {
         r = record(&w, 1, IPV6, UINT64_C(0x1ff000000) + i);
         ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
         ck_assert_uint_eq(answer.mlid, 0xc000 + i);
     }
     r = record(&w, 2, IPV6, UINT64_C(0x1ff000101));
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
-    ck_assert_uint_lt(answer.mlid, 0xc00e); /* the LID of another solicited-node group */
+    /* this group shares the MLID of another solicited-node group */
+    ck_assert_uint_lt(answer.mlid, 0xc00e);
     uint16_t shared = answer.mlid;
     r = record(&w, 2, UINT64_C(0xff12000000000000), 0);
     for (uint32_t i = 14; i < 16; i++) {
@@ -623,8 +636,8 @@ START_TEST(lids_are_shared_when_they_run_short)
     }
     r.mgid[1]++;
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_NO_RESOURCES);
-    /* The members of groups that share an MLID are reached until the last of these groups is
-     * deleted. */
+    /* Packets to a shared MLID reach the members of all groups that share it. If one of these
+     * groups is deleted, they must still reach the members of the others. */
     ck_assert(fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 2)));
     ck_assert(fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 1)));
     r = record(&w, 2, IPV6, UINT64_C(0x1ff000101));
@@ -635,8 +648,8 @@ START_TEST(lids_are_shared_when_they_run_short)
 }
 END_TEST
 
-/* Checks that the list of groups, the counters of groups for each MLID, and the trees agree about
- * which MLIDs are in use. */
+/* Three places know which MLIDs are in use: the list of groups, the count of groups for each MLID,
+ * and the trees. Checks that they agree. */
 static void judge_lids(const struct world *w)
 {
     uint32_t users[64] = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast trees. Members join and leave, and links and switches fail and return. A packet from
- * each member must reach every other member exactly once, and no other port.
+ * Multicast trees, while members join and leave, and links and switches fail and return. A packet
+ * from each member must reach every other member exactly once, and no other port.
  */
 #include "libfabmgr/mcast/distances.h"
 #include "tests/unit/mcast_world.h"
@@ -18,7 +18,7 @@ static void live(struct fab_fabric *f, uint64_t seed, unsigned steps)
     world_fini(&w);
 }
 
-/* Makes 10,000 steps in all. */
+/* Makes about 10,000 random changes on several fabrics. */
 START_TEST(every_member_is_reached_once_through_all_changes)
 {
     uint64_t seed = test_seed("whoever_joins_leaves_or_fails", 1);
@@ -26,7 +26,7 @@ START_TEST(every_member_is_reached_once_through_all_changes)
         live(random_fabric(10 + i, 4, 1 + i % 3, seed + i), seed + i, 500);
     live(leaf_spine(6, 4, 4), seed, 1500);
     live(leaf_spine(4, 1, 3), seed, 500);
-    /* Switches of 36 ports need three MFT blocks for each MLID, one for each 16 ports. */
+    /* an MFT block is for 16 ports, so these switches need three blocks for each MLID */
     live(leaf_spine(2, 1, 36), seed, 300);
     struct fab_torus_spec torus = {.dimensions = 2, .size = {4, 4}, .hosts = 1, .parallel = 1};
     struct fab_builder *b = NULL;
@@ -54,19 +54,20 @@ START_TEST(a_join_moves_its_branch_only)
     struct world w;
     struct fab_blocks before;
     world_init(&w, leaf_spine(6, 3, 4), 1);
-    /* member numbers: first port 0 of each of the 9 switches, then the 24 hosts, leaf by leaf */
+    /* the last members are the 24 hosts, in the order of their leaves, with four at each leaf */
     uint32_t host = w.ends - 24;
     join(&w, host, 0, 1);
     join(&w, host + 4, 0, 1);
     ck_assert_int_eq(fab_target_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
-    join(&w, host + 8, 0, 1); /* adds its leaf and the spine */
+    join(&w, host + 8, 0, 1); /* two switches change: the leaf of this host, and the spine */
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 2);
-    join(&w, host + 9, 0, 1); /* adds nothing, because its leaf is in the tree */
+    /* no other switch changes, because another member is at the same leaf */
+    join(&w, host + 9, 0, 1);
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 2);
     leave(&w, host + 9, 0);
     leave(&w, host + 8, 0);
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 0);
-    /* two members at one leaf need no spine */
+    /* now both members are at the same leaf, so only this leaf has entries */
     leave(&w, host + 4, 0);
     join(&w, host + 1, 0, 1);
     uint32_t used = 0;
@@ -79,9 +80,9 @@ START_TEST(a_join_moves_its_branch_only)
 }
 END_TEST
 
-/* A spine whose MFT has few entries cannot forward high MLIDs, neither as the root of a tree nor as
- * an inner switch. The distances that avoid such spines are stored for one root and one MLID. They
- * must not be used for other roots or MLIDs. */
+/* A spine whose MFT has few entries cannot forward high MLIDs, so trees of high MLIDs avoid it as
+ * the root and on their branches. The distances around it are stored for the next call, together
+ * with the root and the MLID. They must not be used for another root or MLID. */
 START_TEST(high_mlids_go_round_small_tables)
 {
     enum { U = FAB_MCAST_UNREACHED };
@@ -97,7 +98,7 @@ START_TEST(high_mlids_go_round_small_tables)
     ck_assert_uint_eq(d.least, 64);
     const struct {
         uint32_t root, slot;
-        /* Leaves 0 to 2, spines 3 and 4. */
+        /* by switch: leaves 0 to 2, then spines 3 and 4 */
         uint16_t hops[5];
     } rows[] = {
         {1, 63, {2, 0, 2, 1, 1}},  {1, 64, {2, 0, 2, U, 1}}, {2, 64, {2, 2, 0, U, 1}},
@@ -109,7 +110,7 @@ START_TEST(high_mlids_go_round_small_tables)
         for (uint32_t sw = 0; sw < 5; sw++)
             ck_assert_msg(hops[sw] == rows[i].hops[sw], "row %zu: switch %u: %u", i, sw, hops[sw]);
         if (rows[i].slot >= d.least) {
-            /* The call has stored these distances for the next call. */
+            /* the distances are now stored for this root and this MLID */
             ck_assert_uint_eq(d.avoid_root, rows[i].root);
             ck_assert_uint_eq(d.avoid_slot, rows[i].slot);
         }
@@ -129,7 +130,7 @@ START_TEST(what_did_not_fail_stays)
     for (uint32_t i = 0; i < 24; i += 2)
         join(&w, host + i, i / 2 % GROUPS, 1);
     ck_assert_int_eq(fab_target_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
-    look(&w); /* nothing has changed */
+    look(&w); /* a new snapshot of an unchanged fabric */
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 0);
     ck_assert_uint_eq(differences(fab_mcast_trees_tables(w.trees), &before), 0);
     fab_target_blocks_fini(&before);
@@ -149,7 +150,7 @@ START_TEST(roots_are_used_alike)
             ck_assert_int_eq(fab_mcast_trees_join(w.trees, (uint16_t)(FAB_MLID_FIRST + mlid),
                                                   guid_of(&w, host + i), true),
                              FAB_OK);
-    /* spines have no hosts */
+    /* spines are the switches without hosts */
     for (uint32_t sw = 0, spine = 0; sw < w.now->switch_count; sw++) {
         bool leaf = false;
         for (uint32_t num = 1; num <= w.now->nodes[sw].num_ports; num++)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast tables are written in any order. Meanwhile, no packet loops, and no new branch leads
- * into an unresponsive switch.
+ * The writes of multicast tables, in any order. After each write, no packet may loop. No new branch
+ * may lead into an unresponsive switch.
  */
 #include "libfabmgr/plan/mft_writes.h"
 #include "tests/unit/mcast_world.h"
 
-/* Follows packets from each member. No port may get a packet twice, and no packet may loop. before:
- * the members before the change. Of these, all that are still members must receive each other's
+/* Follows packets by the present mixture of tables. No port may get a packet twice, and no packet
+ * may loop. Those who are members now and were members in before[] must receive each other's
  * packets. */
 static void judge_transition(struct world *w, struct walk *walk, uint8_t (*before)[GROUPS])
 {
@@ -35,8 +35,8 @@ static void judge_transition(struct world *w, struct walk *walk, uint8_t (*befor
     }
 }
 
-/* Makes the writes of one stage of a plan in random order, and checks the tables after each
- * write. */
+/* Applies the writes of one stage of a plan in random order. Checks the mixture of tables after
+ * each write. */
 static void write_stage(struct world *w, struct fab_blocks *held,
                         const struct fab_plan_mft_ops *ops, uint8_t (*before)[GROUPS])
 {
@@ -54,7 +54,7 @@ static void write_stage(struct world *w, struct fab_blocks *held,
     free(order);
 }
 
-/* Writes all tables; the switches held nothing at first. Returns the number of writes. */
+/* Writes the tables of all MLIDs into switches that hold none. Returns the number of writes. */
 static size_t write_all(struct world *w, struct fab_blocks *held, uint8_t (*before)[GROUPS])
 {
     uint64_t groups[FAB_MFT_GROUPS / 64] = {1};
@@ -93,7 +93,8 @@ static void assert_written(const struct world *w, const struct fab_blocks *held)
                               at(want, held->block[i].id, held->block[i].number, k));
 }
 
-/* All tables are written by plans. After a plan, the next plan is empty. */
+/* Plans write all tables while the trees change. When a plan is complete, the next plan has nothing
+ * to write. */
 START_TEST(no_loops_while_writes_are_under_way)
 {
     uint64_t seed = test_seed("nothing_goes_in_circles_on_the_way", 3);
@@ -124,7 +125,8 @@ START_TEST(no_loops_while_writes_are_under_way)
 }
 END_TEST
 
-/* An unresponsive switch gets no new branch; the other switches are written. */
+/* Switch 0 does not answer. If its MFT is unknown, no switch may get an entry that newly leads into
+ * it. The other switches are written. */
 START_TEST(no_new_branch_leads_into_an_unresponsive_switch)
 {
     uint64_t seed = test_seed("nothing_new_leads_into_a_unresponsive_switch", 4);
@@ -143,12 +145,12 @@ START_TEST(no_new_branch_leads_into_an_unresponsive_switch)
                                           .groups = groups};
     struct fab_plan_mft plan;
     fab_base_bits_set(unresponsive, 0);
-    /* the switch holds the entries that it must have */
+    /* the MFT of switch 0 is known and correct, so there is nothing to write */
     ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage[FAB_MFT_FIRST].count + plan.stage[FAB_MFT_SECOND].count, 0);
     fab_plan_mft_fini(&plan);
     fab_plan_mft_forget(&held, 0);
-    /* the contents of the switch's MFT are not known */
+    /* now the MFT of switch 0 is unknown */
     ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage[FAB_MFT_READ].count, 0);
     for (size_t i = 0; i < plan.stage[FAB_MFT_SECOND].count; i++) {

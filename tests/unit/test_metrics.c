@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests which form of the page of metrics a request gets, and the lines of both formats. */
+/* The page of metrics: which format a request gets, and the lines in both formats. */
 #include <string.h>
 
 #include "fabricd/metrics/private.h"
@@ -11,7 +11,7 @@
 
 static const struct {
     const char *accept;
-    /* METRICS_FORMATS: no format is acceptable */
+    /* expected format; METRICS_FORMATS: the request must be refused */
     enum metrics_format expected;
 } accepts[] = {
     {"", METRICS_TEXT},
@@ -33,7 +33,8 @@ static const struct {
     {"text/plain," OPEN, METRICS_OPENMETRICS},
     {OPEN ";q=0.5,text/plain;q=0.5", METRICS_OPENMETRICS},
     {OPEN ";q=0.5,text/plain;q=0.501", METRICS_TEXT},
-    {OPEN ";q=0.5,text/plain;q=0.5001", METRICS_OPENMETRICS}, /* more than three digits */
+    /* a q value with more than three digits is invalid, and ignored */
+    {OPEN ";q=0.5,text/plain;q=0.5001", METRICS_OPENMETRICS},
     {OPEN ";q=0,*/*", METRICS_TEXT},
     {"text/plain;q=0,*/*", METRICS_OPENMETRICS},
     {"*/*;q=0", METRICS_FORMATS},
@@ -44,7 +45,7 @@ static const struct {
     {OPEN ";q=1.000,text/plain;q=0.999", METRICS_OPENMETRICS},
     {OPEN ";q=,text/plain;q=0.1", METRICS_TEXT},
     {";;;,,,/,*,*/", METRICS_FORMATS},
-    /* Prometheus 2.42 and 3.0 */
+    /* the Accept headers of Prometheus 2.42 and 3.0 */
     {OPEN ";version=1.0.0," OPEN ";version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
      METRICS_OPENMETRICS},
     {OPEN ";version=1.0.0;escaping=allow-utf-8;q=0.6," OPEN

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The choice of the next round (fabricd/sm/core/next_round.h). Checks the combinations of facts
- * (struct sm_facts) that scenarios reach, and rules that hold for all combinations. */
+/* The choice of the next round (fabricd/sm/core/next_round.h). The test checks each combination of
+ * facts (struct sm_facts) that scenarios reach, and rules that must hold for all combinations. */
 #include <check.h>
 
 #include "next_round_table.h"
@@ -49,9 +49,9 @@ START_TEST(what_scenarios_reach)
 }
 END_TEST
 
-/* If port probes are requested, they come first, in a local repair (a round of the kind
- * SM_ROUND_REPAIR). If no local repair is possible, too many switches need probes, or a sweep is
- * overdue, the manager turns the probes into a targeted sweep instead. */
+/* Requested port probes come first. They are part of a local repair (SM_ROUND_REPAIR). If no local
+ * repair is possible, too many switches need probes, or a sweep is overdue, a targeted sweep
+ * replaces the probes. */
 START_TEST(probes_come_first)
 {
     for (unsigned bits = 0; bits <= ALL_FACTS; bits++) {
@@ -74,7 +74,7 @@ START_TEST(nothing_begins_while_traps_settle)
 }
 END_TEST
 
-/* If the manager knows no fabric yet, it begins only heavy sweeps. */
+/* While the manager knows no fabric, only a heavy sweep may begin. */
 START_TEST(an_unknown_fabric_is_swept)
 {
     for (unsigned bits = 0; bits <= ALL_FACTS; bits++) {
@@ -88,8 +88,8 @@ START_TEST(an_unknown_fabric_is_swept)
 }
 END_TEST
 
-/* The kinds of rounds in the order of urgency. A row applies if all its `facts` are true and the
- * fact `without` is false; 0: there is no such fact. The first row that applies decides. */
+/* What the manager must begin, in the order of urgency. The first row applies whose `facts` are all
+ * true, and whose fact `without` is false (0: there is no such fact). */
 static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;

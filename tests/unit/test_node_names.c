@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Node-name-maps as OpenSM and infiniband-diags read them. Each error names its line. A mapped name
- * replaces the NodeDescription of a node in a snapshot, and policies accept both. */
+/* Node-name-maps, read as OpenSM and infiniband-diags read them. Each error must name its line. In
+ * a snapshot, a mapped name replaces the NodeDescription. Policies accept both names. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

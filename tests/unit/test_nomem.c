@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets each allocation of the containers and of the MAD session fail once. Also checks that a
- * steady stream of requests needs no allocation.
+ * Lets each allocation of the containers and of the MAD session fail once. Also checks that the
+ * session allocates nothing while requests come at a steady rate.
  */
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/map.h"
@@ -22,7 +22,8 @@ static int fill_a_map(void)
         status = fab_base_map_put(&m, key, (uint32_t)key);
         key += status == FAB_OK;
     }
-    for (uint64_t i = 0; i < 1000; i++) /* the earlier content is still there */
+    /* after the failure, the keys from before it are still in the map */
+    for (uint64_t i = 0; i < 1000; i++)
         if (fab_base_map_get(&m, i, &value) != (i < key))
             status = FAB_E_NOT_FOUND;
     fab_base_map_fini(&m);
@@ -82,7 +83,7 @@ static bool endless(void *ctx, struct fab_mads_request *ret)
     return true;
 }
 
-/* Sends a hundred windows of requests. Some requests are lost, and most are answered. */
+/* Sends a hundred windows of requests. Most are answered, and some are lost. */
 static void run_windows(struct fab_mads *m, uint64_t *now)
 {
     static uint8_t wire[64][FAB_MAD_SIZE];

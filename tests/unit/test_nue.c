@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "nue", which supports any topology on any number of VLs. Its tables must pass the
- * proof on thousands of fabrics. Its acyclic channel dependency graph is compared with a naive
- * search for cycles. The tables must not depend on the order of discovery, and paths must be short.
+ * The engine "nue", for any topology and any number of VLs. On thousands of fabrics, its tables
+ * must pass the proof, must not depend on the order of discovery, and must have short paths. Its
+ * acyclic channel dependency graph is compared with a simple search for cycles.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 #include "libfabmgr/route/nue/search.h"
@@ -56,7 +56,7 @@ static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const
     return used;
 }
 
-/* Checks the engine on one VL, and on as many VLs as the links have. Takes ownership of f. */
+/* Checks the engine twice: on one VL, and on all VLs that the links have. Takes ownership of f. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     (void)ctx;
@@ -129,7 +129,8 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* Paths between hosts are as short as the links permit, even if spines have aggregation nodes. */
+/* Paths between hosts must be as short as the links permit. Aggregation nodes at spines must not
+ * make them longer. */
 START_TEST(trees_have_no_detours)
 {
     struct fab_policy p;
@@ -157,8 +158,8 @@ START_TEST(an_empty_fabric_has_empty_tables)
 }
 END_TEST
 
-/* On one VL, some paths of a torus must be longer than necessary, because otherwise the channel
- * dependencies would form a cycle. With each further VL, more paths can be shortest. */
+/* On one VL, a torus cannot have only shortest paths without a cycle of channel dependencies. Each
+ * further VL permits more shortest paths. */
 START_TEST(vls_shorten_paths)
 {
     const uint32_t size[3] = {6, 6, 1};
@@ -188,8 +189,8 @@ END_TEST
 
 /* ---- the channel dependency graph ------------------------------------------------------------ */
 
-/* Returns whether the dependencies in use lead from the arc `to` back to the arc `from`. A
- * dependency of `from` on `to` would then close a cycle. */
+/* Returns whether a chain of dependencies in use leads from the arc `to` back to the arc `from`. If
+ * it does, a dependency of `from` on `to` would close a cycle. */
 static bool closes_circle(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     bool *seen = calloc(t->arcs + 1, sizeof(*seen));
@@ -312,9 +313,9 @@ static bool is_alternative(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return (d->alternatives[(size_t)s * d->cdg->words + slot / 64] >> slot % 64 & 1) != 0;
 }
 
-/* Returns whether switch s may use the arc as an alternative, for all choices of alternatives at
- * other switches. This requires two kinds of dependencies: from all arcs by which the chosen paths
- * enter s to this arc, and from this arc to all alternatives of the next switch. */
+/* Returns whether the arc may be an alternative of switch s, whatever alternatives other switches
+ * use. Two kinds of dependencies must be in use: from each arc by which chosen paths enter s to
+ * this arc, and from this arc to each alternative of the next switch. */
 static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
 {
     uint32_t v = d->g->nbr[arc];
@@ -331,10 +332,10 @@ static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return true;
 }
 
-/* Checks the alternatives of each switch: the arcs that its packets may use, whichever alternatives
- * other switches use. They must be exactly the arcs on shortest paths for which fits() holds, and
- * the chosen arc must be one of them. Returns the number of arcs on shortest paths that are no
- * alternatives. */
+/* An alternative of a switch is an arc that its packets may use, whatever alternatives other
+ * switches use. Checks that the alternatives are exactly the arcs on shortest paths for which
+ * fits() is true, and that the chosen arc is one of them. Returns the number of all other arcs on
+ * shortest paths. */
 static unsigned check_alternatives(const struct fab_nue *d)
 {
     unsigned unfit = 0;
@@ -352,9 +353,9 @@ static unsigned check_alternatives(const struct fab_nue *d)
     return unfit;
 }
 
-/* Takes ownership of f. Finds the paths to all switches with hosts, and then their alternatives
- * twice. The first search may add channel dependencies, the second may not. Returns the number of
- * arcs that are no alternatives, although paths over them have the same length. */
+/* Takes ownership of f. Finds the paths to all switches with hosts, and then searches twice for
+ * their alternatives: first with the right to add channel dependencies, then without. Returns how
+ * many arcs on shortest paths are no alternatives. */
 static unsigned find_all_alternatives(struct fab_fabric *f)
 {
     struct fab_policy p;
@@ -406,8 +407,8 @@ START_TEST(alternatives_fit_in_any_combination)
         unfit += find_all_alternatives(
             random_fabric(4 + i % 14, 3 + i % 4, 1, fab_base_prng_next(&prng)));
     ck_assert_uint_gt(unfit, 0);
-    /* In these two trees, all shortest paths can be used in any combination. The spines of the
-     * first have 70 arcs, more than a word of the bitset has bits. */
+    /* In these two trees, each arc on a shortest path is an alternative. 70 arcs of a spine need
+     * more than one word of a bitset. */
     ck_assert_uint_eq(find_all_alternatives(leaf_spine(70, 3, 1)), 0);
     ck_assert_uint_eq(find_all_alternatives(fat_tree(4, 3, 1)), 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The conversion of OpenSM's configuration: what becomes of each option, of other files and of
- * unknown options. tests/integration/test_import.sh starts from OpenSM's own template. */
+/* The conversion of OpenSM's configuration: what each option, each further file and each unknown
+ * option becomes. tests/integration/test_import.sh converts OpenSM's own template. */
 #include <stdio.h>
 #include <string.h>
 
@@ -257,7 +257,7 @@ START_TEST(settings_become_options_again)
     ck_assert_str_eq(output_of(&e, "root_guids"), "0x30\n");
     ck_assert_str_eq(output_of(&e, "partitions.conf"), "jobs=0x11 : ALL ;\n");
     ck_assert_uint_eq(e.ports, 3);
-    /* What was written is read again with the same meaning. */
+    /* converting the output back gives the same settings */
     import(output_of(&e, "opensm.conf"));
     is("lmc", FAB_OPENSM_TAKEN, "subnet.lmc: 1");
     is("max_op_vls", FAB_OPENSM_TAKEN, "subnet.max_vls: 8");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The output formats of fabricctl for programs, and the selection and order of rows. */
+/* Output of fabricctl for other programs: the formats, and the selection and order of rows. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static const struct out_column columns[] = {
 static const struct {
     const char *name, *state, *rate;
     uint64_t lid;
-    bool peer; /* true: the row has a record named "peer" */
+    bool peer; /* true: this row also has a nested record "peer" */
 } links[] = {
     {"leaf-10", "Active", "4x EDR (100 Gb/s)", 7, true},
     {"leaf-2", "Down", "1x EDR (25 Gb/s)", 10, false},
@@ -43,7 +43,8 @@ static void say_links(struct out *o, bool live)
     out_table_end(o);
 }
 
-/* Prints the list, with the values of `rows`, and returns the text. */
+/* Prints the list in this format. rows: which rows to print, and in what order. Returns the
+ * text. */
 static char *print_list(enum out_format format, const struct out_rows *rows, bool headers,
                         const char **ret_unknown)
 {
@@ -111,7 +112,7 @@ START_TEST(names_are_lines)
 }
 END_TEST
 
-/* The word "yes" is a truth value in YAML 1.1, so it needs quotes. */
+/* In YAML 1.1, an unquoted yes is a truth value, so the name "yes" must be in quotes. */
 START_TEST(yaml_is_nested)
 {
     check_list(OUT_YAML, NULL,
@@ -227,7 +228,7 @@ static const struct {
     {{.sort = "-NAME"}, "leaf-10\nleaf-2\na \"b\", c\n"},
     {{.sort = "lid"}, "leaf-10\na \"b\", c\nleaf-2\n"},
     {{.sort = "-lid"}, "leaf-2\na \"b\", c\nleaf-10\n"},
-    /* rows without a host come last, in both orders */
+    /* rows without a host are last, whether the order is ascending or descending */
     {{.sort = "host"}, "leaf-10\na \"b\", c\nleaf-2\n"},
     {{.sort = "-host"}, "leaf-10\na \"b\", c\nleaf-2\n"},
     {{.state = "ACTIVE"}, "leaf-10\n"},

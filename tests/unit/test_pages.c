@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Versions of an array in pages (libfabmgr/base/pages.h), compared with plain copies. Handles refer
- * to versions. In random histories, handles are shared, changed and ended in any order, by one
- * thread, and by readers on other threads.
+ * Versions of an array in pages (libfabmgr/base/pages.h), compared with plain copies. A handle
+ * refers to a version. In random histories, one thread shares, changes and ends handles in any
+ * order, while other threads read.
  */
 #include <pthread.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define BYTES ((size_t)PAGES * SIZE)
 
 struct handle {
-    struct fab_pages pages; /* the version is NULL if the handle is not in use */
+    struct fab_pages pages; /* NULL in place of the version: this handle is not in use */
     uint8_t want[PAGES][SIZE];
 };
 
@@ -94,8 +94,8 @@ START_TEST(versions_keep_their_contents)
 }
 END_TEST
 
-/* Each round ends the earlier version before it changes pages. So the memory of each page that was
- * replaced is used for new pages at once. */
+/* Before pages are changed, the only other version ends. So the memory of replaced pages must be
+ * used for new pages at once. */
 START_TEST(replaced_pages_are_used_again)
 {
     struct fab_pages now = first_version();
@@ -103,20 +103,21 @@ START_TEST(replaced_pages_are_used_again)
         struct fab_pages was = fab_base_pages_share(&now);
         ck_assert_int_eq(fab_base_pages_unshare(&now), FAB_OK);
         fab_base_pages_fini(&was);
-        ck_assert_int_eq(fab_base_pages_unshare(&now), FAB_OK); /* removes the version that ended */
+        /* now the version that has ended is removed */
+        ck_assert_int_eq(fab_base_pages_unshare(&now), FAB_OK);
         for (size_t i = 0; i < 3; i++)
             fab_base_pages_edit(&now, (n + i) % PAGES)[0] = (uint8_t)n;
     }
-    /* One chunk of 64 pages is enough. Each page also has three pointers (for two versions and a
-     * spare one), and two numbers. */
+    /* One chunk of 64 pages must be enough. In addition, the history has for each page three
+     * pointers (two versions and a spare one) and two numbers. */
     size_t pointers = PAGES * (2 * sizeof(uint32_t) + 3 * sizeof(uint8_t *));
     ck_assert_uint_le(fab_base_pages_memory(&now), pointers + (size_t)64 * SIZE);
     fab_base_pages_fini(&now);
 }
 END_TEST
 
-/* Makes a thousand versions. Only the last few and one old version still have handles. The memory
- * of pages that belong to no version any more is used again. */
+/* Makes a thousand versions, of which only one old version and the last few stay in use. The memory
+ * of all other versions must be used again. */
 START_TEST(memory_is_that_of_the_living_versions)
 {
     struct fab_pages now = first_version(), old = {0}, ring[4] = {{0}};
@@ -129,10 +130,10 @@ START_TEST(memory_is_that_of_the_living_versions)
         for (size_t i = 0; i < 3; i++)
             fab_base_pages_edit(&now, (n + i) % PAGES)[0] = (uint8_t)n;
     }
-    /* Memory for pages is allocated in chunks of 64 pages. Two chunks are enough: `old` and `now`
-     * have no page in common, and the four versions in ring[] differ from `now` only in a few
-     * pages. Each page has a pointer in seven arrays: one for each of the six versions, and a spare
-     * one. The history also has two numbers for each page. */
+    /* Pages are allocated in chunks of 64, and two chunks must be enough. `old` and `now` have no
+     * page in common, and each of the four versions in ring[] differs from `now` in a few pages
+     * only. For each page, the history also has seven pointers (six versions and a spare one) and
+     * two numbers. */
     size_t pointers = PAGES * (sizeof(uint32_t) + 7 * sizeof(uint8_t *) + sizeof(uint32_t));
     ck_assert_uint_le(fab_base_pages_memory(&now), pointers + (size_t)2 * 64 * SIZE);
     fab_base_pages_fini(&old);
@@ -143,9 +144,9 @@ START_TEST(memory_is_that_of_the_living_versions)
 }
 END_TEST
 
-/* The pages of the first version may overlap, because the rows of small tables are shorter than a
- * page. The last bytes of such a page belong to the next page. So its memory must not be used
- * again, even if no version has this page any more. */
+/* In small tables, a row is shorter than a page, so pages of the first version overlap: the last
+ * bytes of a page belong to the next page. The memory of such a page must not be used again, even
+ * if no version has the page any more. */
 START_TEST(overlapping_pages_of_the_first_version_stay)
 {
     struct fab_pages now, old;
@@ -165,8 +166,9 @@ START_TEST(overlapping_pages_of_the_first_version_stay)
 }
 END_TEST
 
-/* Rows of five pages whose last page extends into the next row. Once all pages have been replaced,
- * the three pages in the middle of each row are used for new pages, and the others are not. */
+/* Each row has five pages, and the last one overlaps with the next row. When all pages have been
+ * replaced, the memory of the three inner pages of a row may be used again, but not that of the
+ * first and the last page. */
 START_TEST(pages_within_the_rows_of_the_first_version_are_used_again)
 {
     struct fab_pages now, old;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * P_Key tables: which port has which key at which index. A change affects only the ports concerned
- * and writes each block once or twice. After each single write, two ports can communicate only if
- * they can communicate before or after the whole change. The test writes the plans into tables that
- * stand for the devices.
+ * P_Key tables: which port has which key at which index. A change must concern only the ports that
+ * it affects, and write each block once or twice. After each single write, two ports may
+ * communicate only if they may before or after the whole change. Tables in this file take the place
+ * of devices.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "libfabmgr/target/selector.h"
 #include "tests/unit/routing.h"
 
-#define ROOM 64 /* maximum number of keys of an adapter */
+#define ROOM 64 /* an adapter has room for 64 P_Keys */
 
 struct world {
     struct fab_fabric *f;
@@ -95,7 +95,8 @@ static void write_op(struct world *w, const struct fab_plan_op *op)
                      FAB_OK);
 }
 
-/* Makes the writes of both stages of the plan. Returns their number. */
+/* Makes a plan and its writes: first those that remove keys, then those that add keys. Returns the
+ * number of writes. */
 static uint32_t apply(struct world *w)
 {
     struct fab_plan plan = plan_of(w);
@@ -159,9 +160,9 @@ START_TEST(nothing_but_the_default_is_limited)
 }
 END_TEST
 
-/* If several rules give a port the same partition, full membership overrides limited membership.
- * If the policy allows both memberships at the same time, the last rule for the port applies
- * instead. */
+/* Two rules may give a port the same partition, one as a full and one as a limited member. Full
+ * membership then applies. But if the policy permits both memberships at once, the last rule
+ * applies. */
 START_TEST(memberships_add_up)
 {
     struct world w = world_of(leaf_spine(2, 2, 2));
@@ -207,7 +208,7 @@ START_TEST(an_index_stays_while_its_key_does)
     want(&w, "b=2: ALL_CAS; c=3: ALL_CAS; d=4: ALL_CAS; e=5: ALL_CAS;", false);
     apply(&w);
     ASSERT_HOLDS(&w, host(&w, 1), 0x7fff, 4, 2, 3, 5);
-    /* new keys use free entries before entries whose keys are removed */
+    /* key 6 goes into a free entry, and not into the entry of key 3, which is removed */
     want(&w, "b=2: ALL_CAS; d=4: ALL_CAS; e=5: ALL_CAS; f=6: ALL_CAS;", false);
     apply(&w);
     ASSERT_HOLDS(&w, host(&w, 1), 0x7fff, 4, 2, 0, 5, 6);
@@ -276,8 +277,8 @@ START_TEST(other_ports_see_no_write)
     struct fab_plan plan = plan_of(&w);
     uint32_t from = plan.stage_start[FAB_STAGE_PKEYS_REMOVE];
     uint32_t to = plan.stage_start[FAB_STAGE_PKEYS_ADD + 1];
-    /* Host 3 moves to another partition. The plan writes four blocks: for the host's port and for
-     * its switch port, one that removes the old key and one that adds the new key. */
+    /* Host 3 moves to another partition. Its port and its switch port each get two writes: one
+     * removes the old key, and one adds the new key. */
     ck_assert_uint_eq(to - from, 4);
     for (uint32_t i = from; i < to; i++)
         ck_assert(plan.ops[i].port == host(&w, 3) ||
@@ -299,7 +300,7 @@ START_TEST(unknown_tables_are_written_once)
 }
 END_TEST
 
-/* Returns whether two ports can communicate: their tables have a matching P_Key. */
+/* Returns whether the P_Key tables of two ports have a matching P_Key. */
 static bool talk(const struct world *w, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < ROOM; i++)
@@ -317,8 +318,8 @@ static void pairs(const struct world *w, bool ret[HOSTS][HOSTS])
             ret[a][b] = talk(w, host(w, a), host(w, b));
 }
 
-/* Makes partitions 1 to 5 of random hosts; what[][] gets the memberships. All ports but the
- * manager's are limited members of the default partition. */
+/* Writes a random partitions.conf with the partitions 1 to 5. what[host][partition] gets the
+ * membership. In the default partition, all ports but the manager's are limited members. */
 static void random_text(const struct world *w, struct fab_prng *r, char *text,
                         uint8_t what[HOSTS][6])
 {
@@ -400,7 +401,7 @@ START_TEST(two_limited_members_never_talk)
 }
 END_TEST
 
-/* A switch port enforces the keys of the connected endport. */
+/* A switch port that enforces partitions has the P_Keys of the endport at its other end. */
 START_TEST(enforcing_ports_hold_the_keys_of_endports)
 {
     uint64_t seed = test_seed("guards_hold_what_ends_hold", 2);
@@ -466,8 +467,8 @@ START_TEST(checking_is_switched_on_before_adapters_only)
     for (uint32_t port = 0; port < w.f->port_count && trunk == FAB_NONE; port++)
         if (fab_fabric_peer_node(w.f, port) < w.f->switch_count)
             trunk = port;
-    /* The port of an ISL holds the value of a port that leads to an adapter. The plan must change
-     * it. */
+    /* An ISL port reports partition enforcement, which only ports to adapters should have. The plan
+     * must change this. */
     fab_fabric_edit_port(w.f, trunk)->info.part_enforce_in = 1;
     struct fab_plan plan = plan_of(&w);
     bool trunk_told = false, guard_told = false;
@@ -496,8 +497,8 @@ START_TEST(checking_is_switched_on_before_adapters_only)
 }
 END_TEST
 
-/* Applies each kind of selector to a switch, a host, a router and the manager's own port, and
- * checks which of the four it matches. */
+/* Applies each kind of selector to four ports: of a switch, of a host, of a router, and the
+ * manager's own. Checks which of them it selects. */
 START_TEST(selectors_match_ports)
 {
     struct fab_fabric *f = leaf_spine(1, 0, 4);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The largest incast that partitions allow, compared with a count over all pairs of P_Key tables.
- * The partitions are random ones, and typical configurations of sites, where each job has its own
- * partition. Also measures the time for 11,664 endports in 1,000 jobs.
+ * The largest incast that partitions permit, compared with a count over all pairs of P_Key tables.
+ * Partitions are random, or as sites configure them: one partition for each job. Also measures the
+ * computing time for 11,664 endports in 1,000 jobs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static uint32_t host(const struct world *w, uint32_t i)
     return fab_fabric_port_id(w->f, w->f->switch_count + i, 1);
 }
 
-/* Gives each port a P_Key table of at most `most` random keys. Their base values are 0 to
- * `partitions`, and their memberships are full or limited. */
+/* Gives each port a table of up to `most` random P_Keys, with base values from 0 to `partitions`
+ * and either membership. */
 static void fill(struct world *w, struct fab_prng *r, uint32_t most, uint32_t partitions)
 {
     uint32_t ports = w->f->port_count, at = 0;
@@ -128,7 +128,8 @@ START_TEST(as_pairs_of_tables_say)
         for (int k = 0; k < 5; k++) {
             fill(&w, &r, 1 + (uint32_t)fab_base_prng_below(&r, 6),
                  1 + (uint32_t)fab_base_prng_below(&r, 30));
-            if (fab_base_prng_chance(&r, 0.5)) /* some keys are of the default partition */
+            /* adds keys of the default partition to the random ones */
+            if (fab_base_prng_chance(&r, 0.5))
                 for (uint32_t n = w.pkeys.first[w.f->port_count]; n > 0; n--)
                     if (fab_target_pkey_base(w.pkeys.key[n - 1]) == 1)
                         w.pkeys.key[n - 1] |= FAB_PKEY_DEFAULT;
@@ -157,8 +158,8 @@ static struct world site(const char *text)
     return w;
 }
 
-/* Checks the size of the largest incast in which each host is a sender. senders: one digit for each
- * host, the number of senders of this incast, such as "77733311". */
+/* Checks for each of the eight hosts how many senders the largest incast has to which this host can
+ * contribute. senders: one digit for each host, such as "77733311". */
 static void expect(const char *text, const char *senders)
 {
     struct world w = site(text);
@@ -170,28 +171,29 @@ static void expect(const char *text, const char *senders)
 
 START_TEST(as_sites_have_them)
 {
-    /* all endports are full members of the default partition, so any endport can send to any other;
-     * only the manager's own port does not count */
+    /* Any endport can send to any other, because all are full members of the default partition. The
+     * manager's own port (host 1) does not count. */
     expect("Default=0x7fff: ALL=full; A=1: \"host-0002\", \"host-0003\"=full;", "16666666");
-    /* all endports are limited members of the default partition, so each endport can communicate
-     * only within the partition of its job */
+    /* In the default partition, all endports are limited members. So an endport can communicate
+     * only with the others of its job. */
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0005\"=full, \"host-0006\"=full;",
            "12221111");
-    /* host 8 is a management node, with which all endports can communicate */
+    /* Host 8, a management node, can communicate with all others. So six hosts can send to it at
+     * once. */
     expect("Default=0x7fff: ALL=limited, \"host-0008\"=full;"
            "A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;",
            "16666663");
-    /* storage: the clients do not communicate with each other; they send to the storage, but the
-     * storage does not send to them */
+    /* Three clients can send to the storage node (host 2), but not to each other. The storage node
+     * counts for no incast of its own. */
     expect("S=3: \"host-0002\"=full, \"host-0003\"=limited, \"host-0004\"=limited, "
            "\"host-0005\"=limited;",
            "11333111");
-    /* host 4 is in two jobs: the four other members of both jobs can send to it at the same time */
+    /* Host 4 is in both jobs, so all four other members can send to it at once. */
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0004\"=full, \"host-0005\"=full, \"host-0006\"=full;",
            "14424411");
-    /* the manager's host is also a full member of the partition of a job */
+    /* the manager's host is in the partition of the job, like any other host */
     expect("A=1: \"host-0001\"=full, \"host-0002\"=full, \"host-0003\"=full;", "22211111");
 }
 END_TEST
@@ -217,8 +219,8 @@ static double ms_of(struct world *w)
     return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
 }
 
-/* Makes P_Key tables for `jobs` jobs, each with its own partition. Each host is a full member of
- * the partitions of `jobs_a_host` random jobs, and a limited member of the default partition. */
+/* Makes the P_Key tables of `jobs` jobs, which have one partition each. Each host is a full member
+ * of the partitions of `jobs_a_host` random jobs, and a limited member of the default partition. */
 static void give_jobs(struct world *w, struct fab_prng *r, uint32_t jobs, uint32_t jobs_a_host)
 {
     uint32_t ports = w->f->port_count, at = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * partitions.conf. The examples in OpenSM's manual have the same meaning here. Each error has its
- * line and column. Lines that OpenSM ignores are ignored with a note.
+ * The file partitions.conf. The examples in OpenSM's manual must have the same meaning here. Each
+ * error must have its line and column. Lines that OpenSM ignores must be ignored, with a note.
  */
 #include <string.h>
 
@@ -57,7 +57,7 @@ START_TEST(without_a_text_all_are_full_members)
 }
 END_TEST
 
-/* The second example in OpenSM's manual. */
+/* the second example in OpenSM's manual */
 START_TEST(members_are_rules_in_their_order)
 {
     struct fab_partitions *p =
@@ -66,7 +66,8 @@ START_TEST(members_are_rules_in_their_order)
                   " YetAnotherOne = 0x300 : ALL=limited ;");
     ck_assert_uint_eq(p->partitions, 3);
     ck_assert_str_eq(p->partition[1].name, "NewPartition");
-    ck_assert_uint_eq(p->partition[1].pkey, 1); /* the lowest free P_Key */
+    /* the line gives no P_Key, so the partition gets the lowest free one */
+    ck_assert_uint_eq(p->partition[1].pkey, 1);
     ck_assert(p->partition[1].ipoib);
     ck_assert_uint_eq(p->partition[2].pkey, 0x300);
     ck_assert_uint_eq(p->partition[2].line, 2);
@@ -103,12 +104,13 @@ START_TEST(p_keys_have_fifteen_bits)
 {
     struct fab_partitions *p = read_text("a=0x8011:ALL;\n0x12:ALL;\nb=17:ALL;b:ALL;c=0:ALL;");
     ck_assert_uint_eq(p->partitions, 5);
-    ck_assert_uint_eq(p->partition[1].pkey, 0x11); /* b=17 is the same partition */
+    /* a=0x8011 and b=17 give the same partition, because bit 15 does not count */
+    ck_assert_uint_eq(p->partition[1].pkey, 0x11);
     ck_assert_str_eq(p->partition[1].name, "a");
     ck_assert_uint_eq(p->partition[2].pkey, 0x12);
     ck_assert_str_eq(p->partition[2].name, "");
-    /* "b:" does not refer to the partition 0x11, which has the name "a". It and "c=0:" make new
-     * partitions, which get the free P_Keys 1 and 2. */
+    /* The partition 0x11 kept the name "a", so "b:" is a new partition, and so is "c=0:". They get
+     * the free P_Keys 1 and 2. */
     ck_assert_uint_eq(p->partition[3].pkey, 1);
     ck_assert_uint_eq(p->partition[4].pkey, 2);
     fab_policy_partitions_unref(p);
@@ -260,7 +262,7 @@ START_TEST(limits)
     ck_assert_int_eq(fab_policy_partitions_read(text, FAB_PARTITIONS_TEXT_MAX + 1, &p, &e),
                      FAB_E_LIMIT);
     size_t len = 0;
-    for (unsigned i = 0; i < 0x7fff; i++) /* one more than there are P_Keys */
+    for (unsigned i = 0; i < 0x7fff; i++) /* 0x7fff lines, one more than there are free P_Keys */
         len += (size_t)sprintf(text + len, ":ALL;\n");
     ck_assert_int_eq(fab_policy_partitions_read(text, len, &p, &e), FAB_E_LIMIT);
     ck_assert_uint_eq(e.line, 0x7fff);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Repairs directed routes after links were lost. The repaired routes must be as short as those of a
- * search of the whole fabric, and must lead to their nodes over links that exist. A route may lead
- * through a silent switch only if there is no other route to the node. The same rule holds for a
- * switch that the caller wants to avoid. */
+/* The repair of directed routes after links were lost. Repaired routes must be as short as the
+ * routes of a search of the whole fabric, and must lead to their nodes over existing links. A route
+ * may lead through a silent switch, or through a switch that the caller wants to avoid, only if no
+ * other route leads to the node. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/bitset.h"
@@ -14,7 +14,7 @@
 
 #define MOST_LOST 12
 
-/* Number of compared routes that lead through a silent switch. */
+/* number of compared routes that had to lead through a silent switch */
 static uint64_t behind_silent;
 
 static struct fab_fabric *fabric_of(uint64_t seed)
@@ -32,7 +32,7 @@ static struct fab_fabric *fabric_of(uint64_t seed)
     return own;
 }
 
-/* Makes some switches silent, but not the first one, to which the manager is connected. */
+/* Marks random switches as silent, but never the first one, to which the manager is connected. */
 static void silence(struct fab_fabric *f, struct fab_prng *random)
 {
     uint64_t count = 1 + fab_base_prng_below(random, 4);
@@ -84,8 +84,8 @@ static void compare(const struct fab_fabric *f, const struct fab_path *paths)
     free(whole);
 }
 
-/* Removes random links, or all links of a switch. Returns the number of removed links; ports[] gets
- * the two ports of each. */
+/* Removes random links, in some cases all links of a switch. Returns their number. ports[] gets
+ * both ports of each. */
 static size_t lose(struct fab_fabric *f, struct fab_prng *random, uint32_t ports[2 * MOST_LOST])
 {
     size_t lost = 0, wanted = 1 + fab_base_prng_below(random, MOST_LOST);
@@ -106,7 +106,8 @@ static size_t lose(struct fab_fabric *f, struct fab_prng *random, uint32_t ports
     return lost;
 }
 
-/* Repairs the routes of random fabrics, and returns the number of lost links. */
+/* Makes a random fabric, removes links, and repairs the routes. silent: some switches are silent.
+ * Returns the number of removed links. */
 static uint64_t repair(uint64_t seed, bool silent)
 {
     struct fab_prng random;
@@ -157,8 +158,8 @@ static bool is_through(const struct fab_fabric *f, const struct fab_path *path, 
     return through;
 }
 
-/* Compares routes around the switch `sw` with those of a search of the whole fabric. Returns the
- * number of nodes that are connected only by this switch. */
+/* The caller wanted to avoid the switch `sw`. Compares each route with one of a search of the whole
+ * fabric. Returns the number of nodes to which all routes lead through this switch. */
 static uint32_t compare_around(const struct fab_fabric *f, uint32_t sw,
                                const struct fab_path *paths)
 {

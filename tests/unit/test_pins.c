@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which names are pinned to which nodes, and which nodes wait for an approval.
- * tests/attack/test_identity.c has the attacks that pins prevent.
+ * Which names are pinned to which nodes, and which nodes must wait for an approval.
+ * tests/attack/test_identity.c shows the attacks that pins prevent.
  */
 #include <string.h>
 
@@ -36,7 +36,8 @@ static void call(struct desk *d, uint32_t node, const char *name)
     fab_fabric_set_name(d->f, node, NULL);
 }
 
-/* Makes one switch with HOSTS hosts whose names match no pattern. */
+/* Makes a fabric of one switch with HOSTS hosts. Their names match no pattern of the policy.
+ * partitions: the text of a partitions.conf. */
 static void open_desk(struct desk *d, const char *partitions)
 {
     struct drawing *drawing = draw_new();
@@ -112,7 +113,7 @@ START_TEST(each_place_of_a_pattern_counts)
     call(&d, d.host[0], "class-1 mlx5_0");
     call(&d, d.host[1], "none-1");
     call(&d, d.host[2], "rule-1");
-    call(&d, 0, "rule-2"); /* the name of a switch, which hosts cannot change */
+    call(&d, 0, "rule-2"); /* a switch's name is not pinned */
     update(&d);
     ck_assert_str_eq(pinned(&d, 0), "class-1 mlx5_0");
     ck_assert_str_eq(pinned(&d, 1), "none");
@@ -140,7 +141,8 @@ START_TEST(groups_of_ports_have_patterns)
     struct fab_partitions *p = d.policy.partitions, whole = *p;
     p->group = &group;
     p->groups = 1;
-    ck_assert(!fab_target_pins_wanted(&d.policy)); /* a pattern of stars matches every name */
+    /* a pattern that matches every name needs no pins */
+    ck_assert(!fab_target_pins_wanted(&d.policy));
     group.count = 3;
     ck_assert(fab_target_pins_wanted(&d.policy));
     call(&d, d.host[1], "grp-1");
@@ -159,12 +161,12 @@ START_TEST(a_new_name_waits_only_if_it_gains_something)
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\", \"b-*\";\nTwo=0x2: \"a-*\", \"?-1\";\n");
     call(&d, d.host[0], "a-1");
     update(&d);
-    /* the pattern b-* matches the new name, but not the pinned name */
+    /* b-* matches the new name, but not the pinned one, so the host would gain a partition */
     call(&d, d.host[0], "b-1");
     update(&d);
     ck_assert_int_eq(waits(&d, 0), FAB_PIN_CHANGED);
     ck_assert_str_eq(pinned(&d, 0), "a-1");
-    /* the pattern a-* matches the pinned name, too; the pattern ?-1 matches only the pinned name */
+    /* The new name gains nothing: a-* matches both names, and ?-1 only the pinned one. */
     call(&d, d.host[0], "a-22");
     update(&d);
     ck_assert_int_eq(waits(&d, 0), -1);
@@ -208,30 +210,31 @@ START_TEST(waiting_nodes_keep_their_time_while_they_wait_for_the_same)
 }
 END_TEST
 
-/* The arrival times of the hosts in the first fabric are unknown. So none of them counts as a
- * further adapter of a host that was there before. An adapter that arrives later may share the name
- * of a host if it arrives at most two minutes after the first adapter of the host. */
+/* Hosts may have several adapters with the same first word in their names. An adapter that arrives
+ * at most two minutes after the first one gets this name, too. If the arrival time of an adapter is
+ * unknown, because it was there before the manager, it must wait for an approval. */
 START_TEST(only_a_newcomer_shares_a_host_name)
 {
     struct desk d;
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\";\n");
     uint64_t hidden = guid(&d, 3), late = guid(&d, 2);
-    /* Adapters 2 and 3 are not in the fabric yet: they have another node type. */
+    /* as switches, adapters 2 and 3 cannot be pinned; later in the test they become adapters */
     d.f->nodes[d.host[3]].type = FAB_NODE_SWITCH;
     d.f->nodes[d.host[2]].type = FAB_NODE_SWITCH;
     update(&d);
     call(&d, d.host[0], "a-1 mlx5_0");
     update(&d);
     ck_assert_str_eq(pinned(&d, 0), "a-1 mlx5_0");
-    call(&d, d.host[1], "a-1 mlx5_1"); /* this adapter was known before */
+    call(&d, d.host[1], "a-1 mlx5_1"); /* this adapter was there before, so it must wait */
     d.f->nodes[d.host[3]].type = FAB_NODE_CA;
-    call(&d, d.host[3], "a-1 mlx5_2"); /* this adapter has just arrived */
+    call(&d, d.host[3], "a-1 mlx5_2"); /* this adapter has arrived just now, so it gets the name */
     d.now_us += 100 * SECOND;
     update(&d);
     ck_assert_int_eq(waits(&d, 1), FAB_PIN_HELD);
     ck_assert_uint_eq(fab_policy_pins_waiting(d.pins, guid(&d, 1))->holder, guid(&d, 0));
     ck_assert_str_eq(pinned(&d, 3), "a-1 mlx5_2");
-    /* an adapter that came later has the time of the first pin of its host */
+    /* the second adapter's pin has the time of the first one, so the two minutes do not begin
+     * anew */
     ck_assert_uint_eq(fab_policy_pins_find(d.pins, hidden)->made_us, NOW);
     d.f->nodes[d.host[2]].type = FAB_NODE_CA;
     call(&d, d.host[2], "a-1 mlx5_3");
@@ -262,7 +265,7 @@ START_TEST(pins_of_an_earlier_start_are_shared_with_nobody)
 }
 END_TEST
 
-/* Hosts cannot make the set of pins grow without a limit. */
+/* Even if hosts change their names all the time, the set of pins has a maximum size. */
 START_TEST(a_full_set_pins_no_more)
 {
     struct desk d;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a plan writes, in which order, and that it writes nothing twice. A small model applies plans
- * as devices do. As in ibsim, states advance by one step, and some fields are not kept.
+ * Plans of writes: what they write, and in which order. Nothing may be written twice. A model
+ * applies plans as devices do. As in ibsim, a port state advances by one step, and devices do not
+ * keep some fields.
  */
 #include "libfabmgr/plan/lft_early.h"
 #include "libfabmgr/plan/lft_order_internal.h"
@@ -11,12 +12,12 @@
 #define SM_LID 5
 
 struct world {
-    /* the fabric, with the attributes that the simulated devices hold */
+    /* the fabric; its attributes are those that the simulated devices hold */
     struct fab_fabric *f;
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_observed observed;
-    /* true: the simulated devices do not keep timers and thresholds */
+    /* true: the simulated devices do not keep SubnetTimeOut, HOQLife and thresholds */
     bool forgetful;
 };
 
@@ -122,7 +123,7 @@ static void apply(struct world *w, const struct fab_plan_input *in, const struct
     }
 }
 
-/* Checks that no entry of this LFT write leads into an ISL that is not Active yet. */
+/* Checks that none of the entries in this LFT write leads into an ISL that is not Active. */
 static void assert_leads_into_active_isls(const struct world *w, const struct fab_plan_op *op)
 {
     const uint8_t *block =
@@ -230,7 +231,7 @@ START_TEST(a_port_that_went_down_and_came_back_is_brought_up_alone)
     ck_assert_uint_eq(carry_out(&w), 5);
     assert_in_force(&w);
     fab_fabric_edit_port(w.f, port)->info.port_state =
-        /* the port is still Armed, because the manager crashed before it could set it to Active */
+        /* the manager crashed when the port was Armed, so only the step to Active is missing */
         FAB_STATE_ARMED;
     ck_assert_uint_eq(carry_out(&w), 1);
     assert_in_force(&w);
@@ -272,7 +273,7 @@ START_TEST(only_blocks_that_differ_are_written)
 }
 END_TEST
 
-/* Returns an uplink of leaf 0 that its entry for this LID does not use. */
+/* Returns an uplink of leaf 0, but not the one that the leaf's entry for this LID uses. */
 static uint8_t another_port_up(const struct world *w, uint32_t lid)
 {
     uint8_t way = fab_target_lft_at(&w->target->lft, 0, lid);
@@ -284,9 +285,8 @@ static uint8_t another_port_up(const struct world *w, uint32_t lid)
     ck_abort_msg("a leaf with one cable up");
 }
 
-/* A switch holds an entry that leads into a link, although the target has another port in this
- * entry. When the link comes up, the plan must first make the entry drop packets. The rest of its
- * block must stay unchanged. */
+/* An entry of a switch leads into a link, but not that of the target. Before this link comes up, a
+ * write must make the entry drop packets, and leave the other entries of the block unchanged. */
 START_TEST(stale_entries_drop_before_links_come_up)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -301,7 +301,7 @@ START_TEST(stale_entries_drop_before_links_come_up)
     fab_plan_observed_set_block(&w.observed, 0, 0, block);
     struct fab_plan_input in = input_of(&w);
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    /* the link is Active already, so no link comes up */
+    /* as long as the link is Active, nothing must be written before it comes up */
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_EARLY + 1], 0);
     fab_plan_fini(&plan);
     fab_fabric_edit_port(w.f, port)->info.port_state =
@@ -343,8 +343,8 @@ static uint32_t ops_of_link(const struct fab_plan *plan, enum fab_plan_stage sta
     return count;
 }
 
-/* Several ISLs come up. A plan for one ISL must have all writes of the whole plan that concern this
- * ISL, and no others. */
+/* Several ISLs come up. A plan for one of them must have exactly those writes of the whole plan
+ * that concern this ISL. */
 START_TEST(single_links_are_brought_up)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -364,7 +364,8 @@ START_TEST(single_links_are_brought_up)
         if (stage == FAB_STAGE_ISLS || stage == FAB_STAGE_ISLS_UP)
             ck_assert_uint_eq(here, ops_of_link(&whole, stage, ends[0], ends[1]));
         else
-            ck_assert_uint_eq(here, 0); /* there is one VL, so no table changes */
+            /* all other stages are empty: with one VL, no VL table changes */
+            ck_assert_uint_eq(here, 0);
         writes += here;
     }
     ck_assert_uint_ge(writes, 2);
@@ -390,8 +391,9 @@ static uint32_t writes_of(const struct fab_plan *plan, enum fab_plan_stage stage
     return count;
 }
 
-/* A switch did not acknowledge a write, so its blocks should be read. If they cannot be read, the
- * plan writes all of them, or first restores the entries that the switch held before that write. */
+/* A switch has not acknowledged an LFT write, so its blocks are doubtful. If the manager cannot
+ * read them, the plan writes all of them. If in.restore is set, the plan first restores the entries
+ * from before that write. */
 START_TEST(doubtful_blocks_are_restored_first)
 {
     struct world w = world_of(fat_tree(12, 2, 1), 0);
@@ -439,9 +441,9 @@ START_TEST(doubtful_blocks_are_restored_first)
 }
 END_TEST
 
-/* If no link of a switch is Active, the switch gets all its tables before its links come up. If one
- * link stayed Active, it carries packets. Then the writes of this switch are ordered together with
- * the writes of all other switches. */
+/* A switch that has no Active link gets all its tables before its links come up. A switch with an
+ * Active link carries packets, so its writes are ordered together with those of all other
+ * switches. */
 START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -481,8 +483,8 @@ START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
 }
 END_TEST
 
-/* A link comes up. With in.hold, all entries that lead into this link drop packets until it is
- * Active, even if the new entries are the same as the old ones. */
+/* A link comes up. If in.hold is set, all entries into this link must drop packets until the link
+ * is Active, even entries that the plan does not change. */
 START_TEST(held_entries_drop_although_they_stay)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -523,8 +525,7 @@ START_TEST(a_changed_policy_tunes_ports_that_are_up)
     fab_plan_fini(&plan);
     in.tune = true;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    /* Only the ports of ISLs are written: 8 leaves have 4 uplinks each, and each link has 2
-     * ports. */
+    /* HOQLife concerns only ISLs: 8 leaves * 4 uplinks * 2 ports */
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], 8 * 4 * 2);
     fab_plan_fini(&plan);
     world_fini(&w);
@@ -542,8 +543,8 @@ static struct fab_port_info written(const struct fab_plan_input *in, const struc
     return info;
 }
 
-/* Hosts that are up are asked to register again only if the caller of the plan requests it. Every
- * host that comes up is asked once, when its port goes to Armed. */
+/* Each host whose link comes up is asked to register again, when its port becomes Armed. Hosts
+ * whose links are up are asked only if in.ask is set. */
 START_TEST(hosts_are_told_to_register_again)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -569,7 +570,7 @@ START_TEST(hosts_are_told_to_register_again)
     in = input_of(&w);
     in.ask = true;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    /* all hosts are asked except those without the capability */
+    /* one host does not have the capability IsClientReregistrationSupported */
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], hosts - 1);
     for (uint32_t i = 0; i < hosts - 1; i++) {
         ck_assert_uint_eq(plan.ops[i].state, FAB_STATE_NOP);
@@ -580,8 +581,9 @@ START_TEST(hosts_are_told_to_register_again)
 }
 END_TEST
 
-/* A new master writes its LID to all endports, and asks their hosts to register again. If it has
- * the registrations that the former master received, it asks only hosts whose link was down. */
+/* A new master writes its LID as SM LID into all endports, and asks all hosts to register again. If
+ * it already has the registrations with the former master, it asks only the hosts whose links were
+ * down. */
 START_TEST(hosts_of_the_former_master_need_not_register_again)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -640,7 +642,7 @@ START_TEST(knowledge_moves_by_guid)
 }
 END_TEST
 
-/* Returns a copy of f without about a third of its nodes; the first node always stays. */
+/* Returns a copy of f in which about a third of the nodes are missing, but never the first node. */
 static struct fab_fabric *without_some(const struct fab_fabric *f, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -673,8 +675,8 @@ static void assert_same_knowledge(const struct fab_observed *a, const struct fab
 
 /* ---- knowledge of ports ---------------------------------------------------------------------- */
 
-/* What is known about the ports of the whole fabric, by node id and port number: the first P_Key of
- * each port, and its number of VLs. 0: unknown. */
+/* What the manager should know about each port, by node id in the whole fabric and port number: the
+ * first P_Key, and the number of VLs. 0: unknown. */
 struct port_marks {
     uint16_t pkey[64][64];
     uint8_t vls[64][64];
@@ -691,7 +693,8 @@ static void start_marks(struct fab_observed *o, const struct fab_fabric *at)
     vls->vl[0][0][3] = 5;
 }
 
-/* Records new values for a random port of the snapshot `at`. */
+/* Gives a random port of the snapshot `at` a new first P_Key and a new number of VLs, and notes
+ * both in *m. */
 static void mark_port(struct port_marks *m, struct fab_observed *o, const struct fab_fabric *whole,
                       const struct fab_fabric *at, struct fab_prng *prng)
 {
@@ -705,8 +708,8 @@ static void mark_port(struct port_marks *m, struct fab_observed *o, const struct
     ck_assert_int_eq(fab_target_blocks_put(&o->pkeys, port, 0, block), FAB_OK);
 }
 
-/* Checks that the marks of a port stay with it, and that the marks of nodes that are gone are
- * forgotten. */
+/* Checks that the manager still knows the values in *m after ports got new ids, and that it has
+ * forgotten those of absent nodes. */
 static void assert_marks(struct port_marks *m, const struct fab_observed *o,
                          const struct fab_fabric *whole, const struct fab_fabric *now)
 {
@@ -740,7 +743,7 @@ START_TEST(knowledge_moves_in_place)
     struct fab_observed o;
     carry_out(&w);
     fab_base_prng_init(&prng, test_seed("moves in place", 41));
-    /* Some switches are absent at first, so the tables must grow once. */
+    /* the first snapshot lacks some switches, so the tables must grow later */
     struct fab_fabric *at = without_some(w.f, &prng);
     ck_assert_int_eq(fab_plan_observed_remap(&w.observed, w.f, at, w.observed.lft.top, &o), FAB_OK);
     start_marks(&o, at);
@@ -773,8 +776,8 @@ START_TEST(knowledge_moves_in_place)
 }
 END_TEST
 
-/* Switch 0 has an ISL on one of its ports only. The ISL carries traffic if both ends are Armed or
- * Active. */
+/* Only one port of switch 0 has an ISL. The switch counts as connected while both ends of the ISL
+ * are Armed or Active, whatever the number of this port. */
 START_TEST(a_switch_is_joined_by_an_isl_on_any_port)
 {
     for (uint32_t hosts = 0; hosts < 4; hosts++) {
@@ -815,8 +818,9 @@ END_TEST
 
 /* ---- constraints that contradict each other -------------------------------------------------- */
 
-/* Orders the blocks of two switches. Entry 5 must be written first in switch 10 and then in switch
- * 11, and the entry `other_entry` first in switch 11 and then in switch 10. */
+/* Makes two constraints on the order of writes. Switch 10 must get entry 5 before switch 11 does.
+ * Switch 11 must get the entry `other_entry` before switch 10 does. soft: the constraints may be
+ * dropped. */
 static void order_two(struct fab_lft_ordering *o, bool soft, uint8_t other_entry)
 {
     static const uint32_t items[2] = {0, 1};
@@ -841,7 +845,7 @@ static void order_two(struct fab_lft_ordering *o, bool soft, uint8_t other_entry
     o->ops = NULL;
 }
 
-/* Checks that both blocks are written in two parts, first entry 9 alone. */
+/* Checks that each block is written in two parts, of which the first has only entry 9. */
 static void assert_parts(const struct fab_lft_ordering *o, const uint32_t waves[4])
 {
     ck_assert_uint_eq(o->part_count, 4);
@@ -862,10 +866,9 @@ static void ordering_fini(struct fab_lft_ordering *o)
     free(o->parts);
 }
 
-/* If the constraints of two entries contradict each other, one block is written in two parts. If
- * the two constraints of one entry contradict each other, they are dropped if they are soft. If
- * they are strict, which would be an internal error, a block is written too early, and counted as
- * unordered. */
+/* Constraints of two entries can contradict each other. Then one block is written in two parts. Two
+ * constraints of one entry can contradict each other, too. Soft ones are then dropped. Strict ones
+ * would be an internal error: a block is written too early, and counted as unordered. */
 START_TEST(contradictions_are_resolved)
 {
     struct fab_lft_ordering o;
@@ -877,12 +880,13 @@ START_TEST(contradictions_are_resolved)
     ck_assert_uint_eq(o.parts[0].wave, 0);
     ck_assert_uint_eq(o.parts[1].wave, 1);
     ck_assert_uint_eq(o.parts[2].wave, 2);
-    /* the first part writes the entry for which the other switch waits */
+    /* the first part has only entry 5, for which switch 11 waits */
     ck_assert_uint_eq(o.parts[0].op.keep, ~(UINT64_C(1) << 5));
     ck_assert_uint_eq(o.parts[1].op.keep, 0);
     ck_assert_uint_eq(o.parts[2].op.keep, 0);
     ordering_fini(&o);
-    /* Both blocks have an entry that contradicts itself, and one that waits for nothing. */
+    /* in both blocks, the two constraints of entry 5 contradict each other, and entry 9 has no
+     * constraint */
     order_two(&o, true, 5);
     assert_parts(&o, (const uint32_t[]){0, 0, 1, 1});
     ck_assert_uint_eq(o.unordered, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The LFT writes that precede links that come up (libfabmgr/plan/lft_early.h), with random states
- * of links and random tables in the switches. The test computes each result entry by entry.
+ * LFT writes that must precede the return of links (libfabmgr/plan/lft_early.h). The states of
+ * links and the tables in switches are random. The test computes each expected write entry by
+ * entry.
  */
 #include "libfabmgr/plan/lft_early.h"
 
@@ -13,7 +14,8 @@ struct world {
     struct fab_target *target;
     struct fab_observed observed;
     struct fab_plan_input in;
-    uint8_t *doubtful; /* [switches] true: a write to the switch was not acknowledged */
+    /* [switches] true: the switch did not acknowledge a write, so its blocks are doubtful */
+    uint8_t *doubtful;
 };
 
 static uint32_t draw(struct fab_prng *prng, uint32_t bound)
@@ -21,8 +23,8 @@ static uint32_t draw(struct fab_prng *prng, uint32_t bound)
     return (uint32_t)fab_base_prng_below(prng, bound);
 }
 
-/* Makes states of links and tables of switches at random. Some LFT blocks are unknown, and those of
- * some switches are doubtful. The fabric has several blocks. */
+/* Makes random states of links, and random tables in the switches. Some LFT blocks are unknown, and
+ * all blocks of some switches are doubtful. */
 static void world_init(struct world *w, const struct fab_fabric *f, struct fab_prng *prng)
 {
     static const uint8_t states[] = {FAB_STATE_INIT, FAB_STATE_ARMED, FAB_STATE_ACTIVE,
@@ -85,8 +87,8 @@ static bool is_isl(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port_is_up(f, port) && peer != FAB_NONE && fab_fabric_node_is_switch(f, peer);
 }
 
-/* Returns true if the port is of an ISL that carries data packets: one end is Active, and the other
- * end at least Armed. */
+/* Returns true if the port is of an ISL that carries data packets. This requires that one end is
+ * Active and the other end Active or Armed. */
 static bool carries(const struct fab_fabric *f, uint32_t port)
 {
     if (!is_isl(f, port))
@@ -120,8 +122,7 @@ static void check_links(const struct fab_fabric *f)
     }
 }
 
-/* Finds the switches that ISLs connect with switch `from`, by repeating the search until it finds
- * no more. */
+/* Sets ret[] to whether ISLs that carry packets connect each switch with the switch `from`. */
 static void find_connected(const struct fab_fabric *f, uint32_t from, bool *ret)
 {
     bool again = from != FAB_NONE;
@@ -138,8 +139,9 @@ static void find_connected(const struct fab_fabric *f, uint32_t from, bool *ret)
     }
 }
 
-/* Checks which switches count as cut off: those that no ISLs connect with the switch `at`. self:
- * the manager's port; at: the switch at which it is, or FAB_NONE. */
+/* Compares the switches that count as cut off with a search. A switch is cut off if no ISLs that
+ * carry packets connect it with the manager's switch. self: the manager's port. at: the manager's
+ * switch; FAB_NONE: there is none. */
 static void check_cut_off(struct fab_fabric *f, uint32_t self, uint32_t at)
 {
     struct fab_plan_cut_off c;
@@ -148,7 +150,7 @@ static void check_cut_off(struct fab_fabric *f, uint32_t self, uint32_t at)
     find_connected(f, at, connected);
     ck_assert_int_eq(fab_plan_cut_off_find(f, &c), FAB_OK);
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        /* Without a manager's switch, no switch counts as cut off. */
+        /* if the manager is not at a switch, no switch counts as cut off */
         ck_assert_int_eq(fab_base_bits_get(c.sw, sw), at != FAB_NONE && !connected[sw]);
     fab_plan_cut_off_fini(&c);
     ck_assert_ptr_null(c.sw);
@@ -181,12 +183,12 @@ END_TEST
 
 struct writes {
     const struct world *w;
-    uint32_t sw, next; /* blocks below `next` are checked */
+    uint32_t sw, next; /* the writes of the blocks below `next` have been checked */
     uint32_t drains, restores;
 };
 
-/* Returns a bitset of the entries of a block that must drop packets. These entries lead into a link
- * that comes up, and they change or are held (in.hold). */
+/* Returns a bitset of the entries of a block that must drop packets: entries into a link that comes
+ * up, if they change or if in.hold is set. */
 static uint64_t expected_drains(const struct world *w, uint32_t sw, uint32_t block)
 {
     uint64_t drains = 0;
@@ -207,8 +209,7 @@ static bool expected_restore(const struct world *w, uint32_t sw, uint32_t block)
     return w->in.restore && w->doubtful[sw] && fab_plan_observed_is_known(&w->observed, sw, block);
 }
 
-/* Checks that no write is expected for the blocks from x->next up to, but not including, `end`.
- * Sets x->next to `end`. */
+/* Checks that the blocks from x->next to end - 1 need no write. Sets x->next to `end`. */
 static void assert_none(struct writes *x, uint32_t end)
 {
     for (; x->next < end; x->next++) {
@@ -259,7 +260,7 @@ START_TEST(entries_into_links_that_come_up_drop_packets)
             uint32_t calls = 0;
             ck_assert_int_eq(fab_plan_lft_early(&w.in, sw, add_write, &x), FAB_OK);
             assert_none(&x, fab_target_lft_blocks(&w.target->lft));
-            /* The first error ends the list. */
+            /* after a write that cannot be added, no further write may be tried */
             int status = fab_plan_lft_early(&w.in, sw, refuse_write, &calls);
             ck_assert_int_eq(status, x.drains + x.restores > 0 ? FAB_E_NOMEM : FAB_OK);
             ck_assert_uint_eq(calls, x.drains + x.restores > 0);
@@ -267,7 +268,8 @@ START_TEST(entries_into_links_that_come_up_drop_packets)
             restores += x.restores;
             refused += calls;
         }
-        w.in.observed = NULL; /* nothing is known, so no entry is stale */
+        /* the tables of the switches are unknown, so nothing can be written early */
+        w.in.observed = NULL;
         for (uint32_t sw = 0; sw < f->switch_count; sw++) {
             uint32_t calls = 0;
             ck_assert_int_eq(fab_plan_lft_early(&w.in, sw, refuse_write, &calls), FAB_OK);

@@ -2,11 +2,11 @@
 /*
  * The order of LFT writes. Trees, rings and random fabrics lose links and switches and get them
  * back. Each time, the writes are applied one by one, in an order that the plan permits. After
- * every write, the mixture of old and new tables is checked. It must have no loop and no cycle of
- * channel dependencies, and pairs that had a path must still have one.
+ * every write, the mixture of old and new entries must have no loop and no cycle of channel
+ * dependencies, and pairs that had a path must still have one.
  *
- * The test "proved" does the same with the order of writes that libfabmgr/transition computes. Then
- * no mixture may have a cycle, even if some tables are unknown.
+ * The test "proved" uses the order that libfabmgr/transition computes. In this order, no mixture
+ * may have a cycle, even if some tables are unknown.
  */
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/transition/plan_order.h"
@@ -14,17 +14,17 @@
 #include "tests/unit/routing.h"
 
 struct change {
-    const struct fab_fabric *f; /* the present fabric */
+    const struct fab_fabric *f; /* the fabric as it is during the change */
     struct fab_target *target;
-    struct fab_observed at; /* the tables that the switches hold */
+    struct fab_observed at; /* the tables that the switches hold at present */
     struct fab_plan plan;
-    /* range of the table writes in the plan */
+    /* the LFT writes are plan.ops[from] to plan.ops[to - 1] */
     uint32_t from, to;
 };
 struct tally {
-    /* true: the test applies the writes in reverse, against the order of the plan */
+    /* true: the writes are applied in the reverse order of the plan, which must fail */
     bool backwards;
-    bool proved; /* libfabmgr/transition orders the plan */
+    bool proved; /* true: libfabmgr/transition computes the order of the writes */
     uint32_t drained, replaced, unproved;
     uint32_t changes, writes, waits, parts, unordered, loops, losses, cycles, checked;
 };
@@ -52,8 +52,8 @@ static int walk(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t 
     return LOOPS;
 }
 
-/* Follows packets to the LIDs of the blocks `first` to `last`, and stores for each switch whether
- * they arrive, are dropped, or loop. */
+/* Follows packets from each switch to the LIDs `first` to `last` by the present tables. Stores
+ * whether they arrive, are dropped or loop. */
 static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t *ret_fate)
 {
     const struct fab_lids *lids = &c->target->lids;
@@ -67,8 +67,8 @@ static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t 
 
 /* ---- applying a plan ------------------------------------------------------------------------ */
 
-/* Returns true if the plan allows write i to take effect now, when only the writes in done[] have
- * taken effect. */
+/* Returns true if write i may take effect next, by the rules of the plan. done[]: the writes that
+ * have taken effect. */
 static bool may_go(const struct change *c, const bool *done, uint32_t i)
 {
     /* true: there is a barrier between write k and write i */
@@ -135,8 +135,8 @@ static void apply(struct change *c, const struct fab_plan_op *op)
     fab_plan_observed_set_block(&c->at, op->node, op->block, data);
 }
 
-/* Applies all writes in a random order that the plan allows, as if devices answered at different
- * times. With in_order, applies them one by one. */
+/* Applies all writes. in_order: in the order of the plan; otherwise in a random order that the plan
+ * permits, as if devices answered at different times. */
 static void carry_out(struct change *c, struct fab_prng *prng, bool in_order, struct tally *t)
 {
     size_t size = c->at.lft.stride * c->f->switch_count;
@@ -229,8 +229,8 @@ static uint32_t extra(const struct change *c)
     return parts;
 }
 
-/* Computes tables for two fabrics with the same nodes, and changes the old tables into the new ones
- * by a plan. */
+/* Computes tables for `old` and for `now`, two fabrics with the same nodes. Makes and applies a
+ * plan that changes the old tables into the new ones. */
 static void go(const struct fab_fabric *old, const struct fab_fabric *now, const char *engine,
                struct fab_prng *prng, struct tally *t)
 {
@@ -262,8 +262,8 @@ static void go(const struct fab_fabric *old, const struct fab_fabric *now, const
     fab_target_unref(is);
 }
 
-/* Returns a copy of f in which links have failed: one link if `lone`, otherwise several, or all
- * links of a switch. Nodes and LIDs stay. */
+/* Returns a copy of f in which some links have failed, but with the same nodes and LIDs. lone:
+ * exactly one link; otherwise several links, or all links of a switch. */
 static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng, bool lone)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -287,15 +287,16 @@ static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prn
     return sealed(b);
 }
 
-/* Sets all links to Active, so that the plan does not drain entries before links come up. */
+/* Sets all links to Active. If a link came up, the plan would first drain the entries into this
+ * link. */
 static void activate(struct fab_fabric *f)
 {
     for (uint32_t port = 0; port < f->port_count; port++)
         fab_fabric_edit_port(f, port)->info.port_state = FAB_STATE_ACTIVE;
 }
 
-/* Plans and applies three changes: some faults, then more faults, then the return of all links.
- * With `lone`, the third change undoes only the second. */
+/* Plans and applies three changes: some links fail, more links fail, all links return. lone: in the
+ * last change, only the links of the second change return. */
 static void there_and_back(struct fab_fabric *f, const char *engine, struct fab_prng *prng,
                            bool lone, struct tally *t)
 {
@@ -357,10 +358,10 @@ START_TEST(trees)
 }
 END_TEST
 
-/* Trees whose switches have random ids. Where the plan can, it avoids paths over old and new
- * entries that go down and then up. For this, it must use the ranks of the switches, and not their
- * ids. Then few mixtures have a cycle of channel dependencies, although no other rule prevents
- * cycles. */
+/* Trees whose switches have random ids. Mixed paths over old and new entries can go down and then
+ * up again, which makes cycles possible. Nothing else prevents cycles here, so the plan must avoid
+ * such paths where it can. It can know the direction only by the ranks of the switches, not by
+ * their ids. Then few mixtures have a cycle. */
 START_TEST(trees_numbered_at_random)
 {
     struct fab_prng prng;
@@ -389,8 +390,8 @@ static uint32_t port_to(const struct fab_fabric *f, uint32_t sw, uint32_t to)
     return port;
 }
 
-/* A leaf sends packets for a LID to a spine, whose new entry will drop them. The leaf must be
- * written before the spine. */
+/* A leaf sends the packets for a LID to a spine. The new entry of the spine drops them, and the new
+ * entry of the leaf uses another spine. So the leaf must be written first. */
 START_TEST(what_will_be_dropped_is_left_first)
 {
     struct fab_prng prng;
@@ -432,7 +433,8 @@ START_TEST(what_will_be_dropped_is_left_first)
 }
 END_TEST
 
-/* Makes the writes in a wrong order. This file must then find loops and lost paths. */
+/* Applies the writes in the reverse order of the plan. The checks of this test must then find loops
+ * and lost paths. */
 START_TEST(a_bad_order_is_seen)
 {
     struct fab_prng prng;
@@ -479,7 +481,8 @@ START_TEST(proved)
 }
 END_TEST
 
-/* Gives each entry of a leaf that leads to another switch the next port that does. */
+/* Moves each entry of a leaf that leads to a spine to the leaf's next port that leads to a
+ * spine. */
 static void use_next_uplinks(const struct fab_fabric *f, struct fab_lft *lft)
 {
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
@@ -500,8 +503,8 @@ static void use_next_uplinks(const struct fab_fabric *f, struct fab_lft *lft)
     }
 }
 
-/* All leaves of a fabric with 1048 LIDs use other spines. The analysis of the order takes a few
- * steps for each entry, and so it is complete. */
+/* All leaves use other spines for 1048 LIDs. The search for an order takes only a few steps for
+ * each entry, so it must end before its limit. */
 START_TEST(large_changes_are_analysed)
 {
     struct fab_fabric *f = fat_tree(16, 2, 1);

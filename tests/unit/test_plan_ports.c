@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The value that a plan wants for each field of a port, and VL tables that move to another
- * snapshot. */
+/* The value that a plan wants for each field of PortInfo, and VL tables that move from one snapshot
+ * to another. */
 #include "libfabmgr/plan/attr_diff.h"
 #include "libfabmgr/plan/pkey_writes.h"
 #include "libfabmgr/plan/plan.h"
@@ -52,8 +52,8 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_fabric_edit_port(w.f, host)->info.mtu_cap = 4;
     fab_fabric_edit_port(w.f, host)->info.vl_cap = 2;
     fab_fabric_edit_port(w.f, host)->info.cap_mask |= 1u << 25;
-    /* The PortInfo that was read must not be written as a command: no state changes, no link is
-     * trained again, and a host is asked to register again only if necessary. */
+    /* The port reports these values. A plan must not write them back, because they would act as
+     * commands: change a state, train the link again, or ask the host to register again. */
     struct fab_port_info *read = &fab_fabric_edit_port(w.f, host_side)->info;
     read->port_state = 4;
     read->phys_state = 5;
@@ -70,7 +70,7 @@ START_TEST(fields_fit_the_kind_of_port)
     ck_assert_uint_eq(want.speed_ext_enabled, 0);
     ck_assert_uint_eq(want.speed_ext2_enabled, 0);
     ck_assert_uint_eq(want.client_reregister, 0);
-    ck_assert_uint_eq(want.down_default_state, 2); /* code 2: Polling */
+    ck_assert_uint_eq(want.down_default_state, 2); /* LinkDownDefaultState 2 means Polling */
     ck_assert_uint_eq(want.neighbor_mtu, 4);
     ck_assert_uint_eq(want.op_vls, 2);
     ck_assert_uint_eq(want.hoq_life, w.policy.leaf_hoq_life);
@@ -83,13 +83,14 @@ START_TEST(fields_fit_the_kind_of_port)
     ck_assert_uint_eq(want.lmc, 2);
     ck_assert_uint_eq(want.client_reregister, 1);
     ck_assert_uint_eq(want.subnet_timeout, w.policy.subnet_timeout);
-    /* the SM LID is that of this manager, and the port is Active */
+    /* the port is Active and already has the LID of this manager, so the host need not register
+     * again */
     fab_fabric_edit_port(w.f, host)->info.sm_lid = SM_LID;
     fab_fabric_edit_port(w.f, host)->info.port_state = 4;
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 0);
     fab_fabric_edit_port(w.f, host)->info.port_state =
-        2; /* code 2: Init, because the link was down */
+        2; /* state Init: the link was down, so the host must register again */
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 1);
     fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port_id(w.f, 0, 0), SM_LID, &want);
@@ -100,7 +101,7 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
     ck_assert_uint_eq(want.neighbor_mtu, 3);
     ck_assert_uint_eq(want.op_vls, 1);
-    /* the MTU of the other end is unknown, so NeighborMTU stays */
+    /* without the MTU of the other end, NeighborMTU must keep its value */
     uint32_t other = fab_fabric_port(w.f, spine_side)->peer;
     fab_fabric_edit_port(w.f, spine_side)->info.neighbor_mtu = 1;
     fab_fabric_edit_port(w.f, other)->info.mtu_cap = 0;
@@ -110,8 +111,9 @@ START_TEST(fields_fit_the_kind_of_port)
 }
 END_TEST
 
-/* fab_plan_port_when_up returns the PortInfo that a port will hold when it is Active: the enabled
- * width and speeds as they were read, and the values of the manager in all other fields. */
+/* fab_plan_port_when_up predicts the PortInfo of a port that becomes Active. The enabled width and
+ * speeds must be those that the port reported. All other fields must have the values that the
+ * manager wants. */
 START_TEST(a_port_that_is_up_holds_what_was_read_of_its_link)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -145,9 +147,9 @@ END_TEST
 
 /* ---- known VL tables ------------------------------------------------------------------------- */
 
-/* In a new snapshot, ports can have other ids. What the manager knows about their VL tables moves
- * to the new ids. It is lost if the number of ports, of the node or of the whole snapshot, is not
- * the same as when the tables were read. */
+/* In a new snapshot, ports can have other ids, and what is known about their VL tables must move to
+ * these ids. If the old snapshot, or the node in it, has another number of ports than when the
+ * tables were read, the knowledge is lost. */
 START_TEST(knowledge_of_vls_moves_by_guid)
 {
     enum { NOT_READ, ALL, OTHER_SNAPSHOT, OTHER_NODE };
@@ -206,7 +208,8 @@ END_TEST
         ck_assert_msg(!differs(&(now), &(want), ##__VA_ARGS__), "%s", #field);                     \
     } while (0)
 
-/* Each field that a write sets causes a write if it alone differs; others cause none. */
+/* A difference in any one field that a write can set must cause a write. A difference in another
+ * field must not. */
 START_TEST(each_field_alone_causes_a_write)
 {
     struct fab_port_info now = {.lid = 4, .op_vls = 2}, want = now;
@@ -231,7 +234,8 @@ START_TEST(each_field_alone_causes_a_write)
     DIFFERS(fab_plan_tuning_differs, now, want, vl_high_limit);
     DIFFERS(fab_plan_tuning_differs, now, want, neighbor_mtu);
     want.part_enforce_in = want.part_enforce_out = want.neighbor_mtu = want.op_vls = 1;
-    ck_assert(!fab_plan_port_differs(&now, &want, true)); /* port 0 has no link */
+    /* these four fields are about a link, and port 0 has none */
+    ck_assert(!fab_plan_port_differs(&now, &want, true));
     want = now;
     want.hoq_life = want.overrun_errors = 9;
     want.cap_mask = 9;
@@ -248,8 +252,8 @@ START_TEST(each_field_alone_causes_a_write)
 }
 END_TEST
 
-/* What is written depends on the kind of port: keys of endports, thresholds of ports with a link,
- * and the HOQLife of routers. */
+/* The kind of port decides which fields are written: M_Keys only to endports, thresholds only to
+ * ports with a link, and a special HOQLife to ports of routers. */
 START_TEST(keys_and_thresholds_fit_the_kind_of_port)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -285,7 +289,8 @@ START_TEST(keys_and_thresholds_fit_the_kind_of_port)
     ck_assert_uint_eq(want.m_key_protect, 1);
     ck_assert_uint_eq(want.m_key_lease, 77);
     ck_assert_uint_eq(want.gid_prefix, w.policy.subnet_prefix);
-    info->m_key = 99; /* another key that the manager knows stays for now */
+    /* the device has another key, which the manager knows, and keeps this key for now */
+    info->m_key = 99;
     w.policy.m_keys.number = 0;
     info->m_key_lease = 8;
     fab_target_port_info(w.f, &w.policy, lids, port0, SM_LID, &want);
@@ -324,7 +329,8 @@ static int add_write(void *ctx, struct fab_plan_op op)
     return FAB_OK;
 }
 
-/* What the two passes write to block 0, and what it holds then; NULL: the pass writes nothing. */
+/* A P_Key block before and after the change, and the block that each of the two passes writes;
+ * NULL: the pass writes nothing. */
 struct key_case {
     uint16_t was[2], want[2];
     const uint16_t *removed, *added;
@@ -362,7 +368,8 @@ static void set_keys(struct fab_pkeys *p, uint32_t ports, uint32_t port, const u
     memcpy(p->key, want, 2 * sizeof(*want));
 }
 
-/* First keys are removed and memberships limited, then the rest is written. */
+/* The first pass removes keys, and makes full members limited members. The second pass writes all
+ * other changes. */
 START_TEST(keys_are_removed_before_others_are_added)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -390,8 +397,8 @@ START_TEST(keys_are_removed_before_others_are_added)
         assert_pass(&in, host, true, cases[i].removed);
         assert_pass(&in, host, false, cases[i].added);
     }
-    /* Unknown blocks are written in the second pass. The number of a switch port is part of the
-     * attribute modifier. */
+    /* blocks that are not known are written in the second pass; the attribute modifier has the
+     * number of the switch port */
     struct key_writes writes = {0};
     set_keys(&w.target->pkeys, w.f->port_count, edge, one);
     w.f->switches[fab_fabric_port(w.f, edge)->node].partition_enforcement_cap = 33;
@@ -408,7 +415,7 @@ START_TEST(keys_are_removed_before_others_are_added)
     in.observed = NULL;
     ck_assert_int_eq(fab_plan_pkey_writes(&in, edge, false, add_write, &writes), FAB_OK);
     ck_assert_uint_eq(writes.count, 2);
-    writes.count = 0; /* no table is wanted at this port */
+    writes.count = 0; /* the target has no P_Key table for this port */
     ck_assert_int_eq(fab_plan_pkey_writes(&in, host, false, add_write, &writes), FAB_OK);
     ck_assert_uint_eq(writes.count, 0);
     world_fini(&w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which VL tables are written to devices. A model of devices with SLtoVLMappingTables and VL
- * arbitration tables executes the writes of plans, both those for many pairs of ports and those for
- * one pair. After each plan, the model must hold the target, and the next plan must be empty.
+ * Writes of VL tables to devices. A model of devices with SL-to-VL and VL arbitration tables
+ * executes the writes of plans, those for many pairs of ports as well as those for one pair. After
+ * each plan, the model must hold the tables of the target, and the next plan must be empty.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/plan/plan.h"
@@ -13,8 +13,9 @@
 #define POWER_ON UINT64_C(0x0123456701234567) /* SL s uses VL s mod 8 */
 
 struct devices {
-    uint64_t (*map)[PORTS][PORTS]; /* [nodes][input port][output port] 4 bits per SL */
-    struct fab_vlarb *arb;         /* [ports] */
+    /* [nodes][input port][output port] SL-to-VL table, with 4 bits for each SL */
+    uint64_t (*map)[PORTS][PORTS];
+    struct fab_vlarb *arb; /* [ports] low-priority VL arbitration table */
 };
 struct world {
     struct fab_fabric *f;
@@ -22,7 +23,7 @@ struct world {
     struct fab_target *t;
     struct fab_observed known;
     struct devices d;
-    /* node id of a device that does not accept writes; 0: all accept them */
+    /* node id of a device that ignores all writes; 0: no device ignores them */
     uint32_t dumb;
 };
 
@@ -70,8 +71,9 @@ static void world_fini(struct world *w)
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Kinds of VL tables, by what the VL depends on. Ports of ISLs have one of two classes, by the
- * parity of their numbers. */
+/* On what the VL of a packet depends: on nothing, on the SL, or also on the class of the output
+ * port, of the input port, or of both. ISL ports with even numbers have class 1, those with odd
+ * numbers class 2. */
 enum kind { ONE_LANE, BY_SL, BY_OUT, BY_IN, BY_BOTH };
 
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
@@ -134,8 +136,7 @@ static void take(struct world *w, const struct fab_plan_input *in, const struct 
         take_map(w, op, mod, fab_base_get_be64(data));
         return;
     }
-    /* the upper 16 bits of the attribute modifier are the block: 1 is the first block of the
-     * low-priority table */
+    /* block 1, the first block of the low-priority table, is in the upper 16 bits */
     ck_assert_uint_eq(mod >> 16, 1);
     if (fab_fabric_node_is_switch(w->f, op->node))
         ck_assert_uint_eq(mod & 0xffff, fab_fabric_port(w->f, op->port)->num);
@@ -160,7 +161,7 @@ static void assert_stage(const struct world *w, const struct fab_plan *p, uint32
         ck_assert_uint_eq(stage, op->mod >> 16 ? FAB_STAGE_SL2VL_LINE : FAB_STAGE_SL2VL_PAIR);
 }
 
-/* Returns the number of writes of VL tables. */
+/* Makes and applies a plan. Returns the number of writes of VL tables in it. */
 static uint32_t carry_out(struct world *w)
 {
     struct fab_plan_input in = {
@@ -198,7 +199,8 @@ static void assert_arbitration(const struct world *w, uint32_t port)
     ck_assert_int_eq(memcmp(&want, &w->d.arb[port], sizeof(want)), 0);
 }
 
-/* Checks that the devices hold the target's tables wherever a packet may pass. */
+/* Checks that devices hold the tables of the target for each pair of ports between which packets
+ * can pass. */
 static void assert_held(const struct world *w)
 {
     const struct fab_fabric *f = w->f;
@@ -273,14 +275,14 @@ START_TEST(engines_change)
 }
 END_TEST
 
-/* A switch of 8 ports has 64 pairs of an input port (or port 0) and another output port. Each pair
- * has an SL-to-VL table, but few writes suffice. */
+/* A switch with 8 ports has 64 SL-to-VL tables, one for each pair of an input port (or port 0) and
+ * another output port. A write can be for many pairs, so few writes must be enough. */
 START_TEST(wide_writes_are_few)
 {
     static const struct {
         enum kind kind;
-        /* maximum number of writes of SL-to-VL tables for each switch: one for all pairs of ports,
-         * then for single in or out ports, then for single pairs */
+        /* maximum number of SL-to-VL writes for a switch: 1 for all pairs of ports, 8 for all pairs
+         * of one port each, the rest for single pairs */
         uint32_t most;
     } cases[] = {{BY_SL, 1}, {BY_OUT, 1 + 8}, {BY_IN, 1 + 8}, {BY_BOTH, 40}};
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -289,8 +291,8 @@ START_TEST(wide_writes_are_few)
         uint32_t ends = w.f->node_count - w.f->switch_count, trunk_ports = 0;
         for (uint32_t port = 0; port < w.f->port_count; port++)
             trunk_ports += fab_fabric_port(w.f, port)->num > 0 && fab_fabric_port_is_up(w.f, port);
-        /* The limit: a write of the VL arbitration table of each port, a write of the SL-to-VL
-         * table of each endport, and `most` writes for each switch. */
+        /* At most: one VL arbitration write for each port, one SL-to-VL write for each endport, and
+         * `most` SL-to-VL writes for each switch. */
         uint32_t writes = settle(&w);
         ck_assert_uint_le(writes, trunk_ports + ends + cases[i].most * w.f->switch_count);
         printf("# kind %u: %u writes, %u ports, %u ends, %u switches\n", cases[i].kind, writes,
@@ -314,15 +316,16 @@ START_TEST(a_port_that_comes_up_gets_its_pairs)
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_LINKUP;
         uint32_t writes = settle(&w);
         ck_assert_uint_gt(writes, 0);
-        /* for two switches: 2 * 9 pairs of ports with SL-to-VL tables, and one VL arbitration table
-         */
+        /* at most: for each of the two switches, 2 * 9 SL-to-VL tables of pairs with this port, and
+         * one VL arbitration table */
         ck_assert_uint_le(writes, 2 * (2 * 9 + 1));
-        /* The port goes down and comes back. It still has its tables, so nothing is written. */
+        /* a port that goes down and comes back keeps its tables, so nothing must be written */
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
         ck_assert_uint_eq(carry_out(&w), 0);
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_LINKUP;
         ck_assert_uint_eq(settle(&w), 0);
-        /* The VL tables of the target change while the port is down. */
+        /* now other tables are wanted, and the writes for this port must follow when it comes
+         * back */
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
         set_lanes(&w, BY_IN, 3);
         (void)settle(&w);
@@ -345,7 +348,8 @@ START_TEST(what_was_reset_is_written_anew)
     struct fab_observed_vl_port *of_last = &w.known.vls.port[w.f->nodes[2].first_port - 1],
                                 last = *of_last;
     fab_plan_observed_forget_vls(&w.known, w.f, 2);
-    /* the tables of the neighbouring switches stay known */
+    /* only what was known about switch 2 is forgotten, not what is known about the ports before and
+     * after it */
     ck_assert_mem_eq(of_next, &next, sizeof(next));
     ck_assert_mem_eq(of_last, &last, sizeof(last));
     ck_assert_mem_ne(of_next - 1, &before, sizeof(before));
@@ -354,7 +358,8 @@ START_TEST(what_was_reset_is_written_anew)
     uint32_t host = w.f->switch_count, port = w.f->nodes[host].first_port + 1;
     power_on(&w, host);
     fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_INIT;
-    /* the tables of the host's port are unknown, so they are written without being read */
+    /* The host was restarted. Both tables of its port count as unknown, and are written without
+     * being read before. */
     ck_assert_uint_eq(carry_out(&w), 2);
     fab_fabric_edit_port(w.f, port)->info.port_state = FAB_STATE_ACTIVE;
     assert_held(&w);
@@ -377,8 +382,8 @@ START_TEST(what_failed_is_tried_again)
 }
 END_TEST
 
-/* If the manager could not read PortInfo of port 0 of a switch, it does not know whether the switch
- * has SL-to-VL tables, and writes none. It must not treat these tables as written. */
+/* CapabilityMask of port 0 says whether a switch has SL-to-VL tables. If PortInfo of port 0 could
+ * not be read, a plan does not write these tables. They must then not count as written. */
 START_TEST(an_unread_port_0_leaves_tables_unknown)
 {
     for (unsigned optimized = 0; optimized < 2; optimized++) {
@@ -413,15 +418,16 @@ START_TEST(a_plan_that_breaks_off_leaves_doubts)
             take(&w, &in, &plan.ops[i]);
     }
     fab_plan_fini(&plan);
-    /* Sets the target that was in force before the plan that stopped early. The devices hold some
-     * of the values of that plan, so writes are needed. */
+    /* The plan stopped half way, so the devices hold some of its values. To go back to the target
+     * before it, a further plan must write. */
     set_lanes(&w, BY_OUT, 4);
     ck_assert_uint_gt(settle(&w), 0);
     world_fini(&w);
 }
 END_TEST
 
-/* A new snapshot gives nodes other ids. What is known about their tables must move to these ids. */
+/* In a new snapshot, nodes can have other ids. What is known about their VL tables must move to
+ * these ids. */
 START_TEST(knowledge_moves_with_the_nodes)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 1);
@@ -471,8 +477,7 @@ START_TEST(ends_with_fewer_lanes_fold_them)
 }
 END_TEST
 
-/* Finds which VL arbitration blocks of each port the scrub reads. Bit b of ret[port] stands for
- * block b. */
+/* Sets ret[port] to a bitset of the VL arbitration blocks of this port that the scrub reads. */
 static void scrubbed_blocks(const struct world *w, uint8_t *ret)
 {
     struct fab_plan_input in = {
@@ -493,8 +498,8 @@ static void scrubbed_blocks(const struct world *w, uint8_t *ret)
     }
 }
 
-/* Blocks 1 and 2 belong to the low-priority table, 3 and 4 to the high-priority one. A port with 32
- * entries of a priority has no second block of it. */
+/* Blocks 1 and 2 are of the low-priority table, 3 and 4 of the high-priority table. A table with up
+ * to 32 entries has only the first of its two blocks. */
 START_TEST(a_scrub_reads_the_arbitration_that_was_written)
 {
     static const uint8_t caps[][3] = {{8, 8, 1 << 1 | 1 << 3},
@@ -523,7 +528,7 @@ START_TEST(a_scrub_reads_the_arbitration_that_was_written)
 }
 END_TEST
 
-/* Fills data with what the device holds after the plan was carried out. */
+/* Fills data[] with the attribute that the device must hold after the plan. */
 static void held_data(const struct world *w, const struct fab_scrub_item *item,
                       uint8_t data[FAB_SMP_DATA])
 {
@@ -554,7 +559,8 @@ static void assert_difference(const struct fab_plan_input *in, const struct fab_
     ck_assert_uint_ne(d.held, d.wanted);
 }
 
-/* Changes one SL or one entry at a time. data: what the device should hold. */
+/* Changes the VL of one SL, or one entry, after the other, and checks how the scrub describes the
+ * difference. data: the attribute without a difference. */
 static void spoil_item(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                        uint8_t *data)
 {
@@ -579,13 +585,13 @@ static void spoil_item(const struct fab_plan_input *in, const struct fab_scrub_i
         (void)fab_wire_attr_pack(&fab_wire_attr_vlarb, &other, data, FAB_SMP_DATA);
         if (block.entry[i].weight != 0)
             assert_difference(in, item, data, "VL of entry", i);
-        else /* an entry without weight is skipped */
+        else /* the VL of an entry with weight 0 does not matter */
             ck_assert(!fab_plan_scrub_differs(in, item, data, &d));
     }
 }
 
-/* Checks that, after the scrub has read a table that differs, this table counts as unknown, and the
- * tables of all other ports stay known. */
+/* The scrub has read a table that differs. Checks that the manager forgets this table, so that the
+ * next plan writes it, and remembers the tables of all other ports. */
 static void assert_forgotten(struct world *w, const struct fab_plan_input *in,
                              const struct fab_scrub_item *item, const uint8_t *data)
 {
@@ -631,8 +637,10 @@ START_TEST(a_scrub_finds_each_wrong_entry)
         assert_forgotten(&w, &in, &item, data);
     }
     ck_assert_uint_eq(maps, 56);
-    ck_assert_uint_eq(arbs, 16); /* both ends of 8 links */
-    w.known.vls.ports--;         /* now of another snapshot, so the record has no effect */
+    ck_assert_uint_eq(arbs, 16); /* one for each of the 16 ports of 8 links */
+    /* the scrubbed tables are of another snapshot now, so what the scrub reads must have no
+     * effect */
+    w.known.vls.ports--;
     struct fab_scrub_item none = {
         .node = 0, .port = w.f->nodes[0].first_port, .attr_id = FAB_ATTR_SL2VL, .mod = 0x0102};
     fab_plan_scrub_record(&in, &none, data, &w.known);
@@ -678,7 +686,7 @@ START_TEST(a_scrub_lets_enforcement_be_set_again)
 }
 END_TEST
 
-/* If only one node was read and written, only its ports become known. */
+/* If the tables of only one node were read and written, only its tables count as known. */
 START_TEST(what_was_done_at_one_node_is_known_there)
 {
     struct world w = world_of(leaf_spine(2, 2, 2), 1);
@@ -693,8 +701,9 @@ START_TEST(what_was_done_at_one_node_is_known_there)
     for (unsigned turn = 0; turn < 3; turn++) {
         for (uint32_t port = 0; port < held->ports; port++)
             held->port[port] = (struct fab_observed_vl_port){0};
-        held->vl[1][1][3] = (uint8_t)(held->vl[1][1][3] + (turn == 1)); /* turn 1: other tables */
-        /* turn 2: the tables are of another snapshot */
+        /* turn 1: other tables are wanted */
+        held->vl[1][1][3] = (uint8_t)(held->vl[1][1][3] + (turn == 1));
+        /* turn 2: the known tables are of another snapshot */
         held->ports -= turn == 2;
         ck_assert_int_eq(fab_plan_vls_done_at(&in, &w.known, node), FAB_OK);
         for (uint32_t port = 0; port < held->ports; port++) {
@@ -708,7 +717,7 @@ START_TEST(what_was_done_at_one_node_is_known_there)
         }
         held->vl[1][1][3] = w.t->vls.vl[1][1][3];
     }
-    ck_assert_uint_ge(live, 4); /* two links to spines, two to hosts */
+    ck_assert_uint_ge(live, 4); /* the switch has two links to spines and two to hosts */
     world_fini(&w);
 }
 END_TEST

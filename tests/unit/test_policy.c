@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The policy: the defaults are valid, an error names the field whose value is out of range, and
+ * The policy: its defaults are valid, the error for a value out of range names the field, and
  * copies share nothing.
  */
 #include "libfabmgr/policy/policy.h"
@@ -82,7 +82,7 @@ START_TEST(engine_is_a_name)
     assert_refused(&p, "engine");
     strcpy(p.engine, "torus-2qos");
     assert_valid(&p);
-    memset(p.engine, 'a', sizeof p.engine); /* without a NUL at the end */
+    memset(p.engine, 'a', sizeof p.engine); /* the text fills the array, without a NUL at the end */
     assert_refused(&p, "engine");
 }
 END_TEST
@@ -249,7 +249,8 @@ START_TEST(m_keys_of_ports_are_read)
 }
 END_TEST
 
-/* A file of M_Keys is refused if it is too long, or has too long a line, or too many ports. */
+/* A file of M_Keys is refused if the file is too long, a line is too long, or there are too many
+ * ports. */
 START_TEST(m_keys_of_ports_have_limits)
 {
     struct fab_m_key_list *l = NULL;

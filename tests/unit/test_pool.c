@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread pool: each piece of work is done once. Tables, virtual lanes and verdicts are the same
- * for any number of threads.
+ * The thread pool. Each task is executed exactly once. Tables, VLs and verdicts must not depend on
+ * the number of threads.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -114,7 +114,7 @@ static void assert_same_verdict(const struct fab_fabric *f, struct fab_verdict *
     fab_verify_verdict_fini(b);
 }
 
-/* Corrupts some entries, so that the proof fails. */
+/* Changes some entries at random, so that the proof fails. */
 static void spoil(struct fab_target *t, struct fab_prng *prng)
 {
     for (unsigned i = 0; i < 3; i++) {

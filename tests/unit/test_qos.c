@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes on fabrics. The composed VLs must pass the proof of libfabmgr/verify, and a slow
- * check that follows every packet of every class. Damaged VLs must fail the proof. Rules determine
- * the class of a path.
+ * VLs of traffic classes. The VLs must pass the proof of libfabmgr/verify, and a slow check that
+ * follows each packet of each class. Damaged VLs must fail the proof. Rules decide the class of a
+ * path.
  */
 #include "tests/unit/qos_world.h"
 
-/* Checks that each class has the VLs that the engine chose, within the set of VLs of the class.
- * Each class uses one set, and a set has as many VLs as the engine uses. */
+/* Checks that all classes choose VLs as the engine does, each within its own set of VLs. A set has
+ * as many VLs as the engine uses. */
 static void assert_layout(const struct world *w)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -24,9 +24,9 @@ static void assert_layout(const struct world *w)
         }
 }
 
-/* Makes tables and VLs for f, and checks that both libfabmgr/verify and the slow check accept them.
- * Frees f. classes: number of traffic classes in addition to the default class. sets: expected
- * number of sets of VLs that the classes use; 0: any number. */
+/* Makes tables and VLs for f. Both the proof and the slow check must accept them. Frees f. classes:
+ * number of traffic classes without the default class. sets: number of sets of VLs that the classes
+ * must use; 0: any number. */
 static void prove(struct fab_fabric *f, const char *engine, unsigned classes, unsigned sets)
 {
     struct world w = world_of(f, classes);
@@ -78,13 +78,14 @@ END_TEST
 START_TEST(so_with_too_few_lanes_and_sls)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 6, 1}, true, 1), 3);
-    /* With 4 VLs, the four classes share two sets of two VLs each. */
+    /* With OperationalVLs 3 (4 VLs), there are two sets of two VLs, and each of the four classes
+     * uses one of them. */
     w.p.max_op_vls = 3;
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     ck_assert_uint_eq(w.report.sets, 2);
     ck_assert_uint_eq(w.report.notes, 2);
     ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_VLS);
-    /* A class may share VLs with another class, but never with the default class. */
+    /* the note must name a class with which the VLs are shared, which is never the default class */
     ck_assert_uint_eq(w.report.note[0].other, 1);
     assert_layout(&w);
     struct fab_verdict v = judged(&w, &w.t->vls);
@@ -94,7 +95,7 @@ START_TEST(so_with_too_few_lanes_and_sls)
     fab_qos_note_text(w.p.classes, &w.report, 0, text, sizeof(text));
     ck_assert_ptr_nonnull(strstr(text, "subnet.max_vls"));
     world_fini(&w);
-    w = world_of(grid((uint32_t[3]){5, 5, 5}, true, 1), 4); /* 8 SLs for each class */
+    w = world_of(grid((uint32_t[3]){5, 5, 5}, true, 1), 4); /* now each class has 8 SLs */
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     ck_assert_uint_gt(w.report.notes, 0);
     ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_SLS);
@@ -105,7 +106,8 @@ START_TEST(so_with_too_few_lanes_and_sls)
 }
 END_TEST
 
-/* If the VLs of any one class close a cycle in a ring, the proof fails. */
+/* A ring. If the VLs of one class, whichever it is, permit a cycle of channel dependencies, the
+ * proof must fail. */
 START_TEST(spoiled_classes_are_refused)
 {
     for (uint8_t level = 0; level < 3; level++) {
@@ -128,15 +130,15 @@ START_TEST(spoiled_classes_are_refused)
 }
 END_TEST
 
-/* Two classes whose VLs are valid alone can be invalid together, if they use the same VLs in
- * another order. */
+/* Each of two classes alone has no cycle. Together they have one, because they use the same VLs in
+ * the opposite order. The proof must find this cycle. */
 START_TEST(parts_do_not_prove_the_whole)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 1), 1);
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     struct fab_vls bad;
     ck_assert_int_eq(fab_target_vls_copy(&w.t->vls, &bad), FAB_OK);
-    /* Class 1 gets the VLs of the engine in reverse order. */
+    /* class 1 uses the VLs of the engine in the opposite order */
     for (unsigned e = 0; e < bad.sls; e++)
         for (unsigned in = 0; in < bad.classes; in++)
             for (unsigned out = 0; out < bad.classes; out++)
@@ -144,7 +146,8 @@ START_TEST(parts_do_not_prove_the_whole)
     struct fab_verdict v = judged(&w, &bad);
     ck_assert(!v.deadlock_free);
     fab_verify_verdict_fini(&v);
-    memcpy(bad.sl[0], bad.sl[1], sizeof(bad.sl[0])); /* proves class 1 alone */
+    /* leaves only the SLs of class 1, which alone pass the proof */
+    memcpy(bad.sl[0], bad.sl[1], sizeof(bad.sl[0]));
     v = judged(&w, &bad);
     ck_assert(v.deadlock_free);
     fab_verify_verdict_fini(&v);
@@ -164,7 +167,7 @@ START_TEST(vls_out_of_range_are_refused)
                                   .vls = &w.t->vls,
                                   .policy = &w.p,
                                   .max_hops = 64};
-    /* The three classes need three VLs, but OperationalVLs 2 permits only VL 0 and VL 1. */
+    /* three classes need three VLs, but OperationalVLs 2 permits only VLs 0 and 1 */
     w.p.max_op_vls = 2;
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
     ck_assert_uint_gt(v.beyond, 0);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bandwidth of a traffic class. One part simulates VL arbitration packet by packet, as the
- * tables specify. The other uses the traffic model: a class at full load takes nothing from another
+ * The bandwidth of traffic classes. One test simulates VL arbitration packet by packet. Another
+ * uses the traffic model: a class that sends as much as it can must not reduce the share of another
  * class.
  */
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/qos_world.h"
 
-/* One of the two tables of VL arbitration (high or low priority), and its present entry. */
+/* one of the two VL arbitration tables, and the entry that is being served */
 struct turn {
     const struct fab_arb_entry *entry;
     unsigned count, at;
-    int left; /* the rest of the weight of the present entry, in units of 64 bytes */
+    int left; /* what is left of the weight of this entry, in units of 64 bytes */
 };
 
 static bool waits(const struct turn *t, uint16_t busy)
@@ -32,15 +32,15 @@ static uint8_t send_one(struct turn *t, uint16_t busy, uint32_t packet)
     return t->entry[t->at].vl;
 }
 
-/* Simulates VL arbitration (IBA 7.6.9) packet by packet. busy: bitset of the VLs that always have
- * packets. Counts the bytes that each VL sends. */
+/* Simulates VL arbitration (IBA 7.6.9), and counts the bytes that each VL sends. packet: length of
+ * each packet in bytes. busy: bitset of the VLs that always have packets to send. */
 static void serve(const struct fab_arb *a, uint16_t busy, uint32_t packet, uint32_t packets,
                   uint64_t bytes[16])
 {
     struct turn high = {.entry = a->high, .count = a->highs, .at = a->highs - 1u};
     struct turn low = {.entry = a->low, .count = a->lows, .at = a->lows - 1u};
     const bool urgent = waits(&high, busy), others = waits(&low, busy);
-    /* Bytes of high priority sent since the last packet of low priority. */
+    /* bytes that the high-priority table has sent since the last low-priority packet */
     int64_t spent = 0;
     memset(bytes, 0, 16 * sizeof(*bytes));
     for (uint32_t sent = 0; sent < packets && (urgent || others); sent++) {
@@ -58,8 +58,8 @@ static uint64_t sum_of(const uint64_t bytes[16])
     return sum;
 }
 
-/* Checks that each class gets its guaranteed share while all classes send as much as they can. When
- * this class sends nothing, the other classes must get the whole link. */
+/* Checks each class. While all classes send as much as they can, the class must get its guaranteed
+ * share. While it sends nothing, the other classes must get the whole link. */
 static void assert_shares(struct world *w, uint32_t port, unsigned tolerance)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -107,10 +107,10 @@ START_TEST(shares_are_what_tables_say)
 {
     static const struct {
         uint8_t share[4], cap;
-        /* By how much the guaranteed share may be below the configured share, per mille. The reason
-         * is that the weights of the tables are rounded to whole packets. */
+        /* per mille by which a guaranteed share may fall short of the configured one, because
+         * weights are whole packets */
         unsigned tolerance;
-        bool high; /* the first class has high priority */
+        bool high; /* true: the first class is in the high-priority table */
     } cases[] = {
         {{50, 30, 0, 0}, 8, 2, false},    {{40, 30, 20, 5}, 8, 30, false},
         {{40, 30, 20, 5}, 64, 2, false},  {{33, 33, 33, 0}, 64, 2, false},
@@ -180,9 +180,9 @@ static struct fab_traffic_arbitration as_model(const struct fab_arb *a)
     return to;
 }
 
-/* All endports of a switch send to endports of another switch as fast as they can: one endport in
- * the quiet class, all others in the loud class. Returns the part of the quiet class in all data
- * that arrive, per mille. */
+/* All endports of switch `from` send to switch `to` as fast as they can: the first endport in the
+ * class `quiet`, all others in the class `loud`. Returns which part of the arriving data is of the
+ * class `quiet`, per mille. */
 static uint32_t quiet_part(struct world *w, uint32_t from, uint32_t to, uint8_t quiet, uint8_t loud)
 {
     uint32_t src[32], dst[32], count = ends_of(w->f, from, src), others = ends_of(w->f, to, dst);
@@ -225,14 +225,15 @@ START_TEST(a_class_at_full_load_takes_nothing_from_another)
 {
     static const struct {
         uint8_t loud, quiet;
-        bool high; /* the loud class has high priority */
+        bool high; /* true: the loud class is in the high-priority table */
     } cases[] = {{50, 30, false}, {70, 20, false}, {50, 50, true}, {30, 60, false}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct world w = world_of(leaf_spine(2, 1, 12), 0);
         struct fab_classes_error e;
         uint8_t n;
         add_class(w.p.classes, "loud", cases[i].loud, cases[i].high, FAB_CLASS_NO_SL);
-        if (cases[i].loud + cases[i].quiet == 100) /* the default class is the quiet one */
+        /* the two shares fill the link, so the default class takes the place of the quiet one */
+        if (cases[i].loud + cases[i].quiet == 100)
             ck_assert_int_eq(fab_policy_classes_add(w.p.classes,
                                                     &(struct fab_class){.name = "default",
                                                                         .share = cases[i].quiet,
@@ -253,7 +254,7 @@ START_TEST(a_class_at_full_load_takes_nothing_from_another)
 }
 END_TEST
 
-/* Checks the share of the quiet class on a torus, where the engine itself needs several VLs. */
+/* The same on a torus, where the engine needs several VLs for each class. */
 START_TEST(so_on_a_torus)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 12), 0);
@@ -268,9 +269,9 @@ START_TEST(so_on_a_torus)
 }
 END_TEST
 
-/* With traffic classes, all blocks of a port are written, because blocks that are empty now would
- * keep old entries. Without classes, only the first block is written, because all other blocks are
- * empty after a reset. */
+/* With traffic classes, all VL arbitration blocks of a port must be written, even empty ones,
+ * because the device could hold old entries there. Without classes, the first block is enough,
+ * because the others are empty since a reset. */
 START_TEST(all_blocks_of_a_table_are_written)
 {
     static const uint8_t caps[] = {0, 8, 32, 33, 64};
@@ -296,7 +297,8 @@ START_TEST(all_blocks_of_a_table_are_written)
 }
 END_TEST
 
-/* A class uses the VLs of the classes of ports that exist, and of the SLs that paths use. */
+/* The VLs of a class are those to which its SLs are mapped, for the port classes that exist and the
+ * SLs that paths use. */
 START_TEST(only_vls_in_use_are_counted)
 {
     struct fab_vls v = {.count = 8, .sls = 2, .classes = 2, .levels = 1};
@@ -308,7 +310,7 @@ START_TEST(only_vls_in_use_are_counted)
         for (unsigned sl = 0; sl < 2; sl++)
             v.vl[in][0][sl] = (uint8_t)(2 * in + sl);
     ck_assert_uint_eq(fab_target_class_vls(w.f, &w.p, &v, port, 0), 0x0f);
-    v.classes = v.sls = 0; /* 0 means one SL and one port class */
+    v.classes = v.sls = 0; /* the value 0 stands for one class of ports, and for one SL */
     ck_assert_uint_eq(fab_target_class_vls(w.f, &w.p, &v, port, 0), 0x01);
     world_fini(&w);
 }
@@ -323,7 +325,8 @@ START_TEST(high_priority_takes_half)
     uint32_t port = some_trunk(w.f);
     uint32_t training = fab_qos_guarantee(w.f, &w.p, &w.t->vls, port, 2);
     ck_assert_uint_lt(training, 500);
-    ck_assert_uint_gt(training, 380); /* 80/95 of one half of the link are 421 per mille */
+    /* the two classes share one half of the link: 80 / 95 of it is 421 per mille */
+    ck_assert_uint_gt(training, 380);
     world_fini(&w);
 }
 END_TEST
@@ -345,7 +348,7 @@ START_TEST(tables_of_the_operator)
     ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, port, port),
                       UINT64_C(0x021f00000000000f));
     ck_assert(fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
-    ck_assert_uint_eq(arb.lows, 3); /* without VL 9, because the port has 8 VLs */
+    ck_assert_uint_eq(arb.lows, 3); /* the port has only the VLs 0 to 7, so VL 9 is left out */
     ck_assert_uint_eq(arb.highs, 1);
     v = judged(&w, &w.t->vls);
     assert_good(w.f, &v, "given");

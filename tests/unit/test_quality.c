@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the quality figures with known ones, and with counts that follow every pair: on regular
- * fabrics, on damaged tables, and for jobs.
+ * Quality figures, compared with figures that are known, and with counts that follow every pair: on
+ * regular fabrics, on damaged tables, and for jobs.
  */
 #include "libfabmgr/study/measurement.h"
 #include "libfabmgr/study/quality.h"
@@ -173,8 +173,8 @@ END_TEST
 
 /* ---- known figures --------------------------------------------------------------------------- */
 
-/* The fabric has two leaves with h hosts each, and one link between the leaves. All its quality
- * figures are known. */
+/* Two leaves with h hosts each, and one link between the leaves. For this fabric, all quality
+ * figures can be computed by hand. */
 START_TEST(a_dumbbell)
 {
     struct drawing *d = draw_new();
@@ -209,8 +209,8 @@ START_TEST(a_dumbbell)
 }
 END_TEST
 
-/* Three switches in a row with a host each. The second link runs at 1x, the first at 4x, so that a
- * flow on the second link counts as four. */
+/* Three switches in a row with one host each. The first link runs at 4x, the second one at 1x, so
+ * that each flow over the second link counts as four. */
 START_TEST(a_slow_link)
 {
     struct drawing *d = draw_new();
@@ -238,8 +238,8 @@ START_TEST(a_slow_link)
 }
 END_TEST
 
-/* Makes the tables of a small leaf-spine fabric by hand: packets to host j of a leaf take spine j.
- */
+/* The tables of this leaf-spine fabric are made by hand: packets for host j of a leaf go over spine
+ * j. So no link carries two flows in a shift. */
 START_TEST(a_tree_without_conflict)
 {
     struct bed b = bed_of(leaf_spine(6, 4, 4));
@@ -328,8 +328,8 @@ START_TEST(stops_on_request)
 }
 END_TEST
 
-/* Discovery in another order gives the same figures, because the order of shifts depends only on
- * LIDs and links. */
+/* The order of the shifts follows from LIDs and links only. So the figures must be the same in
+ * another order of discovery. */
 START_TEST(independent_of_discovery)
 {
     struct fab_prng prng;
@@ -347,7 +347,7 @@ START_TEST(independent_of_discovery)
 }
 END_TEST
 
-/* Returns true if some switch is a neighbour of both a and b. */
+/* Returns true if a switch has links to both a and b. */
 static bool are_in_one_pod(const struct fab_fabric *f, uint32_t a, uint32_t b)
 {
     for (unsigned i = 1; i <= f->nodes[a].num_ports; i++)
@@ -367,8 +367,8 @@ static uint32_t lowest_lid(const struct fab_measurement *m, uint32_t leaf)
     return lowest;
 }
 
-/* Checks that, in the order, the leaves of one pod are next to each other, sorted by their lowest
- * LIDs. The pods are sorted by their lowest LIDs, too. */
+/* Checks the order of the leaves: those of one pod follow each other, sorted by their lowest LIDs.
+ * The pods are sorted by their lowest LIDs, too. */
 static void assert_order(const struct fab_measurement *m, const struct fab_fabric *f)
 {
     const uint32_t pod = 3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The format of recordings, and the player. */
+/* The format of recordings, and the player that answers requests from a recording. */
 #include <string.h>
 
 #include "libfabmgr/base/prng.h"
@@ -34,7 +34,7 @@ static void end_at(struct tape *t, uint64_t us)
                .kind = FAB_RECORDING_END, .time_us = us, .small = FAB_RECORDING_STOPPED});
 }
 
-/* Makes a SubnGet or its answer, LID routed. */
+/* Makes an entry with a LID-routed SubnGet, or with its answer. */
 static struct fab_recording_entry smp(uint8_t *mad, uint8_t kind, uint8_t method, uint32_t modifier,
                                       uint32_t tid, uint64_t us)
 {
@@ -127,8 +127,8 @@ START_TEST(mads_round_trip)
 }
 END_TEST
 
-/* Entries of each kind without a MAD are read as they were written. A name is cut at the length of
- * a NodeDescription. */
+/* Entries without a MAD, of every kind, must be read as they were written. A name that is longer
+ * than a NodeDescription is truncated. */
 START_TEST(other_entries_round_trip)
 {
     static const uint8_t name[FAB_NODE_DESC_LEN + 1] = "leaf-001, and more text than the field of "
@@ -207,7 +207,8 @@ static enum fab_recording_player_sent ask(struct play *x, uint64_t now, uint32_t
     return fab_recording_player_send(x->p, now, &e);
 }
 
-/* Checks that the player delivers the answer (or trap) with this TID next, at this time. */
+/* Checks that the next MAD that the player delivers is the answer or trap with this TID, and that
+ * it comes at this time. */
 static void comes(struct play *x, uint64_t now, uint32_t tid)
 {
     ck_assert_uint_eq(fab_recording_player_deadline(x->p, now), now);
@@ -272,13 +273,14 @@ START_TEST(reads_of_counters_are_no_difference)
     fab_recording_player_stats(x.p, &s);
     ck_assert_uint_eq(s.unexpected, 0);
     ck_assert_uint_eq(s.not_judged, 1);
-    ck_assert_uint_eq(s.missing, 1); /* only the SMP with modifier 2, not the read of LID 5 */
+    /* the SMP with modifier 2 was not sent; the read of counters does not count */
+    ck_assert_uint_eq(s.missing, 1);
     fab_recording_player_free(x.p);
 }
 END_TEST
 
-/* In the recording, the first try of a request was lost, and the second was answered. The first try
- * of another request came back as undeliverable. */
+/* In the recording, the first try of a request got no answer, and the second one did. The first try
+ * of another request came back as undeliverable. The player must do the same. */
 START_TEST(loses_what_was_lost)
 {
     struct tape t;
@@ -317,8 +319,9 @@ START_TEST(traps_keep_their_place)
     play(&x, &t);
     ck_assert_int_eq(ask(&x, 1000000, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 1000010, 7);
-    /* Request 2 comes 400 ms after request 1; in the recording it came 600 ms after request 1. So
-     * the player delivers the trap, which the recording has before request 2, at once. */
+    /* In the recording, a trap came between request 1 and request 2, which was sent 600 ms after
+     * request 1. Now request 2 is sent after 400 ms. So the player must deliver the trap at
+     * once. */
     ck_assert_int_eq(ask(&x, 1400000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
     ck_assert(fab_recording_player_receive(x.p, 1400000, x.mad, &x.got));
     ck_assert_uint_eq(fab_base_get_be64(x.mad + 8), 55);
@@ -338,12 +341,12 @@ START_TEST(does_not_wait_for_ever)
     end_at(&t, 300);
     play(&x, &t);
     ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
-    /* Request 1 was not sent. Even so, the answer to request 2 is delivered, after half of the
-     * timeout of this request. */
+    /* Request 1 is never sent. The player must deliver the answer to request 2 even so, after half
+     * of the timeout of this request. */
     comes(&x, 1000500, 8);
     comes(&x, 1000100, 55);
     ck_assert_int_eq(ask(&x, 1000600, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
-    comes(&x, 1000610, 7); /* the answer comes late */
+    comes(&x, 1000610, 7); /* this answer comes after the answer to the later request */
     struct fab_recording_player_stats s;
     fab_recording_player_stats(x.p, &s);
     ck_assert_uint_eq(s.reordered, 1);

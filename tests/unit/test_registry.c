@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services, compared with a simple list under random changes; subscriptions, their numbers and
- * limits; matching of notices; and the order, window and repetition of reports, for slow and
- * unresponsive subscribers.
+ * The registry of subnet administration. Services are compared with a simple list under random
+ * changes. Subscriptions have numbers and limits, and must match the right notices. Reports must
+ * have the right order, window and repetition, even if subscribers are slow or do not answer.
  */
 #include <string.h>
 
@@ -63,7 +63,8 @@ START_TEST(services_are_as_a_plain_list_has_them)
 }
 END_TEST
 
-/* The registry counts the services of each port, so that its caller can limit their number. */
+/* The registry counts how many services each port has registered, so that subnet administration can
+ * limit this number. */
 START_TEST(services_of_a_port_are_counted)
 {
     struct fab_services s = {0};
@@ -71,12 +72,12 @@ START_TEST(services_of_a_port_are_counted)
         struct fab_service x = service(id, 5, 1);
         ck_assert_int_eq(fab_registry_services_put(&s, &x), FAB_OK);
         ck_assert_int_eq(fab_registry_services_put(&s, &x),
-                         FAB_OK); /* the same service does not count twice */
+                         FAB_OK); /* a repeated registration of the same service does not count */
         ck_assert_uint_eq(fab_registry_services_of(&s, x.owner), id + 1);
     }
     struct fab_service other = service(0, 5, 1);
     uint64_t first = other.owner;
-    other.owner = 6; /* another owner takes over the service */
+    other.owner = 6; /* another port registers the same service, and becomes its owner */
     ck_assert_int_eq(fab_registry_services_put(&s, &other), FAB_OK);
     ck_assert_uint_eq(fab_registry_services_of(&s, first), 99);
     ck_assert_uint_eq(fab_registry_services_of(&s, 6), 1);
@@ -163,10 +164,11 @@ START_TEST(each_part_of_a_subscription_counts)
     ck_assert(fab_registry_inform_matches(&i, &n));
     i.lid_begin = 19;
     ck_assert(
-        !fab_registry_inform_matches(&i, &n)); /* the range is LID 19; the notice is from LID 20 */
+        /* without lid_end the range is LID 19 alone, and the notice is from LID 20 */
+        !fab_registry_inform_matches(&i, &n));
     i.lid_end = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
-    /* If the request has a GID, its LIDs are ignored. */
+    /* if a subscription names a GID, its range of LIDs does not matter */
     i.gid[1] = 3;
     ck_assert(!fab_registry_inform_matches(&i, &n));
     i.gid[0] = 1;
@@ -180,7 +182,7 @@ END_TEST
 /* ---- reports --------------------------------------------------------------------------------- */
 
 #define PEOPLE 200
-/* the last notice that each subscriber received; the index is the subscriber's number */
+/* number of the last notice that each subscriber received */
 static uint16_t heard[PEOPLE];
 static unsigned gone_count;
 
@@ -211,8 +213,8 @@ static struct fab_notice read_report(const uint8_t *mad)
     return n;
 }
 
-/* Subscribers answer at random times, and every fifth never answers. New notices arrive all the
- * time. */
+/* Of 200 subscribers, every fifth never answers, and the others answer most reports. New notices
+ * arrive all the time. Each subscriber that answers must get all notices in order. */
 START_TEST(all_who_answer_hear_all_in_order)
 {
     struct fab_subscriptions *s = NULL;
@@ -237,7 +239,7 @@ START_TEST(all_who_answer_hear_all_in_order)
             bool deaf = slot % 5 == 0;
             ck_assert_uint_le(number, heard[slot] + 1u);
             if (deaf || fab_base_prng_next(&p) % 100 == 0)
-                continue; /* the report is lost */
+                continue; /* the subscriber does not get the report, or does not answer */
             ck_assert_uint_eq(fab_registry_reports_find(s, fab_base_get_be64(mad + 8)), slot);
             if (number == heard[slot] + 1)
                 heard[slot] = number;
@@ -257,8 +259,8 @@ START_TEST(all_who_answer_hear_all_in_order)
 }
 END_TEST
 
-/* The first twenty subscribers are unresponsive, and the window is 8 reports. This may delay
- * reports to the other subscribers by at most 50 ms. */
+/* Twenty of 60 subscribers do not answer, and only 8 reports may be in flight. Even so, all other
+ * subscribers must get the report within 50 ms. */
 START_TEST(who_is_silent_holds_nobody_up)
 {
     struct fab_subscriptions *s = NULL;

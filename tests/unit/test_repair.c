@@ -28,8 +28,8 @@ START_TEST(sequences_over_every_family)
         unsafe += t.unsafe;
         caught += t.caught;
     }
-    /* the checks must have found unsafe orders of writes, and the proof must have found damaged
-     * entries */
+    /* the checks must have failed for enough unsafe orders of writes, and the proof for enough
+     * damaged entries */
     ck_assert_uint_gt(unsafe, 20);
     ck_assert_uint_gt(caught, 500);
 }
@@ -71,7 +71,7 @@ START_TEST(sequences_over_random_fabrics)
 }
 END_TEST
 
-/* The fabric consists of two rings without a link between them. */
+/* Two rings without a link between them. Each of them must be repaired. */
 START_TEST(parts_without_a_link_are_repaired_each)
 {
     struct fab_prng prng;
@@ -92,8 +92,8 @@ START_TEST(parts_without_a_link_are_repaired_each)
 }
 END_TEST
 
-/* The last hosts have the greatest LIDs, up to `top`, at the edges of LFT blocks and of pages (1024
- * entries). */
+/* The last hosts get the LIDs up to `top`. These LIDs are at the ends of LFT blocks (64 entries)
+ * and of pages (1024 entries). */
 START_TEST(lids_at_the_edges_of_pages)
 {
     static const uint32_t tops[] = {63, 64, 65, 1023, 1024, 1025, 2047, 2048, 2049};
@@ -117,7 +117,8 @@ START_TEST(lids_at_the_edges_of_pages)
 }
 END_TEST
 
-/* Makes a ring of 6 switches with a host each. The links begin at port `first` of each switch. */
+/* Makes a ring of 6 switches with one host each. The first link of each switch is at port
+ * `first`. */
 static struct fab_fabric *ring(uint32_t first)
 {
     struct drawing *d = draw_new();
@@ -132,7 +133,7 @@ static struct fab_fabric *ring(uint32_t first)
     return draw_done(d);
 }
 
-/* The labels of the channels, on several VLs, do not depend on the port numbers of the links. */
+/* The labels of channels, on several VLs, must not depend on the port numbers of the links. */
 START_TEST(labels_do_not_depend_on_port_numbers)
 {
     static const uint32_t first[] = {1, 62, 63, 64, 65, 126, 127, 128, 130};
@@ -145,7 +146,8 @@ START_TEST(labels_do_not_depend_on_port_numbers)
         const struct fab_repair_network *b = high->repair->network;
         ck_assert_uint_eq(b->sets, a->sets);
         ck_assert_uint_eq(b->vl_count, a->vl_count);
-        /* the last sets have random labels, which depend on the ids of ports */
+        /* only the first 9 sets of labels are compared, because the others are random and depend on
+         * port ids */
         for (uint32_t set = 0; set < 9; set++)
             for (uint32_t vl = 0; vl < a->vl_count; vl++)
                 for (uint32_t sw = 0; sw < a->n; sw++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Contingencies (libfabmgr/repair/contingency/contingency.h) on several topology families. The
- * maker computes the plans for all failures, and the collection stores them. The writes of each
- * stored plan must equal, byte by byte, those of the repair that is computed now. Its figures must
- * equal those that a walk of every path gives.
+ * maker computes a plan for every failure, and the collection stores the plans. The writes of a
+ * stored plan must be byte by byte those of a repair that is computed after the failure. The
+ * quality figures of a plan must be those that result from following every path.
  */
 #include "tests/unit/contingency_world.h"
 
@@ -34,7 +34,8 @@ static uint32_t hosts_at(const struct fab_fabric *f, uint32_t sw)
     return hosts;
 }
 
-/* Returns the greatest number of paths over any channel whose link is not dead, after the delta. */
+/* Applies the delta to a copy of the tables. Returns the number of paths over the channel with the
+ * most paths, without the channels of dead links. */
 static uint64_t worst_load(const struct world *w, const struct fab_repair_delta *d)
 {
     const struct fab_fabric *f = w->f;
@@ -170,8 +171,8 @@ static void check_all(struct world *w, uint32_t before)
            w->all.plans, engines, w->all.memory);
 }
 
-/* Applies a stored plan, then brings the links back. Afterwards the tables must be the same as
- * before the plan. */
+/* Commits a stored plan, and then a repair after which all links are back. The tables must then be
+ * the same as before. */
 static void carry_out(struct world *w, size_t row)
 {
     struct fab_repair_delta d;
@@ -182,7 +183,7 @@ static void carry_out(struct world *w, size_t row)
                      FAB_OK);
     fab_repair_commit(w->repair, &w->lft, &d);
     fab_repair_delta_fini(&d);
-    /* The plan is not found again, because it was made for the state before the commit. */
+    /* after the commit, the plan is out of date, so it must not be found */
     ck_assert_int_eq(fab_repair_contingencies_find(&w->all, w->repair, &w->lft, dead, count, &d),
                      FAB_E_NOT_FOUND);
     fill(w, SIZE_MAX);
@@ -195,7 +196,7 @@ static void carry_out(struct world *w, size_t row)
                      (size_t)w->lft.switch_count * w->lft.stride);
 }
 
-/* Lets two more links fail one after the other, each with its own plan. Then all links come back at
+/* Lets two links fail one after the other, and uses a plan each time. Then both links come back at
  * once. */
 static void carry_out_in_a_row(struct world *w, struct fab_prng *prng)
 {
@@ -232,7 +233,7 @@ START_TEST(plans_at_hand_are_repairs)
         world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree"),
         world_of("fat tree of 3 levels", fat_tree(4, 3, 1), "fattree"),
         world_of("leaves and spines", leaf_spine(6, 3, 4), "fattree"),
-        /* this fabric has several LFT blocks and tiles */
+        /* with 8 LIDs for each host, the tables have several LFT blocks and several tiles */
         world_with("leaves and spines, 8 LIDs a port", leaf_spine(4, 3, 4), "updn", 3),
         world_of("modern tree", modern_tree(6, 3, 3, 1, 2), "updn"),
         world_of("torus", grid(torus, true, 2), "updn"),
@@ -279,7 +280,8 @@ START_TEST(evicted_plans_do_not_count)
     ck_assert_uint_gt(plans, 2);
     for (uint32_t row = 0; row < w.all.rows; row++) {
         bool had = w.all.row[row].plan != NULL;
-        for (unsigned i = 0; i < 2; i++) { /* the second call changes nothing */
+        /* to evict the plan of a row a second time changes nothing */
+        for (unsigned i = 0; i < 2; i++) {
             fab_repair_contingencies_evict(&w.all, row);
             ck_assert_uint_eq(w.all.plans, plans - had);
         }
@@ -337,7 +339,7 @@ START_TEST(others_are_not_found)
 }
 END_TEST
 
-/* The contingencies of one fabric are not kept for the repair of another fabric. */
+/* A repair of another fabric must not take over the contingencies. */
 START_TEST(other_fabrics_are_not_adopted)
 {
     struct world w = world_of("leaves and spines", leaf_spine(4, 2, 2), "fattree");
@@ -353,7 +355,8 @@ START_TEST(other_fabrics_are_not_adopted)
 }
 END_TEST
 
-/* Contingencies are kept for a repair of new tables only if all labels and orders are the same. */
+/* When an engine has computed new tables, contingencies are kept only if all labels and the order
+ * of the switches are unchanged. */
 START_TEST(networks_agree_only_with_equal_labels)
 {
     static const uint32_t torus[3] = {4, 3, 1};
@@ -437,8 +440,8 @@ START_TEST(likely_links_come_first)
         ck_assert_msg(is_beside_root(w.repair->network, sw) == (i < 2 + 3),
                       "case %zu: the three spines beside the root are the first switches", i);
     }
-    /* *stop is not 0, as if another thread had interrupted the computation; a later call computes
-     * this contingency */
+    /* another thread sets `stop` to interrupt a computation: no contingency is computed until
+     * `stop` is removed */
     fab_repair_contingency_stop_at(m, &stop);
     ck_assert_int_eq(fab_repair_contingency_next(m, true, &c), FAB_E_BUSY);
     fab_repair_contingency_stop_at(m, NULL);

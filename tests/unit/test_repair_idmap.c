@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The id map between a fabric and a part of it: which nodes are the same, which links are missing,
- * and which are new. */
+/* The id map of a repair, between the fabric of the baseline and a part of it: which nodes
+ * correspond, which links are missing, and which are new. */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/session/idmap.h"
@@ -53,8 +53,7 @@ static bool trunk_is_up(const struct fab_fabric *f, uint64_t guid, uint8_t num)
     return node != FAB_NONE && fab_fabric_port_is_up(f, fab_fabric_port_id(f, node, num));
 }
 
-/* Returns the number of ISLs of f that do not exist in `left`. It looks for each of them
- * separately. */
+/* Counts the ISLs of f that are not up in `left`, by looking for each of them. */
 static uint32_t dead_isls(const struct fab_fabric *f, const struct fab_fabric *left)
 {
     uint32_t count = 0;
@@ -111,7 +110,7 @@ START_TEST(what_is_left_is_covered)
 }
 END_TEST
 
-/* If the baseline has fewer nodes than the present fabric, there must be no id map. */
+/* If the present fabric has a node that the baseline does not have, there can be no id map. */
 START_TEST(what_is_new_is_not)
 {
     struct fab_prng prng;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies after the tables have changed, by repairs and by an engine: a plan of an earlier
- * state may be returned only if it is still valid.
+ * Stored plans after the tables have changed, by repairs or by an engine. A plan that was computed
+ * for earlier tables may be used only if it is still valid.
  */
 #include "libfabmgr/repair/contingency/maker.h"
 #include "tests/unit/contingency_world.h"
 
-/* Returns whether the contingency is for a link that is already in dead[]. */
+/* Returns true if c is the contingency of a link that has failed already. */
 static bool is_listed(const uint32_t *dead, size_t count, const struct fab_repair_contingency *c)
 {
     for (size_t i = 0; i < count; i++)
@@ -17,12 +17,11 @@ static bool is_listed(const uint32_t *dead, size_t count, const struct fab_repai
 
 /* ---- plans after a change -------------------------------------------------------------------- */
 
-struct keeping { /* figures for the output of the test */
+struct keeping { /* counts, which the test prints */
     size_t kept, untouched, recomputed, found, same;
 };
 
-/* Stores the ports of the links that are dead now in ret, as the repair lists them. Returns their
- * number. */
+/* Lists one port of each dead link in ret, in the repair's order. Returns their number. */
 static size_t dead_now(const struct world *w, uint32_t ret[512])
 {
     for (size_t i = 0; i < w->repair->deads; i++)
@@ -30,8 +29,8 @@ static size_t dead_now(const struct world *w, uint32_t ret[512])
     return w->repair->deads;
 }
 
-/* Returns whether the switch has at most one living link. No plan can be found for its failure
- * then. With one link, the failure of the switch looks the same as that of the link. */
+/* Returns true if the switch has no living link, or only one. The failure of the switch then looks
+ * like no failure, or like the failure of that link, so the plan for the switch is not found. */
 static bool is_isolated(const struct world *w, const struct fab_repair_contingency *c)
 {
     const struct fab_repair_network *b = w->repair->network;
@@ -41,8 +40,8 @@ static bool is_isolated(const struct world *w, const struct fab_repair_contingen
     return c->is_switch && living <= 1;
 }
 
-/* Checks that a plan which the maker has kept without a proof passes the whole check of
- * stored_plan.c. */
+/* The maker has kept this plan without a new proof. Checks that the plan would pass the complete
+ * check of stored_plan.c. */
 static void assert_passes_check(struct world *w, uint32_t row)
 {
     struct fab_repair_contingency *c = &w->all.row[row];
@@ -60,8 +59,8 @@ static void assert_passes_check(struct world *w, uint32_t row)
         fab_repair_delta_fini(&d);
 }
 
-/* Brings the maker and the collection to the present state of the repair, as the manager does after
- * a commit. */
+/* Does what the manager does after a commit: updates the maker and the collection for the new
+ * tables, and computes plans again that are not valid any more. */
 static void follow(struct world *w, struct fab_repair_contingency_maker *m, struct keeping *k)
 {
     struct fab_repair *later = NULL;
@@ -114,9 +113,9 @@ static struct fab_verdict judged(const struct world *w, const struct fab_fabric 
     return v;
 }
 
-/* Applies the writes of a plan in a random order within each step. After each write, the proof of
- * the library must find no cycle (a loop is a cycle). The number of pairs without a path must not
- * rise, unless the plan drains entries. */
+/* Applies the writes of a plan, in a random order within each step. After each write, the library's
+ * proof must find no cycle (or loop). Unless the plan drains entries, no more pairs than before may
+ * be without a path. */
 static void watch_writes(const struct world *w, const struct fab_repair_delta *d,
                          struct fab_prng *prng)
 {
@@ -151,9 +150,9 @@ static void watch_writes(const struct world *w, const struct fab_repair_delta *d
     fab_fabric_unref(f);
 }
 
-/* Finds the plan for the failure that `c` describes, as the manager does after this failure. A plan
- * that is not valid for the present state must fail its check. All mixtures of the writes of a
- * valid plan must be correct. */
+/* Lets the failure `c` happen, and looks for its plan as the manager does. If the plan is not valid
+ * for the present tables, it must not be found. If it is found, all mixtures during its writes must
+ * be correct. */
 static void take(struct world *w, const struct fab_repair_contingency *c, const uint32_t *dead,
                  size_t deads, struct fab_prng *prng, struct keeping *k)
 {
@@ -164,7 +163,7 @@ static void take(struct world *w, const struct fab_repair_contingency *c, const 
         all[i] = dead[i];
     size_t count = deads + list_dead(w, c, FAB_NONE, all + deads);
     int found = fab_repair_contingencies_find(&w->all, w->repair, &w->lft, all, count, &kept);
-    /* There may be no plan for a switch, because all its links may already be dead. */
+    /* the plan of a switch may be missing, if all links of the switch are dead already */
     if (!c->is_switch)
         ck_assert(found == FAB_OK || w->all.current == 0 || c->plan == NULL);
     if (found != FAB_OK)
@@ -180,8 +179,8 @@ static void take(struct world *w, const struct fab_repair_contingency *c, const 
     fab_repair_delta_fini(&kept);
 }
 
-/* Checks a maker that updated its counts of paths when tables changed. A new maker, which counts
- * all paths, must find the same maximum number of paths over a channel. */
+/* After changes of the tables, the maker only updates its counts of paths. Compares its maximum
+ * over all channels with that of a new maker, which counts all paths. */
 static void assert_load(struct world *w, const struct fab_repair_contingency_maker *m)
 {
     struct fab_repair_contingency_maker *new = NULL;
@@ -194,7 +193,8 @@ static void assert_load(struct world *w, const struct fab_repair_contingency_mak
     fab_repair_contingency_end(new);
 }
 
-/* Links fail one after the other, and come back in another order. */
+/* Three links fail one after the other, and come back in a random order. After each change, checks
+ * all plans. */
 static void fail_and_return(struct world *w, struct fab_prng *prng, struct keeping *k)
 {
     struct fab_repair_contingency_maker *m = NULL;
@@ -221,12 +221,12 @@ static void fail_and_return(struct world *w, struct fab_prng *prng, struct keepi
             size_t which = fab_base_prng_below(prng, deads);
             dead[which] = dead[--deads];
         } else {
-            /* All three chosen failures need new tables from an engine. So no link has failed that
-             * could come back. */
+            /* No link has failed that could come back, because only an engine could repair each of
+             * the three failures. */
             continue;
         }
         change(w, dead, deads);
-        /* no plan has been checked for this state yet */
+        /* as if no plan had been checked yet for these tables */
         w->all.current = 0;
         for (size_t row = 0; row < w->all.rows; row++)
             if (w->all.row[row].known && !is_listed(dead, deads, &w->all.row[row]))
@@ -251,7 +251,7 @@ START_TEST(plans_outlive_changes_that_do_not_affect_them)
     struct world all[] = {
         world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree"),
         world_of("fat tree of 3 levels", fat_tree(4, 3, 1), "fattree"),
-        /* this fabric has several LFT blocks and tiles */
+        /* with 8 LIDs for each host, the tables have several LFT blocks and several tiles */
         world_with("leaves and spines, 8 LIDs a port", leaf_spine(4, 3, 4), "updn", 3),
         world_of("modern tree", modern_tree(6, 3, 3, 1, 2), "updn"),
         world_of("torus", grid(torus, true, 2), "updn"),
@@ -273,7 +273,8 @@ START_TEST(plans_outlive_changes_that_do_not_affect_them)
 }
 END_TEST
 
-/* Computes the contingencies of all failures with a new maker, and returns the maker. */
+/* Computes the contingencies of all failures from the beginning, and stores them. Returns the
+ * maker. */
 static struct fab_repair_contingency_maker *filled(struct world *w)
 {
     struct fab_repair_contingency_maker *m = NULL;
@@ -288,10 +289,9 @@ static struct fab_repair_contingency_maker *filled(struct world *w)
     return m;
 }
 
-/* Replaces the tables of `w` by those that the engine computes without the links in dead[]. If the
- * labels of all other links are unchanged, the contingencies in the maker and in the collection
- * stay. If not, for example because the missing links change the order of the switches, all
- * contingencies are computed again. */
+/* Lets the engine compute tables without the links in dead[]. If all labels stay the same, the
+ * maker and the collection keep their contingencies. If not, for example because the order of the
+ * switches changes, all contingencies are computed again. */
 static void route_anew(struct world *w, const struct fab_fabric *whole, const char *engine,
                        struct fab_repair_contingency_maker **m, const uint32_t *dead, size_t deads,
                        struct fab_prng *prng, struct keeping *k)
@@ -322,7 +322,8 @@ static void route_anew(struct world *w, const struct fab_fabric *whole, const ch
         take(w, &w->all.row[row], NULL, 0, prng, k);
 }
 
-/* An engine computes new tables after a link failed, and again after it came back. */
+/* A link fails and an engine computes new tables; the link comes back and the engine does so
+ * again. */
 START_TEST(plans_outlive_new_tables_of_an_engine)
 {
     struct fab_prng prng;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lets each allocation of a repair fail once. Each time, the result must be NOMEM, and nothing may
- * leak (which the sanitizers check). */
+/* Lets each allocation of a repair fail once. Each call must return NOMEM and leak no memory (which
+ * the sanitizers check). */
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/repair.h"
 #include "tests/unit/routing.h"
@@ -53,7 +53,7 @@ static int rebalance(struct fab_repair *r)
     return status;
 }
 
-/* Makes repairs. If an allocation fails, the tables must stay unchanged. */
+/* Makes and commits repairs. If an allocation fails, the tables must be as before. */
 static int all(void)
 {
     struct fab_repair *r = NULL, *twin = NULL;
@@ -100,8 +100,7 @@ static int fill(struct fab_repair *r, struct fab_repair_contingencies *c,
     return status == FAB_E_NOT_FOUND ? FAB_OK : status;
 }
 
-/* Brings the maker to the state of the repair after a commit, and checks whether plans are still
- * valid. */
+/* Updates the maker after a commit, and checks for each plan whether it is still valid. */
 static int follow(struct fab_repair *r, struct fab_repair_contingencies *c,
                   struct fab_repair_contingency_maker *m)
 {
@@ -131,7 +130,7 @@ static int follow(struct fab_repair *r, struct fab_repair_contingencies *c,
     return status;
 }
 
-/* Commits the stored plan of the failure of dead[0], and updates the contingencies. */
+/* Commits the stored plan for the dead link dead[0], and updates the contingencies. */
 static int contingencies(void)
 {
     struct fab_repair *r = NULL;
@@ -166,8 +165,9 @@ static int contingencies(void)
     return status;
 }
 
-/* Some allocations only save time or improve the order of the writes, and the maker works without
- * them. It may then compute no contingencies. In this case no plan is found (NOT_FOUND). */
+/* Some allocations of the maker only save time, or serve a better order of the writes. If one of
+ * these fails, the maker goes on. If it then has no contingency for a failure, the plan is not
+ * found (NOT_FOUND). */
 START_TEST(each_allocation_of_contingencies)
 {
     unsigned spared = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Repair sessions: nodes and links of a fabric leave and return, in any order. After each change,
- * the tables of the target must pass the proof, the session's tables must equal them, and ids of
- * ports must be translated between the present fabric and the fabric of the baseline.
+ * Repair sessions, while nodes and links leave and return in any order. After each change, the
+ * tables of the target must pass the proof, and the session's own tables must equal them. A port's
+ * id in the present fabric must translate into its id in the baseline's fabric, and back.
  */
 #include "libfabmgr/repair/session/session.h"
 #include "libfabmgr/verify/verify.h"
@@ -10,7 +10,7 @@
 
 struct world {
     struct fab_policy policy;
-    struct fab_fabric *whole; /* the fabric of the baseline */
+    struct fab_fabric *whole; /* the fabric for which the engine computed tables */
     struct fab_target *first; /* the tables of the engine */
     struct fab_fabric *now;
     struct fab_target *target;
@@ -63,7 +63,7 @@ static void give_lids(const struct world *w, const struct fab_fabric *f, struct 
     ck_assert_int_eq(fab_target_lids_index(ret), FAB_OK);
 }
 
-/* Returns a part of the whole fabric: some links are down, and sometimes a node is absent. */
+/* Returns a part of the whole fabric: without some links, and in some cases without a node. */
 static struct fab_fabric *part_of(const struct fab_fabric *whole, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(whole);
@@ -107,8 +107,8 @@ static uint32_t baseline_switch(const struct world *w, uint32_t sw)
     return fab_fabric_node_by_guid(w->whole, w->now->nodes[sw].guid);
 }
 
-/* Checks that the tables of the session, which have the ids of the baseline, are those of the
- * target. */
+/* Checks that the session's own tables, whose ids are those of the baseline, have the same entries
+ * as the target. */
 static void assert_tables(struct world *w)
 {
     const struct fab_lft *own = fab_repair_session_tables(&w->session, w->target);
@@ -123,8 +123,9 @@ static void assert_tables(struct world *w)
                               fab_target_lft_at(own, baseline_switch(w, sw), lid));
 }
 
-/* Checks the changes that the session reports. They must lead from the tables `before` (by ids of
- * the baseline) to the present ones. The session must report them only once. */
+/* Checks the list of changes since the last update. Applied to the tables `before` (with ids of the
+ * baseline), these changes must give the present tables. A second request for the list must give an
+ * empty list. */
 static void assert_last(struct world *w, struct fab_lft *before)
 {
     struct fab_repair_delta d, none;
@@ -153,7 +154,8 @@ static void assert_last(struct world *w, struct fab_lft *before)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Takes over `now`. Starts a new session if the labels of the baseline permit no repair. */
+/* The fabric becomes `now`, which this function takes over. If the labels of the baseline permit no
+ * repair, starts a new session. */
 static void update(struct world *w, struct fab_fabric *now)
 {
     struct fab_target *next = fab_target_new();
@@ -189,7 +191,7 @@ static void update(struct world *w, struct fab_fabric *now)
     fab_target_lft_fini(&before);
 }
 
-/* Lets one more link between present switches fail, and repairs the tables in place. */
+/* Lets a link of the present fabric fail. Repairs the tables without making a new target. */
 static void repair_in_place(struct world *w, struct fab_prng *prng)
 {
     struct fab_repair_session *t = &w->session;
@@ -236,7 +238,8 @@ static void check(const char *name, struct fab_fabric *f, uint8_t lmc, struct fa
     for (unsigned i = 0; i < test_rounds(40); i++) {
         bool all = draw(prng, 4) == 0;
         update(&w, all ? fab_fabric_ref(f) : part_of(f, prng));
-        if (all) /* what comes back gets its former entries */
+        /* when all nodes and links are back, the tables must be those of the engine again */
+        if (all)
             ck_assert(fab_target_lft_same(&w.target->lft, &w.first->lft));
         if (draw(prng, 3) == 0)
             repair_in_place(&w, prng);
@@ -263,7 +266,8 @@ START_TEST(tables_follow_what_is_there)
 }
 END_TEST
 
-/* A node that the baseline lacks has no tables. */
+/* The present fabric has a node that the baseline does not have. The session cannot make tables for
+ * this node, and ends. */
 START_TEST(new_nodes_end_the_session)
 {
     struct fab_fabric *whole = leaf_spine(4, 3, 2);
@@ -272,7 +276,7 @@ START_TEST(new_nodes_end_the_session)
     fab_policy_defaults(&w.policy);
     w.first = routed_by(whole, &w.policy, "updn");
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, whole->node_count - 1), FAB_OK);
-    /* the baseline is a part of the whole fabric */
+    /* the baseline is made without the last node */
     struct fab_fabric *less = sealed(b);
     struct fab_target *of_less = routed_by(less, &w.policy, "updn");
     char why[200];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Repairs of one fault or of a few at once, and two special cases: a counter overflows, and entries
- * drop packets. */
+/* Repairs of single faults and of a few faults at once, with all checks. Also special cases: a
+ * counter overflows, or entries drop packets. */
 #include "tests/unit/repair_world.h"
 
-/* Each single link of a tree fails once. The repair must lose no entry that only an engine could
- * restore. */
+/* Lets each link of a tree fail alone. Every repair must find paths for all entries, so that no
+ * engine must run. */
 START_TEST(lone_faults_in_trees_are_repaired)
 {
     struct fab_prng prng;
@@ -42,9 +42,9 @@ static struct fab_fabric *hypercube(void)
     return sealed(b);
 }
 
-/* No order of the switches fits the tables, so the labels come from chains of channel dependencies.
- * Checks what percentage of single faults can be repaired. The bounds are somewhat below the
- * measured values. With a single set of labels, only 0 to 40 % could be repaired. */
+/* No order of the switches fits these tables, so the labels are derived from chains of channel
+ * dependencies. Checks which part of the single faults can be repaired. The limits are slightly
+ * below the measured values. With only one set of labels, it would be 0 to 40 %. */
 START_TEST(lone_faults_by_chains)
 {
     static const uint32_t torus[3] = {4, 3, 1}, mesh[3] = {4, 4, 1};
@@ -53,7 +53,7 @@ START_TEST(lone_faults_by_chains)
     struct {
         const char *name, *engine;
         struct fab_fabric *f;
-        unsigned at_least; /* percentage of the faults that can be repaired */
+        unsigned at_least; /* at least this percentage of single faults must be repaired */
     } all[] = {{"HyperX, dor", "dor", hyperx(), 100},
                {"hypercube, dor", "dor", hypercube(), 95},
                {"mesh, dor", "dor", grid(mesh, false, 1), 70},
@@ -78,9 +78,9 @@ START_TEST(lone_faults_by_chains)
 }
 END_TEST
 
-/* Two links fail at once, and then a third link, which is chosen at random. In the random fabric, a
- * repair moves a switch above another switch in the order, although the link between these two is
- * dead, too. */
+/* Each pair of links fails at once, and then a random third link. One case, in the random fabric:
+ * the repair moves a switch above another one in the order, although the link between them is also
+ * dead. */
 START_TEST(pairs_of_faults)
 {
     struct fab_prng prng;
@@ -113,9 +113,9 @@ START_TEST(pairs_of_faults)
 }
 END_TEST
 
-/* While the repair computes the entries for one LID (a column), it notes for each switch in which
- * column its path length was computed. Column numbers come from a counter of 32 bits. After the
- * counter overflows, lengths of earlier columns must not count as valid again. */
+/* For each switch, the repair notes for which LID it last computed a path length: not the LID, but
+ * a number of 32 bits that is incremented for each LID. When this number overflows, old path
+ * lengths must not seem valid again. */
 START_TEST(the_counter_of_columns_overflows)
 {
     struct fab_prng prng;
@@ -136,8 +136,8 @@ START_TEST(the_counter_of_columns_overflows)
 }
 END_TEST
 
-/* A repair that leaves entries without a path makes them drop packets. When the links come back, a
- * delta that does not restore these entries must not pass the proof. */
+/* If a repair finds no path for an entry, the entry drops packets. When the links are back, a delta
+ * that leaves such an entry as it is must fail the proof. */
 START_TEST(what_drops_packets_must_not_stay)
 {
     struct world *w = world_new("drops", fat_tree(4, 3, 1), "fattree");
@@ -177,7 +177,8 @@ START_TEST(what_drops_packets_must_not_stay)
 }
 END_TEST
 
-/* Sets reached[] for the switches to which paths with ascending labels lead from `from`. */
+/* Sets reached[] to whether a path with ascending labels leads from the switch `from` to each
+ * switch. */
 static void follow_labels(const struct fab_repair *r, uint32_t from, bool *reached)
 {
     const struct fab_repair_network *b = r->network;
@@ -204,8 +205,9 @@ static void follow_labels(const struct fab_repair *r, uint32_t from, bool *reach
     free(used);
 }
 
-/* Compares the sets of maxima (doc/glossary.md) with paths that are found link by link, while the
- * links of d->dead are dead. Returns the number of pairs of switches without a path. */
+/* With the links of d->dead dead, follows all paths between switches link by link. The sets of
+ * maxima (doc/glossary.md) must say of the same pairs that they have a path. Returns the number of
+ * pairs without a path. */
 static unsigned compare_maxima(struct world *w, const struct fab_repair_delta *d)
 {
     struct fab_repair *r = w->repair;
@@ -227,9 +229,9 @@ static unsigned compare_maxima(struct world *w, const struct fab_repair_delta *d
     return without;
 }
 
-/* A spine that is connected to the root of the order fails. Pairs of hosts lose no path. But some
- * pairs of switches do, because only such spines connect the root with the switches of other
- * planes. The repair must not search for other paths for these pairs. */
+/* A spine next to the root of the order fails. All pairs of hosts still have paths, but some pairs
+ * of switches do not: only such spines connect the root with other planes of the tree. The repair
+ * must not waste time on a search for these pairs. */
 START_TEST(spines_beside_the_root_fail)
 {
     struct fab_prng prng;
@@ -268,8 +270,8 @@ START_TEST(spines_beside_the_root_fail)
 }
 END_TEST
 
-/* Links fail at random. The repair may relabel switches, which changes the order of the switches.
- * Even so, the sets of maxima must agree with the paths that exist. */
+/* Random links fail. In some repairs, relabelled switches change the order. The sets of maxima must
+ * still say which pairs of switches have a path. */
 START_TEST(maxima_tell_which_paths_exist)
 {
     struct fab_prng prng;
@@ -299,8 +301,8 @@ START_TEST(maxima_tell_which_paths_exist)
 }
 END_TEST
 
-/* Adds `paths` to each channel of the path from a switch to a LID, which may end without arriving,
- * and returns its length. */
+/* Follows the path from a switch to a LID, and adds `paths` to the load of each channel. The path
+ * may end before it reaches the LID. Returns its length. */
 static uint32_t add_path(const struct world *w, const struct fab_lft *lft, uint32_t sw,
                          uint32_t lid, int64_t paths, int64_t *load)
 {
@@ -325,8 +327,8 @@ static bool is_of_endport(const struct world *w, uint32_t lid)
            !fab_fabric_node_is_switch(w->whole, fab_fabric_port(w->whole, owner)->node);
 }
 
-/* Counts the paths from each endport to each LID of an endport, one after the other. Returns the
- * number of LIDs of endports. */
+/* Counts the paths between all LIDs of endports, one path after the other. load[] gets the number
+ * of paths over each channel. Returns the number of these LIDs. */
 static uint32_t count_paths(const struct world *w, const struct fab_lft *lft, int64_t *load)
 {
     uint32_t lids = 0, top = w->base->lids.top;
@@ -350,7 +352,7 @@ static void assert_loads(const struct world *w, const int64_t *want, const int64
                       port, (long long)is[port], (long long)want[port]);
 }
 
-/* Counts the paths of each pair of endports into want[]. The link loads that the repair counts must
+/* Computes the load of each channel into want[], path by path. The loads that the repair keeps must
  * be the same. */
 static void assert_counted(const struct world *w, int64_t *want)
 {
@@ -359,7 +361,7 @@ static void assert_counted(const struct world *w, int64_t *want)
     assert_loads(w, want, w->repair->balance.load);
 }
 
-/* Repairs the tables for the dead links cables[count], and counts the loads before and after. */
+/* Commits a repair for the dead links cables[count]. Checks the loads before and after it. */
 static void repair_and_count(struct world *w, const uint32_t *cables, uint32_t count, int64_t *want)
 {
     struct fab_repair_delta d;
@@ -367,15 +369,16 @@ static void repair_and_count(struct world *w, const uint32_t *cables, uint32_t c
     assert_counted(w, want);
     ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, cables, count, &d, why, sizeof(why)),
                      FAB_OK);
-    /* a plan that is not committed changes no load */
+    /* planning alone must change no load */
     assert_loads(w, want, w->repair->balance.load);
     fab_repair_commit(w->repair, &w->lft, &d);
     assert_counted(w, want);
-    assert_counted(w, want); /* the repair counts the same loads again */
+    assert_counted(w, want); /* a second count must give the same loads */
     fab_repair_delta_fini(&d);
 }
 
-/* The link loads by which a rebalance chooses paths are those of the tables, also after repairs. */
+/* A rebalance chooses paths by link loads. After each repair, these loads must be those of the
+ * present tables. */
 START_TEST(loads_follow_the_tables)
 {
     struct world *all[] = {world_new("fat tree, loads", fat_tree(8, 2, 1), "fattree"),

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When a stored plan may still be used: it is refused if an entry that it replaces has changed, and
- * it needs no new proof if no change has touched it.
+ * Whether a stored plan may be used. It must be refused if an entry that it replaces has changed.
+ * It needs no new proof if no change has touched it.
  */
 #include "libfabmgr/repair/contingency/maker.h"
 #include "tests/unit/contingency_world.h"
 
 /* ---- plans of other tables ------------------------------------------------------------------- */
 
-/* Looks for the stored plan of row `c` as if the tables had changed since it was made. */
+/* Looks for the plan of the contingency c, and makes the collection believe that the tables have
+ * changed since the plan was made. */
 static int find_after_changes(struct world *w, struct fab_repair_contingency *c,
                               const struct fab_lft *lft, struct fab_repair_delta *ret)
 {
@@ -28,8 +29,8 @@ static void assert_refused(struct world *w, struct fab_repair_contingency *c,
     ck_assert_int_eq(find_after_changes(w, c, lft, &d), FAB_E_NOT_FOUND);
 }
 
-/* Changes each entry that the plan replaces, one after the other. Also exchanges the entries of two
- * LIDs in one switch. Each time, the plan must be refused. Returns the number of exchanges. */
+/* Changes each entry that the plan replaces, one at a time. Also exchanges pairs of entries that
+ * are in one switch. Each time, the plan must be refused. Returns the number of exchanged pairs. */
 static unsigned check_other_entries(struct world *w, struct fab_repair_contingency *c)
 {
     struct fab_lft lft = copy_of(&w->lft);
@@ -60,8 +61,8 @@ static unsigned check_other_entries(struct world *w, struct fab_repair_contingen
     return exchanges;
 }
 
-/* A plan is for the tables from which it was computed. It is refused if one of the entries that it
- * replaces has changed since then, although the plan may still be correct. */
+/* A plan replaces certain entries. If one of them has changed since the plan was made, the plan is
+ * refused, even if it might still be correct. */
 START_TEST(plans_of_other_entries_are_refused)
 {
     struct fab_prng prng;
@@ -79,7 +80,8 @@ START_TEST(plans_of_other_entries_are_refused)
             struct fab_repair_delta d = {0};
             struct fab_repair_contingency *c = &all[i].all.row[row];
             if (c->plan == NULL || find_after_changes(&all[i], c, &all[i].lft, &d) != FAB_OK)
-                continue; /* there is no plan, or it has other labels */
+                /* this contingency has no plan, or its plan is for another set of labels */
+                continue;
             fab_repair_delta_fini(&d);
             exchanges += check_other_entries(&all[i], c);
             plans++;
@@ -94,7 +96,7 @@ END_TEST
 
 /* ---- what a change touches ------------------------------------------------------------------- */
 
-/* One state of a repair, with the tables of that state. */
+/* a repair after some changes, and the tables at that time */
 struct state {
     struct fab_repair *repair;
     struct fab_lft lft;
@@ -121,7 +123,8 @@ static bool is_lost(const struct state *a, const struct state *b, uint32_t sw, u
            (fab_repair_was_dead(a->repair, port) || fab_repair_was_dead(b->repair, port));
 }
 
-/* Computes the touched LIDs and channels entry by entry, and compares them with *t. */
+/* Finds the LIDs and channels that the change from state a to state b touches, entry by entry. They
+ * must be those in *t. */
 static void assert_touched(const struct fab_repair_touched *t, const struct state *a,
                            const struct state *b)
 {
@@ -147,8 +150,8 @@ static void assert_touched(const struct fab_repair_touched *t, const struct stat
     free(channels);
 }
 
-/* Checks rule by rule which plans need no new proof after the change *t. Each plan changes one
- * entry, for one dead link. */
+/* Checks each rule by which a plan needs no new proof after the changes in *t. For this, makes
+ * plans with a single dead link and a single changed entry. */
 static void check_spared(const struct fab_repair_touched *t, const struct world *w)
 {
     const struct fab_repair_network *n = w->repair->network;
@@ -171,7 +174,7 @@ static void check_spared(const struct fab_repair_touched *t, const struct world 
                                         !fab_base_bits_get(t->channel, dead[1])));
             ck_assert_int_eq(fab_repair_touched_spares(t, w->repair, &d, since), spared);
             ck_assert(since == 0 || !fab_repair_touched_spares(t, w->repair, &d, since - 1));
-            /* now the new entry leads into a dead link */
+            /* the new entry of the plan leads into a dead link, so a new proof is needed */
             fab_base_bits_set(w->repair->is_dead, dead[1]);
             ck_assert(!fab_repair_touched_spares(t, w->repair, &d, since));
             fab_base_bits_clear(w->repair->is_dead, dead[1]);
@@ -206,14 +209,16 @@ START_TEST(changes_touch_what_they_change)
         struct world *w = &all[i];
         struct fab_repair_touched t = {.since = 0};
         const struct fab_repair_delta none = {0};
-        ck_assert(!fab_repair_touched_spares(&t, w->repair, &none, 0)); /* nothing is known */
+        /* before any change is recorded, each plan needs a new proof */
+        ck_assert(!fab_repair_touched_spares(&t, w->repair, &none, 0));
         for (unsigned round = 0; round < 6; round++) {
             struct state before = state_of(w);
             uint32_t dead;
             do
                 dead = (uint32_t)fab_base_prng_below(&prng, w->f->port_count);
             while (!fab_fabric_isl_is_up(w->f, dead));
-            /* One link fails, and the link that failed before comes back. */
+            /* a link fails and the one before comes back; in every third round, all links are
+             * back */
             change(w, &dead, round % 3 < 2);
             struct state after = state_of(w);
             fab_repair_touched_reset(&t, w->repair->commits);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RMPP: transfers of all sizes over a wire that loses, duplicates and delays MADs, and the layout
- * of segments. A violation by either side must end the transfer with the status that the
- * specification requires.
+ * RMPP. Transfers of all sizes run over a wire that loses, duplicates and delays MADs. The layout
+ * of segments is checked. If the sender or the receiver violates the protocol, the transfer must
+ * end with the status that the specification requires.
  */
 #include "libfabmgr/mads/rmpp.h"
 #include "tests/unit/rmpp_receiver.h"
@@ -71,7 +71,8 @@ START_TEST(windows_are_kept)
     ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 2000, &config.sender, 0), FAB_OK);
     ck_assert(fab_mads_rmpp_sender_output(&s, 0, mad));
     ck_assert_uint_eq(rmpp_of(mad).length, 2000 + 10 * 20);
-    ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad)); /* the first window is one segment */
+    /* until the first ACK, the sender may send only one segment */
+    ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
     put(mad, (struct fab_rmpp){.version = 1, .type = FAB_RMPP_ACK, .segment = 1, .length = 4});
     fab_mads_rmpp_sender_input(&s, 0, mad);
     for (uint32_t i = 2; i <= 4; i++) {
@@ -82,7 +83,7 @@ START_TEST(windows_are_kept)
     ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
     fab_mads_rmpp_sender_expire(&s, 99);
     ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
-    /* the retransmission starts with the first unacknowledged segment */
+    /* after the timeout, the sender goes back to the first segment without an ACK */
     fab_mads_rmpp_sender_expire(&s, 100);
     ck_assert(fab_mads_rmpp_sender_output(&s, 100, mad));
     ck_assert_uint_eq(rmpp_of(mad).segment, 2);
@@ -97,7 +98,8 @@ struct wire {
     uint32_t mads;
 };
 
-/* Delivers a MAD to the receiver, and the receiver's reply to the sender. */
+/* Delivers a MAD of the sender to the receiver, and the receiver's reply, if there is one, to the
+ * sender. */
 static void carry(struct wire *w, struct fab_rmpp_sender *s, struct rmpp_receiver *r,
                   const uint8_t *mad)
 {
@@ -145,7 +147,7 @@ START_TEST(all_of_it_arrives_whatever_is_lost)
         w.loss = w.twice = 0;
         w.mads = 0;
         transfer(&w, sizes[i], 8);
-        ck_assert_uint_eq(w.mads, segments); /* without losses, nothing is repeated */
+        ck_assert_uint_eq(w.mads, segments); /* without losses, each segment is sent once */
         w.loss = 0.1;
         w.twice = 0.05;
         transfer(&w, sizes[i], (uint32_t)(1 + fab_base_prng_next(&w.prng) % 64));
@@ -165,7 +167,8 @@ START_TEST(patience_ends)
         sent += s.state == FAB_RMPP_GOING && fab_mads_rmpp_sender_output(&s, now, mad);
     }
     ck_assert_uint_eq(sent, 21);
-    ck_assert(fab_mads_rmpp_sender_output(&s, 9999, mad)); /* the sender sends one ABORT */
+    /* after the last retry, the sender sends one ABORT */
+    ck_assert(fab_mads_rmpp_sender_output(&s, 9999, mad));
     ck_assert_uint_eq(rmpp_of(mad).type, FAB_RMPP_ABORT);
     ck_assert_uint_eq(rmpp_of(mad).status, FAB_RMPP_TOO_MANY_RETRIES);
     ck_assert(!fab_mads_rmpp_sender_output(&s, 9999, mad));
@@ -181,7 +184,8 @@ START_TEST(senders_refuse_nonsense)
 {
     static const struct {
         struct fab_rmpp h;
-        uint8_t status; /* status of the ABORT; 0: there is no ABORT */
+        /* status of the ABORT with which the sender ends the transfer; 0: it does not end */
+        uint8_t status;
     } cases[] = {
         {{.version = 1, .type = FAB_RMPP_ACK, .segment = 2, .length = 9}, FAB_RMPP_SEGMENT_TOO_BIG},
         {{.version = 1, .type = FAB_RMPP_ACK, .segment = 1, .length = 0},
@@ -244,14 +248,15 @@ START_TEST(receivers_refuse_nonsense)
         ck_assert_uint_eq(rmpp_of(reply).type, cases[i].type);
         ck_assert_uint_eq(rmpp_of(reply).status, cases[i].status);
         ck_assert_int_eq(r.state, FAB_RMPP_FAILED);
-        /* the receiver has nothing more to send */
+        /* the transfer has failed, so the receiver does not reply any more */
         ck_assert(!rmpp_receiver_input(&r, 0, mad, reply));
         rmpp_receiver_fini(&r);
     }
 }
 END_TEST
 
-/* The sender never sends a last segment. The receiver must stop when the data exceed its limit. */
+/* The sender never marks a segment as the last one. The receiver must stop the transfer when the
+ * data exceed its limit. */
 START_TEST(receivers_have_a_limit)
 {
     struct rmpp_receiver r;

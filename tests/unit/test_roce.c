@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RoCE settings: the order of thresholds, the growth of headroom, speeds, and the headroom of
- * another implementation for comparison. */
+/* RoCE settings: the order of the thresholds, how headroom grows, Ethernet speeds, and a comparison
+ * with the headroom of another implementation. */
 #include "libfabmgr/congestion/roce.h"
 
 #include "libfabmgr/base/prng.h"
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
-/* Congestion control settings of a small fabric. A test may change the figures from which the
- * settings were computed. */
+/* A small fabric with its congestion control settings, from which RoCE settings are derived. Tests
+ * may change these settings. */
 struct made {
     struct fab_fabric *fabric;
     struct fab_policy policy;
@@ -37,8 +37,8 @@ static size_t roce(const struct made *m, struct fab_congestion_roce **ret)
     return count;
 }
 
-/* Returns the RoCE settings of the switch ports that lead to endports, if all links have this rate
- * and this MTU, and all cables this length. */
+/* Returns the RoCE settings of switch ports with endports, for links of this rate and MTU, and
+ * cables of this length. */
 static struct fab_congestion_roce at(struct made *m, uint32_t rate, uint16_t mtu, uint32_t cable_m)
 {
     struct fab_congestion_roce *all, r;
@@ -111,7 +111,8 @@ START_TEST(thresholds_are_in_order)
 }
 END_TEST
 
-/* The thresholds are in order for any delays, fan-ins, rates, MTUs and cable lengths. */
+/* Whatever the delays, fan-ins, rates, MTUs and cable lengths are, the thresholds must be in
+ * ascending order. */
 START_TEST(extremes_keep_the_order)
 {
     struct made m = make(random_fabric(4, 2, 6, 1));
@@ -154,8 +155,7 @@ START_TEST(headroom_rises)
 }
 END_TEST
 
-/* Finds the nearest Ethernet speed, in Mb/s, for the rates of InfiniBand links with 1, 2, 4 and 12
- * lanes. */
+/* For links with 1, 2, 4 and 12 lanes, checks the nearest Ethernet speed in Mb/s. */
 START_TEST(a_rate_is_the_nearest_speed)
 {
     static const struct {
@@ -173,8 +173,8 @@ START_TEST(a_rate_is_the_nearest_speed)
 }
 END_TEST
 
-/* The ConnectX driver of Linux computes a similar headroom: (301 + 2.16 m) * Gb/s + 2.72 MTU, from
- * 40 Gb/s on (mlx5 en/port_buffer.c). */
+/* Linux's ConnectX driver (mlx5 en/port_buffer.c) computes headroom as (301 + 2.16 * metres) * Gb/s
+ * + 2.72 * MTU, from 40 Gb/s on. The manager's headroom must be similar, within a factor of two. */
 START_TEST(another_comes_to_much_the_same)
 {
     static const uint32_t speeds[] = {40000, 50000, 100000, 200000, 400000};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Properties of routing on thousands of fabrics: trees of two to four levels, with and without
- * damage; rings, grids, tori and random topologies; hosts and aggregation nodes at spines;
- * partitioned fabrics; LMC.
+ * Properties of routing on thousands of fabrics: trees of two to four levels with and without
+ * damage, rings, grids, tori and random topologies, hosts and aggregation nodes at spines,
+ * partitioned fabrics, and ports with several LIDs.
  */
 #include "libfabmgr/route/updown/switch_order.h"
 #include "tests/unit/fabric_sets.h"
@@ -65,8 +65,8 @@ END_TEST
 
 /* ---- quality --------------------------------------------------------------------------------- */
 
-/* Checks that paths between hosts of the tree are as short as the links permit, with any switch as
- * root. */
+/* Whichever switch is the root, paths between hosts of the tree must be as short as the links
+ * permit. */
 static void assert_shortest(const struct fab_fabric *f, const struct fab_target *t,
                             uint32_t longest)
 {
@@ -104,9 +104,9 @@ START_TEST(trees_keep_shortest_paths)
 }
 END_TEST
 
-/* A tree in which a few links are missing in many places keeps the lengths of its paths.
- * single_root.c joins the affected switches one by one, and does not use levels below a single
- * root. */
+/* If some links are missing all over a tree, paths must stay as short as in the whole tree.
+ * single_root.c makes this possible: it adds the affected switches one by one, and uses no levels
+ * below a single root. */
 START_TEST(a_damaged_tree_stays_a_tree)
 {
     struct fab_policy p = defaults(0);
@@ -156,7 +156,8 @@ static struct balance balance_of(const struct fab_fabric *f, const struct fab_ta
     return b;
 }
 
-/* The D-mod-k numbers of leaves follow from their positions in the tree, not from their GUIDs. */
+/* D-mod-k numbers the leaves by their positions in the tree. Other GUIDs must not unbalance the
+ * loads. */
 START_TEST(a_tree_is_balanced)
 {
     struct fab_policy p = defaults(0);
@@ -247,7 +248,7 @@ START_TEST(a_restored_link_restores_the_tables)
 }
 END_TEST
 
-/* Returns the number of LFT entries in which the two targets differ. */
+/* Counts the LFT entries in which the two targets differ. */
 static uint64_t difference(const struct fab_target *a, const struct fab_target *b)
 {
     uint64_t count = 0;
@@ -292,7 +293,7 @@ START_TEST(aggregation_nodes_make_no_leaf)
     struct fab_ranks r;
     ck_assert_int_eq(fab_route_ranks_find(f, &p, &r), FAB_OK);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        ck_assert_int_eq(r.leaf[sw], sw < 6); /* the generator numbers leaves first */
+        ck_assert_int_eq(r.leaf[sw], sw < 6); /* the generator gives the leaves the lowest ids */
         ck_assert_uint_eq(r.rank[sw], sw < 6 ? 0 : 1);
     }
     fab_route_ranks_fini(&r);
@@ -325,8 +326,8 @@ START_TEST(engines_are_found_by_name)
 }
 END_TEST
 
-/* Takes ownership of f. Runs the engines of the chain "auto" until one supports f. Checks the name
- * of this engine, and that it describes the topology with these words. */
+/* Takes ownership of f. Runs the engines of the chain "auto" up to the first one that supports f.
+ * This must be `engine`, and its description of the topology must contain `words`. */
 static void assert_recognised(struct fab_fabric *f, const char *engine, const char *words)
 {
     struct fab_route_chain chain;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets each allocation of addressing, routing, proof and plan fail once. Each time, the result must
- * be NOMEM, nothing may leak (which the sanitizers check), and the inputs must be unchanged.
+ * Lets each allocation of addressing, routing, the proof and plans fail once. Each call must return
+ * NOMEM, leave its inputs unchanged, and leak no memory (which the sanitizers check).
  */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
 
-/* The linker redirects all allocations of the program to these functions (--wrap). */
+/* The linker option --wrap redirects all allocations of this program to these functions. */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *p, size_t size);
@@ -18,7 +18,7 @@ void *__wrap_realloc(void *p, size_t size);
 void *__wrap_reallocarray(void *p, size_t count, size_t size);
 void *__wrap_aligned_alloc(size_t align, size_t size);
 
-/* 0: all allocations succeed; 1: the next one fails */
+/* 0: all allocations succeed; n: the n-th allocation from now on fails */
 static unsigned countdown;
 
 static bool fails(void)
@@ -50,9 +50,9 @@ struct job {
     struct fab_fabric *f;
     const char *engine;
     struct fab_policy policy;
-    /* tables that pass the proof, the input of proof and plan */
+    /* correct tables, for the proof and for plans */
     struct fab_target *target;
-    /* tables whose channel dependencies have a cycle, so that the proof searches for a witness */
+    /* tables with a cycle of channel dependencies, so that the proof must search for a witness */
     struct fab_target *cyclic;
 };
 
@@ -122,7 +122,7 @@ static int do_verify_cycle(const struct job *j)
     return verify_of(j, j->cyclic);
 }
 
-/* Moves observed tables with SLs and VLs to the same snapshot. */
+/* Copies what is known about tables, with SLs and VLs, into the same snapshot. */
 static int move_again(const struct job *j, const struct fab_observed *from)
 {
     struct fab_observed moved;
@@ -160,8 +160,8 @@ static int do_plan(const struct job *j)
     return status;
 }
 
-/* Calls work(j) again and again until a call succeeds. In the n-th call, the n-th allocation fails.
- * At least `at_least` calls must fail. */
+/* Calls work(j) until it succeeds; in the n-th call, the n-th allocation fails. More than
+ * `at_least` calls must be needed. */
 static void fail_each(const struct job *j, int (*work)(const struct job *), unsigned at_least)
 {
     int status = FAB_E_NOMEM;
@@ -223,7 +223,7 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-/* Puts the paths to every second LID on another VL. */
+/* Gives odd LIDs one VL, and even LIDs another. */
 static int give_lanes(const struct fab_fabric *f, struct fab_target *t)
 {
     fab_target_vls_init(&t->vls, 2);
@@ -247,7 +247,7 @@ START_TEST(so_with_lanes)
     fail_each(&j, do_verify, 6);
     fail_each(&j, do_verify_cycle, 6);
     fail_each(&j, do_plan, 6);
-    /* the links have one VL, so the witness names a port with too few VLs */
+    /* links have only one VL now, so the tables need too many VLs, and the witness is a port */
     j.policy.max_op_vls = 1;
     fail_each(&j, do_verify, 6);
     fab_target_unref(j.target);
@@ -256,8 +256,8 @@ START_TEST(so_with_lanes)
 }
 END_TEST
 
-/* Layers by destination LID need too many VLs here, so the engine assigns layers by pairs of
- * switches. */
+/* One layer for each destination LID would need too many VLs here. So the engine assigns layers to
+ * pairs of switches. */
 START_TEST(so_with_few_lanes)
 {
     struct job j = {.f = random_fabric(24, 5, 2, 2)};
@@ -291,7 +291,8 @@ START_TEST(so_in_a_tree)
 }
 END_TEST
 
-/* Fails each allocation of this engine on the fabric of b. Takes over b. */
+/* Routes the fabric of the builder b, which this function takes over, with this engine. Each
+ * allocation fails once. */
 static void fail_on(struct fab_builder *b, const char *engine)
 {
     struct job j = {.f = sealed(b)};

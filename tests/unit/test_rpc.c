@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of the RPC server that need no connection: page tokens on changing fabrics, the ring of
- * events, the turns of studies, and access to descriptors.
+ * Parts of the RPC server that need no connection: page tokens while the fabric changes, the ring
+ * of events, the order in which studies run, and gRPC descriptors.
  */
 #include <string.h>
 
@@ -44,10 +44,11 @@ START_TEST(every_key_leads_to_the_next_row)
     for (uint32_t i = 0; i < f->port_count; i++) {
         struct page_key k = page_key_of_port(f, i, 'p');
         ck_assert_uint_eq(page_port(f, &k), i + 1);
-        k.number++; /* as if the node had left the fabric */
+        /* another number, as if the node of the token were not in the fabric any more */
+        k.number++;
         bool same;
         if (page_node(f, &k, &same), same)
-            continue; /* the incremented number is that of another node */
+            continue; /* another node has this number, so this case cannot be tested */
         uint32_t next = page_port(f, &k);
         ck_assert_uint_eq(next, f->nodes[fab_fabric_port(f, i)->node].first_port +
                                     f->nodes[fab_fabric_port(f, i)->node].num_ports + 1u);
@@ -131,8 +132,8 @@ START_TEST(the_ring_keeps_the_newest)
 }
 END_TEST
 
-/* A flood of debug events removes no other events from the ring, and uses up no sequence numbers.
- */
+/* Debug events, however many, must not displace other events in the ring, and must not use up
+ * sequence numbers. */
 START_TEST(debug_events_have_a_ring_of_their_own)
 {
     struct journal *j = NULL;
@@ -168,14 +169,15 @@ START_TEST(clients_take_turns)
         struct study_client clients[3];
         size_t next;
     } table[] = {
-        {{{0}}, 3},                                        /* no client waits */
-        {{{.turn = 7}, {.queued = 4, .turn = 9}, {0}}, 1}, /* only one client waits */
+        /* no client has a study waiting: the result is the number of clients */
+        {{{0}}, 3},
+        {{{.turn = 7}, {.queued = 4, .turn = 9}, {0}}, 1}, /* only client 1 has studies waiting */
         {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 6}, {0}},
-         1}, /* client 1 has waited longest */
+         1}, /* client 1 has the lower turn number, so it has waited longer */
         {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 8}, {0}},
-         0}, /* client 0 has waited longest */
+         0}, /* client 0 has the lower turn number, so it has waited longer */
         {{{.queued = 1, .turn = 9}, {.turn = 1}, {.queued = 1, .turn = 8}},
-         2}, /* client 1 has no work */
+         2}, /* client 1 has the lowest turn number, but no study waiting */
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         ck_assert_uint_eq(study_next(table[i].clients, 3), table[i].next);

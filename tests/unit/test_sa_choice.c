@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which paths subnet administration chooses for a request, by the identifiers of the endports and
- * by other components.
+ * Which path records subnet administration returns for a request, depending on how the request
+ * names the endports and on its other components.
  */
 #include "tests/unit/sa_place.h"
 
@@ -22,11 +22,13 @@ START_TEST(ends_are_named_by_gid_and_lid)
         ck_assert_uint_eq(r[0].dlid, q.dlid);
         ck_assert_uint_eq(r[0].dgid[1], q.dgid[1]);
     }
-    want(&x, &fab_wire_path_record, &q, NAMES("SGID")); /* paths to all endports */
+    /* without a destination: paths to all endports and switches */
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 11);
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
-    q.slid = (uint16_t)lid(&x, host(&x, 1)); /* the LID of another port */
+    /* the LID is not of the port with the SGID, so there is no path */
+    q.slid = (uint16_t)lid(&x, host(&x, 1));
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 0);
     q.slid = 0xbfff;
@@ -36,14 +38,16 @@ START_TEST(ends_are_named_by_gid_and_lid)
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     q.dgid[1] ^= 1;
-    q.dgid[0] = UINT64_C(0xfec0000000000001); /* another subnet */
+    /* the prefix of another subnet, to which no router leads */
+    q.dgid[0] = UINT64_C(0xfec0000000000001);
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     leave(&x);
 }
 END_TEST
 
-/* A port is found by an alias GUID that is not in the snapshot, and the answer uses this GUID. */
+/* A request may name a port by an alias GUID. The path must lead to the port with this alias, and
+ * the answer must contain the alias. */
 START_TEST(aliases_name_ports)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
@@ -138,8 +142,8 @@ START_TEST(other_subnets_are_behind_routers)
     ck_assert_uint_eq(r.dgid[0], far);
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
-    /* The previous request asked for a path to a router. The answer to the next request, which is
-     * of another kind, must contain nothing of it. */
+    /* A request for a path behind a router must leave nothing over for the next request, which is
+     * of another kind and stays within the subnet. */
     struct fab_wire_multi_path_record m = {.sgids = 1,
                                            .dgids = 1,
                                            .gid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid,
@@ -150,12 +154,12 @@ START_TEST(other_subnets_are_behind_routers)
     want(&here, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(table(&here, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.hop_limit, 0);
-    /* The router for this subnet does not exist. */
+    /* the policy names a router for this subnet, but the router is not in the fabric */
     q.dgid[0] = UINT64_C(0xfec0000000000007);
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     q.dgid[0] = PREFIX;
-    q.dgid[1] = fab_fabric_port(x.f, host(&x, 4))->guid; /* the router itself */
+    q.dgid[1] = fab_fabric_port(x.f, host(&x, 4))->guid; /* the destination is the router itself */
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.hop_limit, 0);
@@ -192,7 +196,7 @@ START_TEST(paths_are_selected)
 {
     struct fab_fabric *f = leaf_spine(2, 1, 2);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        fab_fabric_edit_port(f, p)->info.mtu_cap = 4; /* 2048 */
+        fab_fabric_edit_port(f, p)->info.mtu_cap = 4; /* code of an MTU of 2048 bytes */
         ck_assert_int_eq(fab_fabric_text_parse_rate("4x EDR", 6, &fab_fabric_edit_port(f, p)->info),
                          FAB_OK);
     }
@@ -222,12 +226,13 @@ START_TEST(paths_are_selected)
         if (cases[i].count)
             ck_assert_msg(got == cases[i].becomes, "case %zu: %u", i, got);
     }
-    q.mtu = 5; /* a value without a selector is ignored */
+    q.mtu = 5; /* the mask selects the MTU without MtuSelector, so the MTU is ignored */
     q.sl = 1;
     q.pkey = 0x8001;
     want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID", "Mtu"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
-    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID", "SL")); /* any SL is possible */
+    /* the fabric needs no SL of its own, so the path gets the SL of the request */
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID", "SL"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.sl, 1);
     want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID", "P_Key"));
@@ -239,9 +244,9 @@ START_TEST(paths_are_selected)
 }
 END_TEST
 
-/* P_Keys of the four hosts. Host 0: 0xffff and 0x8001, full member of the default partition and of
- * partition 1. Host 1: 0x7fff and 0x0001, limited member of both. Host 2: only 0x8002. Host 3 has
- * no P_Key table. */
+/* The hosts 0 to 2 have these P_Keys. Host 0: 0xffff and 0x8001 (full member of the default
+ * partition and of partition 1). Host 1: 0x7fff and 0x0001 (limited member of both). Host 2:
+ * 0x8002. Host 3 has no P_Key table. */
 START_TEST(paths_keep_to_partitions)
 {
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
@@ -250,8 +255,8 @@ START_TEST(paths_keep_to_partitions)
     struct fab_wire_path_record r;
     static const struct {
         unsigned src, dst;
-        /* wanted: P_Key of the request; 0: the request has none. becomes: expected P_Key of the
-         * path; 0: no path is expected. */
+        /* wanted: P_Key in the request; 0: none. becomes: P_Key that the path must have; 0: there
+         * must be no path. */
         uint16_t wanted, becomes;
     } cases[] = {
         {0, 1, 0, 0x7fff}, {0, 1, 0x8001, 0x8001}, {0, 1, 0x8002, 0},
@@ -274,8 +279,8 @@ START_TEST(paths_keep_to_partitions)
         if (cases[i].becomes)
             ck_assert_msg(r.pkey == cases[i].becomes, "case %zu: %#x", i, r.pkey);
     }
-    /* Host 2 sees itself. Host 1 sees the full members of the default partition (hosts 0 and 3, and
-     * 3 switches) and itself. */
+    /* number of nodes that each host may see: host 2 itself; host 1 itself and the full members of
+     * the default partition (hosts 0 and 3, and three switches) */
     static const unsigned sees[4] = {6, 6, 1, 6};
     for (uint32_t h = 0; h < 4; h++) {
         uint8_t none[FAB_SA_DATA_LEN] = {0};
@@ -326,8 +331,8 @@ static bool path_of(struct place *x, uint32_t a, uint32_t b,
     return table(x, ret, sizeof *ret, 1) == 1;
 }
 
-/* Checks that the SL depends on the class and on the pair, and that classes limit the properties of
- * paths. */
+/* Requests paths in a fabric with traffic classes. The SL must be that of the class and of the
+ * pair, and the path must not exceed the MTU and the rate of its class. */
 static void ask_for_classes(struct fab_fabric *f, const char *engine)
 {
     struct place x = place_with(f, engine, 0, true, two_classes());

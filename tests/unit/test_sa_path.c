@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares the paths that subnet administration returns with a trace through the tables. */
+/* Compares the path records of subnet administration with paths that are followed through the
+ * tables. */
 #include "tests/unit/sa_place.h"
 
 struct least {
@@ -7,7 +8,8 @@ struct least {
     uint8_t mtu, hops;
 };
 
-/* Lowers *l to the limits of port 0 of a switch, which can be lower than those of the links. */
+/* If endport `end` is port 0 of a switch, lowers the MTU and rate in *l to those of port 0. They
+ * can be lower than those of the links. */
 static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
 {
     const struct fab_port_info *info = &fab_fabric_port(x->f, end)->info;
@@ -19,8 +21,8 @@ static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
                   : l->mbps;
 }
 
-/* Follows the path by the tables, and finds the lowest MTU and rate on it. Returns false if there
- * is no path. */
+/* Follows the path through the tables. *ret gets the lowest MTU and rate on it. Returns false if
+ * there is no path. */
 static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, struct least *ret)
 {
     const struct fab_verify_input in = {
@@ -31,7 +33,7 @@ static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, str
     for (uint32_t i = 0; good && i < t.count; i++) {
         const struct fab_port *p = fab_fabric_port(x->f, t.ports[i]);
         if (p->num == 0)
-            continue; /* the sender is a switch itself */
+            continue; /* the path starts at port 0 of a switch, which has no link */
         const struct fab_port_info *a = &p->info, *b = &fab_fabric_port(x->f, p->peer)->info;
         uint8_t mtu = a->mtu_cap < b->mtu_cap ? a->mtu_cap : b->mtu_cap;
         uint32_t mbps = fab_wire_link_rate(a) < fab_wire_link_rate(b) ? fab_wire_link_rate(a)
@@ -84,7 +86,7 @@ static bool has_unusual_links(const struct place *x)
     return any != 0;
 }
 
-/* Makes links of many rates and MTUs. */
+/* Gives the links random rates and MTUs. */
 static struct fab_fabric *motley(struct fab_fabric *f, struct fab_prng *prng)
 {
     static const char *const rates[] = {"4x EDR",  "4x HDR", "1x SDR",
@@ -128,7 +130,7 @@ START_TEST(paths_are_those_of_the_tables)
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("paths", 3));
     for (int round = 0; round < ENDS_SLOWER; round++) {
-        /* With 60 hosts, the set of LIDs needs several words of a bitset. */
+        /* with 60 hosts, the bitset of LIDs has several words */
         uint32_t hosts = round == ALIKE + 1 ? 60 : 3;
         struct fab_fabric *f =
             round % 2 ? leaf_spine(4, 2, hosts) : random_fabric(8, 4, 2, fab_base_prng_next(&prng));
@@ -140,15 +142,15 @@ START_TEST(paths_are_those_of_the_tables)
         ck_assert_int_eq(x.sa->unusual != NULL, round >= MOTLEY);
         ck_assert_int_eq(has_unusual_links(&x), round >= ALIKE && round < ONE_SLOWER);
         assert_paths_are_traces(&x);
-        /* Once more, so that the answers come from the cache. */
+        /* now the answers come from the cache */
         assert_paths_are_traces(&x);
         leave(&x);
     }
 }
 END_TEST
 
-/* Every pair has its record, with the SL of the engine; the reverse path has the same
- * properties. */
+/* There must be a path record for each pair, with the SL that the engine chose. A path is
+ * reversible only if the path back has the same SL. */
 START_TEST(all_pairs_have_records)
 {
     struct place x = place_of(grid((const uint32_t[3]){4, 4, 1}, true, 2), "dfsssp", 0, true);
@@ -174,7 +176,7 @@ START_TEST(all_pairs_have_records)
             r[i].life != (loop ? 0 : x.v->policy.subnet_timeout) || r[i].reversible != back)
             ck_abort_msg("LID %u to %u", r[i].slid, r[i].dlid);
     }
-    /* this test means little if the engine uses only SL 0 */
+    /* the engine must use several SLs, because otherwise this test shows little */
     ck_assert_uint_gt(sls, 1);
     free(r);
     leave(&x);
@@ -204,7 +206,7 @@ START_TEST(several_lids_make_several_paths)
     want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 2);
     ck_assert_uint_eq(r[0].slid, s + 1);
-    x.req.method = FAB_METHOD_GET; /* Get returns one path */
+    x.req.method = FAB_METHOD_GET; /* SubnAdmGet returns only one path */
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(get(&x, answer), 0);
     leave(&x);
@@ -230,7 +232,7 @@ START_TEST(many_paths_at_once)
     m.dgids = 255;
     want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_REQ_INVALID);
-    x.req.method = FAB_METHOD_GET_TABLE; /* MultiPathRecord is defined only for GetMulti */
+    x.req.method = FAB_METHOD_GET_TABLE; /* MultiPathRecord can only be requested by GetMulti */
     ck_assert_uint_eq(refusal(&x), FAB_SMP_BAD_ATTR);
     leave(&x);
 }
@@ -278,7 +280,8 @@ static uint32_t switch_of(const struct place *x, uint32_t n)
     return fab_fabric_port(x->f, fab_fabric_port(x->f, host(x, n))->peer)->node;
 }
 
-/* The paths to the LIDs of a port with LMC > 0 may have different lengths. */
+/* The paths to the two LIDs of a port (LMC 1) differ in length. A trace must follow the path to the
+ * requested LID. */
 START_TEST(traces_follow_the_lid_that_was_asked_for)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 1, true);
@@ -288,7 +291,7 @@ START_TEST(traces_follow_the_lid_that_was_asked_for)
         if (sw != switch_of(&x, 0) && sw != switch_of(&x, 2) && sw != switch_of(&x, 4))
             spine[count++] = sw;
     ck_assert_uint_eq(count, 2);
-    /* first leaf, first spine, second leaf, second spine, third leaf */
+    /* packets for the second LID take this detour: leaf, spine, leaf, spine, leaf */
     const uint32_t way[5] = {switch_of(&x, 0), spine[0], switch_of(&x, 2), spine[1],
                              switch_of(&x, 4)};
     for (unsigned i = 0; i < 4; i++)
@@ -315,8 +318,9 @@ static void ask_path(struct place *x, uint64_t sgid_prefix, uint64_t dgid_prefix
     want(x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
 }
 
-/* GIDs with the subnet's prefix and link-local GIDs name the same ports. The answer has the prefix
- * of the request, or the subnet's own if the request names none. */
+/* A GID may have the prefix of the subnet or the link-local prefix; both name the same port. The
+ * answer must use the prefix of the request. If the request names the port by LID, the answer must
+ * use the subnet's prefix. */
 START_TEST(gids_have_the_prefix_of_the_subnet)
 {
     const uint64_t ours = UINT64_C(0xfec0000000001234), other = UINT64_C(0xfec0000000001235);
@@ -337,7 +341,7 @@ START_TEST(gids_have_the_prefix_of_the_subnet)
     }
     ask_path(&x, other, ours);
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
-    ask_path(&x, ours, other); /* no router leads to this subnet */
+    ask_path(&x, ours, other); /* the destination is in a subnet to which no router leads */
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     struct fab_wire_path_record q = {.sgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid},
                                      .dgid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares the records of subnet administration with the snapshot: which records requests select,
- * and which requests are refused. */
+/* Compares the records of subnet administration with the snapshot. Checks which records a request
+ * selects, and which requests are refused. */
 #include "tests/unit/sa_place.h"
 
 START_TEST(every_record_is_there_once)
@@ -55,7 +55,8 @@ START_TEST(components_choose_records)
     ck_assert_str_eq((const char *)got.desc.text, x.f->nodes[x.f->switch_count + 2].desc);
     ck_assert_uint_eq(got.info.port_guid, fab_fabric_port(x.f, host(&x, 2))->guid);
     ck_assert_uint_eq(got.info.local_port, 1);
-    want(&x, &fab_wire_node_record, &n, NAMES("LID", "NodeType")); /* a host is not a switch */
+    /* the LID is of a host, but NodeType asks for a switch */
+    want(&x, &fab_wire_node_record, &n, NAMES("LID", "NodeType"));
     ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 0);
     n.lid = 0xbfff;
     want(&x, &fab_wire_node_record, &n, NAMES("LID"));
@@ -77,8 +78,8 @@ START_TEST(components_choose_records)
 }
 END_TEST
 
-/* A VL arbitration table is read in blocks of 32 entries: 1 and 2 are low priority, 3 and 4 high
- * priority (IBA 14.2.5.9). A port has as many blocks as its capabilities need. */
+/* The records of VL arbitration have 32 entries each: blocks 1 and 2 are of low priority, 3 and 4
+ * of high priority (IBA 14.2.5.9). The capabilities of a port decide how many blocks it has. */
 START_TEST(arbitration_has_the_blocks_that_ports_have)
 {
     static const uint8_t caps[] = {0, 1, 32, 33, 64};
@@ -112,7 +113,8 @@ START_TEST(arbitration_has_the_blocks_that_ports_have)
 }
 END_TEST
 
-/* With several VLs, the entries are those programmed into the ports. */
+/* If the fabric has several VLs, the records must show the entries that were programmed into the
+ * ports. */
 START_TEST(arbitration_shows_the_entries)
 {
     struct place x = place_of(grid((const uint32_t[3]){4, 4, 1}, true, 1), "dfsssp", 0, true);
@@ -140,9 +142,11 @@ START_TEST(capabilities_match_by_bits)
     for (uint32_t i = 0; i < 4; i++)
         fab_fabric_edit_port(x.v->fabric, host(&x, i))->info.cap_mask = i < 2 ? 2 | 8 : i;
     want(&x, &fab_wire_port_info_record, &q, NAMES("CapabilityMask"));
-    ck_assert_uint_eq(table(&x, NULL, 0, 0), 1); /* only the port with exactly this mask */
+    /* without attribute modifier bit 31, the mask must be equal */
+    ck_assert_uint_eq(table(&x, NULL, 0, 0), 1);
     x.req.attr_mod = 1u << 31;
-    ck_assert_uint_eq(table(&x, NULL, 0, 0), 4); /* masks that contain 2: 10, 10, 2, 3 */
+    /* with bit 31, all masks that include bit 1 match: 10, 10, 2 and 3 */
+    ck_assert_uint_eq(table(&x, NULL, 0, 0), 4);
     leave(&x);
 }
 END_TEST
@@ -157,7 +161,7 @@ START_TEST(keys_are_for_the_trusted)
     want(&x, &fab_wire_port_info_record, &q, NULL);
     table(&x, &r, sizeof r, 1);
     ck_assert_uint_eq(r.info.m_key, 0);
-    /* A request that selects records by a guessed M_Key must not find them. */
+    /* a host that guesses the M_Key must not learn from the result that it guessed right */
     want(&x, &fab_wire_port_info_record, &q, NAMES("M_Key"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 0);
     x.req.attr_id = FAB_SA_PKEY_TABLE_RECORD;
@@ -187,7 +191,8 @@ START_TEST(managers_are_told)
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
     ck_assert_int_eq(fab_sa_set_managers(x.sa, others, 2), FAB_OK);
     ck_assert_int_eq(fab_sa_set_managers(x.sa, others, FAB_SA_MANAGERS + 1), FAB_E_LIMIT);
-    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2); /* no port has the GUID 4711 */
+    /* no port has the GUID 4711, so this manager has no record */
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2);
     want(&x, &fab_wire_sm_info_record, &q, NAMES("LID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
     ck_assert_uint_eq(r[0].info.state, FAB_SM_STANDBY);
@@ -245,8 +250,8 @@ START_TEST(tables_can_be_interrupted)
         pauses += r == FAB_E_BUSY;
     } while (r != FAB_E_NOT_FOUND);
     ck_assert_uint_eq(found, 5);
-    /* With a budget of one record per call, the search pauses after each record that does not
-     * match, except the last. */
+    /* a call may examine one record, so the search pauses after each one that does not match, but
+     * not after the last */
     ck_assert_uint_eq(pauses, 11);
     leave(&x);
 }

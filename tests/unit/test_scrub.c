@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a scrub reads, what it reports as a difference, and what it makes the next plan write.
- * tests/attack/test_scrub.c has the attacks that it must find.
+ * The scrub: what it reads, what it reports as a difference, and which writes it causes in the next
+ * plan. tests/attack/test_scrub.c has changes by attackers that it must find.
  */
 #include <string.h>
 
@@ -10,10 +10,10 @@
 #include "libfabmgr/target/pkeys.h"
 #include "tests/unit/routing.h"
 
-#define ATTRS 64 /* all attribute IDs are below this number */
+#define ATTRS 64 /* counters are indexed by attribute ID, and all IDs are below 64 */
 
-/* A fabric with two leaves with two hosts each, and one spine. All links are Active, and all tables
- * are known. */
+/* A fabric of two leaves with two hosts each, and one spine. All links are Active. The manager
+ * knows that all devices hold the tables of the target. */
 struct world {
     struct fab_fabric *f;
     struct fab_policy policy;
@@ -30,7 +30,7 @@ static struct fab_plan_input input_of(const struct world *w)
                                    .sm_lid = 1};
 }
 
-/* Gives every port a P_Key table with one block, which the device is known to hold. */
+/* Gives each port a P_Key table of one block, and records that the device holds it. */
 static void add_pkeys(struct world *w)
 {
     struct fab_pkeys *p = &w->target->pkeys;
@@ -74,8 +74,8 @@ static void world_fini(struct world *w)
 
 /* ---- what is read ---------------------------------------------------------------------------- */
 
-/* Counts the attributes that a turn reads. Counts them node by node, because the manager, too,
- * counts in parts. */
+/* Counts the attributes of a turn, one node after the other, because the manager counts them in
+ * parts, too. Checks that the sum is the same as for all nodes at once. */
 static uint64_t count_tables(const struct fab_plan_input *in)
 {
     uint32_t nodes = in->fabric->node_count;
@@ -86,8 +86,8 @@ static uint64_t count_tables(const struct fab_plan_input *in)
     return count;
 }
 
-/* Runs a turn, with at most `steps` steps per call, and counts the attributes that it reads by
- * attribute ID. No attribute of the same device may be read twice. */
+/* Makes a whole turn, with at most `steps` steps in each call. count[] gets the number of reads of
+ * each attribute ID. Nothing may be read twice. Returns the number of calls. */
 static uint32_t read_turn(const struct world *w, uint32_t steps, uint32_t count[ATTRS])
 {
     struct fab_plan_input in = input_of(w);
@@ -134,19 +134,19 @@ START_TEST(a_turn_reads_each_known_table_once)
     ck_assert_uint_eq(count[FAB_ATTR_PKEY_TABLE], ports);
     ck_assert_uint_eq(count_tables(&in), 3 * 2 + ports + blocks);
     uint32_t again[ATTRS], few = read_turn(&w, 1, again);
-    /* if each call makes fewer steps, the turn reads the same attributes */
+    /* a turn in many short calls reads the same attributes */
     ck_assert_mem_eq(count, again, sizeof count);
     ck_assert_uint_gt(few, 2 * (6 + ports));
     fab_plan_observed_forget(&w.known, 1);
     read_turn(&w, 1000, count);
-    /* the turn reads only blocks that the device is known to hold */
+    /* the LFT of one switch is unknown now, so the turn reads only the other two */
     ck_assert_uint_eq(count[FAB_ATTR_LFT], 2);
     world_fini(&w);
 }
 END_TEST
 
-/* A turn reads one kind of table after the other. Within a kind, it reads one block number or port
- * number after the other. For each number, it reads all nodes in the order of their ids. */
+/* The order of a turn: one kind of table after the other; for each kind, one block or port number
+ * after the other; for each number, all nodes by their ids. */
 START_TEST(a_turn_reads_in_order)
 {
     struct world w = world_new();
@@ -186,8 +186,8 @@ START_TEST(a_turn_reads_in_order)
 }
 END_TEST
 
-/* A turn counts the LFT blocks of a switch up to the block that contains LinearFDBTop, the greatest
- * LID with an entry. */
+/* For progress, a turn counts the LFT blocks of a switch up to LinearFDBTop, the greatest LID that
+ * the LFT forwards. */
 START_TEST(blocks_up_to_the_top_are_counted)
 {
     static const struct {
@@ -225,7 +225,7 @@ START_TEST(ports_without_a_link_are_not_read)
     ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], before - 2);
     ck_assert_uint_eq(count[FAB_ATTR_PKEY_TABLE], before - 2);
     ck_assert_uint_eq(count_tables(&in), bound - 2 - blocks_of(&w, port) - blocks_of(&w, peer));
-    /* the manager's own port needs no link */
+    /* the manager's own port is read even without a link */
     w.f->self_port = port;
     read_turn(&w, 1000, count);
     ck_assert_uint_eq(count[FAB_ATTR_PORT_INFO], before - 1);
@@ -233,8 +233,8 @@ START_TEST(ports_without_a_link_are_not_read)
 }
 END_TEST
 
-/* The bitset of known blocks is searched word by word. With these sizes, the blocks of three
- * switches begin in the middle of a word. */
+/* The search for unknown blocks looks at whole words of a bitset. In this test, the blocks of a
+ * switch begin and end within a word. */
 START_TEST(unknown_blocks_are_found)
 {
     struct fab_observed o;
@@ -261,7 +261,7 @@ END_TEST
 struct field {
     const char *name;
     size_t at, size;
-    /* true: only endports have this attribute; port 0 of a switch is not compared */
+    /* true: a field of endports only, which is not compared at port 0 of a switch */
     bool endports_only;
     bool secret; /* messages do not show the value */
 };
@@ -330,7 +330,7 @@ START_TEST(each_field_of_a_port_is_named_with_both_values)
         ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &now, data, sizeof data),
                          FAB_OK);
         ck_assert(fab_plan_scrub_differs(&in, &item, data, &d));
-        /* only the first difference is described, but all are counted */
+        /* of two differences, only the first is described, but both are counted */
         ck_assert_str_eq(d.field, "LID");
         ck_assert_uint_eq(d.entries, 2);
     }
@@ -352,7 +352,8 @@ START_TEST(fields_of_a_switch_are_named_with_both_values)
         now.linear_fdb_top = (uint16_t)(now.linear_fdb_top + (i == 0));
         now.multicast_fdb_top = (uint16_t)(now.multicast_fdb_top ^ (i == 1));
         now.life_time = (uint8_t)(now.life_time ^ (i == 2));
-        /* the bit PortStateChange is a reason for a sweep, and does not count as a difference */
+        /* PortStateChange is set if a port has changed; this is no difference, but a reason for a
+         * sweep */
         now.port_state_change = i < 0;
         ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_switch_info, &now, data, sizeof data),
                          FAB_OK);
@@ -372,8 +373,8 @@ START_TEST(fields_of_a_switch_are_named_with_both_values)
 }
 END_TEST
 
-/* A default port that leads to a link is a difference. Port 0 and ports that the switch lacks drop
- * packets, so the scrub accepts any of these ports in place of another. */
+/* A default port with a link is a difference. Port 0 and ports that the switch does not have all
+ * drop packets, so the scrub accepts any of them. */
 START_TEST(only_default_ports_with_a_link_differ)
 {
     static const struct field default_ports[] = {
@@ -429,7 +430,7 @@ START_TEST(entries_are_compared_up_to_the_top)
         ck_assert_uint_eq(d.entry, lid);
         ck_assert_uint_eq(d.held, data[lid]);
         ck_assert_uint_eq(d.wanted, data[lid] ^ 3);
-        /* From now on, the device is known to hold the changed value. */
+        /* records that the device holds the changed value */
         fab_plan_scrub_record(&in, &item, data, &w.known);
         ck_assert(!fab_plan_scrub_differs(&in, &item, data, &d));
         ck_assert_uint_eq(fab_target_lft_at(&w.known.lft, 1, lid), data[lid]);
@@ -465,7 +466,8 @@ START_TEST(pkeys_are_compared_with_what_the_device_held)
 }
 END_TEST
 
-/* Differences in a later block have the numbers of their entries in the whole table. */
+/* In the report of a difference, entries are numbered from the beginning of the table, not of the
+ * block. */
 START_TEST(entries_of_later_blocks_are_numbered)
 {
     struct world w = world_new();
@@ -483,12 +485,14 @@ START_TEST(entries_of_later_blocks_are_numbered)
                      FAB_OK);
     w.f->switches[1].linear_fdb_top = 2 * FAB_LFT_BLOCK + 10;
     data[3] = 9;
-    ck_assert(!fab_plan_scrub_differs(&in, &lft, data, &d)); /* the block is not known */
+    /* nothing is known about this block, so nothing can differ */
+    ck_assert(!fab_plan_scrub_differs(&in, &lft, data, &d));
     data[3] = 0;
     fab_plan_observed_set_block(&w.known, 1, 2, data);
     data[3] = 9;
     data[10] = 8;
-    data[11] = 7; /* this entry is above LinearFDBTop */
+    /* the switch does not use entries above LinearFDBTop, so they must not be reported */
+    data[11] = 7;
     ck_assert(fab_plan_scrub_differs(&in, &lft, data, &d));
     ck_assert_uint_eq(d.entry, 2 * FAB_LFT_BLOCK + 3);
     ck_assert_uint_eq(d.entries, 2);

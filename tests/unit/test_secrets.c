@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keys in their own files: which files are allowed, who may read them, and that no message shows a
- * key. */
+/* Files that contain keys: which files are accepted, and who may be able to read them. No message
+ * may show a key. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static const char *put(const char *name, const char *text, mode_t mode)
     return path;
 }
 
-/* Loads settings in which %s stands for the test's directory. */
+/* Loads these settings, with the test's directory in place of each %s. */
 static int load(const char *settings, struct config *ret, char *why, size_t len)
 {
     char text[400];
@@ -63,8 +63,8 @@ START_TEST(a_credential_of_systemd)
 {
     char why[600];
     struct config c;
-    /* the mode of a credential may be 0440, because systemd keeps other users out of its directory
-     */
+    /* mode 0440 is accepted for a credential of systemd, because other users cannot enter its
+     * directory */
     put("sm", "0x77\n", 0440);
     ck_assert_int_eq(load("subnet: {sm_key: credential:sm}\n", &c, why, sizeof(why)), FAB_E_FORMAT);
     ck_assert_str_eq(why, "f.yaml:1:10: subnet.sm_key: systemd gave no credentials; add "
@@ -86,13 +86,13 @@ START_TEST(a_credential_of_systemd)
 }
 END_TEST
 
-/* Settings with a wrong value, or with a file that has a wrong content (`text`) or mode. The error
- * message must show neither the value nor the content. */
+/* Settings with an invalid value, or with a key file of an invalid content (`text`) or mode. The
+ * error message must show neither the value nor the content. */
 static const struct {
     const char *settings, *text;
     mode_t mode;
     int rc;
-    const char *why; /* a part of the message */
+    const char *why; /* the message must contain this text */
 } wrong[] = {
     {"subnet: {sm_key: file:%s/key}\n", "hunter2\n", 0600, FAB_E_FORMAT, "/key is not valid"},
     {"subnet: {m_key: file:%s/key}\n", "generated hunter2\n", 0600, FAB_E_FORMAT, "is not valid"},
@@ -120,7 +120,7 @@ START_TEST(a_wrong_key_is_refused_and_not_shown)
 }
 END_TEST
 
-/* A settings file that every user can read must have no secret number. */
+/* A settings file that others can read is refused if it has a key as a number. */
 START_TEST(settings_with_a_key_must_be_private)
 {
     static const struct {

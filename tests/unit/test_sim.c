@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated fabric: devices answer as IBA chapter 14 specifies, and no MAD causes damage.
- * test_sim_links.c has the links.
+ * The simulated fabric. Devices must answer as IBA chapter 14 specifies, and no MAD may do harm.
+ * test_sim_links.c tests the links.
  */
 #include "libfabmgr/sim/device.h"
 #include "tests/unit/sim_lab.h"
@@ -14,11 +14,11 @@ START_TEST(what_is_refused)
     uint8_t data[FAB_SMP_DATA];
     uint32_t sw = x.leaf, host = x.r.node;
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 1, data),
-                     0); /* the device does not support FDR10 */
+                     0); /* the attribute shows FDR10, which the device does not support */
     ck_assert_uint_eq(data[15], 0);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 200, data), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_VENDOR_DIAG, 0, data), 0);
-    ck_assert_uint_eq(fab_base_get_be16(data), 0); /* no next page */
+    ck_assert_uint_eq(fab_base_get_be16(data), 0); /* number of the next page: there is none */
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_VENDOR_DIAG, 1, data), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_VENDOR_DIAG, 0, data), FAB_SMP_BAD_ATTR);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_RFT, 0, data), FAB_SMP_BAD_ATTR);
@@ -48,14 +48,14 @@ START_TEST(set_is_all_or_nothing)
     struct lab x = lab_new();
     uint8_t data[FAB_SMP_DATA];
     struct fab_port_info info = port_info(&x, x.r.node, x.r.port);
-    info.lid = 0xc000; /* a multicast LID */
+    info.lid = 0xc000; /* a multicast LID, which no port can have */
     info.sm_lid = 5;
     info.port_state = info.phys_state = 0;
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.r.node, FAB_ATTR_PORT_INFO, x.r.port, data), FAB_SMP_BAD_VALUE);
     ck_assert_uint_eq(port_info(&x, x.r.node, x.r.port).sm_lid, 0);
     info.lid = 0xbfff;
-    info.lmc = 1; /* the range of LIDs would reach multicast LIDs */
+    info.lmc = 1; /* with LMC 1, the second LID would be a multicast LID */
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.r.node, FAB_ATTR_PORT_INFO, x.r.port, data), FAB_SMP_BAD_VALUE);
     info.lmc = 0;
@@ -119,8 +119,8 @@ static void assert_map(struct lab *x, uint32_t node, uint32_t mod, uint8_t first
     ck_assert_uint_eq(data[0], first);
 }
 
-/* For each pair of ports, the last write that includes this pair applies, whether it sets one pair
- * or many. */
+/* A write of an SL-to-VL table can be for one pair of ports or for many. Each pair keeps the table
+ * of the last write that included it. */
 START_TEST(lanes_are_set_for_many_ports_at_once)
 {
     struct lab x = lab_new();
@@ -131,12 +131,12 @@ START_TEST(lanes_are_set_for_many_ports_at_once)
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x30000, data), 0);
     assert_map(&x, sw, 0x0102, 0x22);
     assert_map(&x, sw, 0x0001, 0x22);
-    data[0] = 0x33; /* from all input ports to port 2 */
+    data[0] = 0x33; /* for all pairs with output port 2 */
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x20002, data), 0);
     assert_map(&x, sw, 0x0102, 0x33);
     assert_map(&x, sw, 0x0302, 0x33);
     assert_map(&x, sw, 0x0201, 0x22);
-    data[0] = 0x44; /* from port 3 to all output ports */
+    data[0] = 0x44; /* for all pairs with input port 3 */
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x10300, data), 0);
     assert_map(&x, sw, 0x0302, 0x44);
     assert_map(&x, sw, 0x0102, 0x33);
@@ -149,7 +149,7 @@ START_TEST(lanes_are_set_for_many_ports_at_once)
 }
 END_TEST
 
-/* A device does not keep entries beyond its capacity, even if its capacity ends within a block. */
+/* A device must ignore entries beyond its capacity, even within a block. */
 START_TEST(tables_have_ends)
 {
     struct lab x = lab_new();
@@ -159,13 +159,18 @@ START_TEST(tables_have_ends)
         uint32_t mod;
         size_t first, used;
     } ends[] = {
-        {FAB_ATTR_VLARB, false, 0x00010001, 0, 16}, /* 8 entries of low priority */
-        {FAB_ATTR_VLARB, false, 0x00030001, 0, 16}, /* 8 entries of high priority */
+        /* the low-priority table has 8 entries of 2 bytes */
+        {FAB_ATTR_VLARB, false, 0x00010001, 0, 16},
+        /* the high-priority table has 8 entries of 2 bytes */
+        {FAB_ATTR_VLARB, false, 0x00030001, 0, 16},
         {FAB_ATTR_VLARB, true, 0x00010000, 0, 16},
-        {FAB_ATTR_PKEY_TABLE, false, 0, 0, 16}, /* a switch itself has room for 8 */
+        /* port 0 of a switch has room for 8 P_Keys of 2 bytes */
+        {FAB_ATTR_PKEY_TABLE, false, 0, 0, 16},
         {FAB_ATTR_PKEY_TABLE, false, 0x00010000, 0, 64},
-        {FAB_ATTR_PKEY_TABLE, true, 1, 0, 64}, /* an adapter has room for 64 */
-        {FAB_ATTR_GUID_INFO, true, 0, 8, 64},  /* the first GUID is read-only */
+        /* an adapter has room for 64 P_Keys, so all of block 1 is kept */
+        {FAB_ATTR_PKEY_TABLE, true, 1, 0, 64},
+        /* a write does not change entry 0, the port's own GUID */
+        {FAB_ATTR_GUID_INFO, true, 0, 8, 64},
     };
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         uint8_t data[FAB_SMP_DATA];
@@ -190,7 +195,8 @@ END_TEST
 
 START_TEST(multicast_tables_have_positions)
 {
-    struct fab_fabric *f = leaf_spine(2, 2, 40); /* 42 ports: positions 0 to 2 */
+    /* a position is for 16 ports, so 42 ports have the positions 0 to 2 */
+    struct fab_fabric *f = leaf_spine(2, 2, 40);
     struct lab x = {.f = f};
     ck_assert_int_eq(fab_sim_new(f, 1, &x.r.sim), FAB_OK);
     drive_sit(&x.r);
@@ -209,7 +215,7 @@ START_TEST(multicast_tables_have_positions)
         ck_assert_uint_eq(data[63], position + 1);
     }
     ck_assert_int_eq(drive_smp(&x.r, &path, FAB_METHOD_GET, FAB_ATTR_MFT, 32, data),
-                     FAB_SMP_BAD_VALUE); /* an MFT has 0x400 entries, so block 31 is the last */
+                     FAB_SMP_BAD_VALUE); /* block 31 is the last one of an MFT with 0x400 entries */
     fab_sim_free(x.r.sim);
     fab_fabric_unref(f);
 }
@@ -240,7 +246,7 @@ START_TEST(management_keys)
     info.port_state = info.phys_state = 0;
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_PORT_INFO, 0, data), 0);
-    ck_assert_uint_eq(port_info(&x, x.leaf, 0).m_key, 0); /* the M_Key is hidden */
+    ck_assert_uint_eq(port_info(&x, x.leaf, 0).m_key, 0); /* a reader without the M_Key sees 0 */
     ck_assert_uint_eq(fab_sim_port(x.r.sim, x.leaf, 0)->m_key, 0x1234);
     ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_PORT_INFO, 0, data), -1);
     ck_assert_uint_eq(fab_sim_port(x.r.sim, x.leaf, 0)->m_key_violations, 1);
@@ -319,7 +325,8 @@ START_TEST(hostile_mads)
         int got = fab_sim_send(x.r.sim, x.r.node, x.r.port, dlid, mad, reply);
         ck_assert_int_le(got, 1);
         answered += got == 1;
-        if (i % 1000 == 0) /* Sets may have disconnected the fabric */
+        /* brings the fabric up again, because hostile Sets may have disconnected parts of it */
+        if (i % 1000 == 0)
             drive_program(&x.r, x.found);
         while (i % 7 == 0 && fab_sim_receive(x.r.sim, &mail)) {
         }

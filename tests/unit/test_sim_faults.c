@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults and time of the simulated fabric. Events run when they are due and in order, links train,
- * devices lose power and come back, and M_Key leases end.
+ * Faults and time of the simulated fabric: events in the order of their times, links that train,
+ * devices that lose power and come back, and leases of M_Keys.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -34,7 +34,8 @@ START_TEST(answers_take_their_time)
     pace.hop_us = 3;
     pace.answer_us = 10;
     fab_sim_set_timing(x.r.sim, &pace);
-    ck_assert_int_eq(ask(&x, x.spine, 1, reply), 0); /* one MAD after the other */
+    /* the switch answers one request after the other */
+    ck_assert_int_eq(ask(&x, x.spine, 1, reply), 0);
     ck_assert_int_eq(ask(&x, x.spine, 2, reply), 0);
     ck_assert_uint_eq(fab_sim_deadline(x.r.sim), 6 * hops + 10);
     fab_sim_advance(x.r.sim, 6 * hops + 9);
@@ -48,14 +49,14 @@ START_TEST(answers_take_their_time)
     ck_assert_uint_eq(fab_sim_now(x.r.sim), 1000);
     ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.mad[15], 2);
-    fab_sim_advance(x.r.sim, 5); /* time does not go back */
+    fab_sim_advance(x.r.sim, 5); /* an earlier time has no effect */
     ck_assert_uint_eq(fab_sim_now(x.r.sim), 1000);
     lab_free(&x);
 }
 END_TEST
 
-/* Events run in the order of their times. Events with equal times run in the order in which they
- * were inserted. */
+/* Events must take effect in the order of their times. Of events with equal times, the one that was
+ * inserted first comes first. */
 START_TEST(order)
 {
     struct lab x = lab_manager();
@@ -92,7 +93,7 @@ START_TEST(links_train)
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     ck_assert_uint_eq(fab_sim_port(x.r.sim, x.leaf, x.up)->phys_state, FAB_PHYS_TRAINING);
     fab_sim_advance(x.r.sim, 600);
-    fab_sim_unlink(x.r.sim, x.leaf, x.up); /* training starts again */
+    fab_sim_unlink(x.r.sim, x.leaf, x.up); /* interrupts the training, which must begin anew */
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     fab_sim_advance(x.r.sim, 1100);
     ck_assert_uint_eq(state(&x, x.leaf, x.up), FAB_STATE_DOWN);
@@ -208,11 +209,12 @@ START_TEST(leases)
     struct lab x = lab_manager();
     uint64_t shown;
     fab_sim_set_m_key(x.r.sim, x.spine, 42, 2, 10);
-    /* No request failed, so the lease is not running. */
+    /* the lease runs only after a request with a wrong M_Key, and there was none yet */
     fab_sim_advance(x.r.sim, 20000000);
     ck_assert_int_eq(read_key(&x, 7, &shown), -1);
     fab_sim_advance(x.r.sim, 29000000);
-    ck_assert_int_eq(read_key(&x, 42, &shown), 0); /* the lease is renewed */
+    /* a request with the right M_Key stops the lease */
+    ck_assert_int_eq(read_key(&x, 42, &shown), 0);
     fab_sim_advance(x.r.sim, 31000000);
     ck_assert_int_eq(read_key(&x, 7, &shown), -1);
     fab_sim_advance(x.r.sim, 40999999);
@@ -235,15 +237,15 @@ START_TEST(silence_and_loss)
     ck_assert_int_eq(fab_sim_silence(x.r.sim, 999, true), FAB_E_NOT_FOUND);
     fab_sim_silence(x.r.sim, x.leaf, true);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NODE_INFO, 0, data), -1);
-    ck_assert_int_eq(ask_lid(&x, (uint16_t)(spine + 1), &guid), 1); /* the switch still forwards */
+    /* a silent switch still forwards packets */
+    ck_assert_int_eq(ask_lid(&x, (uint16_t)(spine + 1), &guid), 1);
     fab_sim_silence(x.r.sim, x.leaf, false);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NODE_INFO, 0, data), 0);
     fab_sim_loss(x.r.sim, 0.5);
     unsigned answered = 0;
     for (unsigned i = 0; i < 1000; i++)
         answered += get(&x, spine, FAB_ATTR_NODE_INFO, 0, data) == 0;
-    /* half of the packets are lost in each direction, so about a quarter of the requests is
-     * answered */
+    /* half of the requests and half of the answers are lost, so about 250 of 1,000 are answered */
     ck_assert_uint_gt(answered, 150);
     ck_assert_uint_lt(answered, 350);
     lab_free(&x);
@@ -260,13 +262,14 @@ START_TEST(weather)
     fab_sim_set_impairments(x.r.sim, &weather);
     ck_assert_int_eq(ask(&x, x.spine, 1, reply), 1);
     fab_sim_advance(x.r.sim, 1);
-    ck_assert(fab_sim_receive(x.r.sim, &mail)); /* the answer to the second request */
+    /* the request was duplicated; this is the answer to the copy */
+    ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert(!fab_sim_receive(x.r.sim, &mail));
     weather = (struct fab_sim_impairments){.delay = 0.5, .delay_us = 100, .spread_us = 50};
     fab_sim_set_impairments(x.r.sim, &weather);
     for (unsigned i = 0; i < 1000; i++)
         late += ask(&x, x.spine, i, reply) == 0;
-    ck_assert_uint_gt(late, 650); /* one or both directions are delayed */
+    ck_assert_uint_gt(late, 650); /* request, answer or both are delayed: about 75 % */
     ck_assert_uint_lt(late, 850);
     ck_assert_uint_ge(fab_sim_deadline(x.r.sim), 101);
     fab_sim_advance(x.r.sim, 1000);
@@ -313,7 +316,8 @@ START_TEST(bit_errors)
     uint32_t far = fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.leaf, near))->peer;
     unsigned lost = 0;
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-9), FAB_OK);
-    fab_sim_advance(x.r.sim, 1000000); /* 100 Gb/s and an error rate of 1e-9: 100 errors a second */
+    /* 100 Gb/s * 1e-9 errors per bit = 100 errors in this second */
+    fab_sim_advance(x.r.sim, 1000000);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, near, FAB_SIM_SYMBOL_ERRORS), 100);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, fab_fabric_port(x.f, far)->node,
                                       fab_fabric_port(x.f, far)->num, FAB_SIM_SYMBOL_ERRORS),
@@ -321,8 +325,8 @@ START_TEST(bit_errors)
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-4), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    /* The bit error rate is 1e-4. A MAD has 2,288 bits on the link, and its answer, too, so 37 % of
-     * the requests get no answer. */
+    /* A request and its answer have 2,288 bits each. With 1e-4 errors per bit, 37 % of the requests
+     * remain without an answer. */
     ck_assert_uint_gt(lost, 310);
     ck_assert_uint_lt(lost, 430);
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 0), FAB_OK);

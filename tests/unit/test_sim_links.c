@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Links of the simulated fabric: their states and transitions, the states of a link that is down,
- * and the negotiated width and speed.
+ * and the negotiation of width and speed.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -45,7 +45,8 @@ START_TEST(link_states)
     ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_NOP, 0), 0);
     states_are(&x, up, FAB_STATE_ACTIVE, FAB_PHYS_LINKUP);
     states_are(&x, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0); /* the link trains again */
+    /* the state Down makes the link train, which leads to Init at both ends */
+    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     states_are(&x, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     lab_free(&x);
@@ -63,7 +64,8 @@ START_TEST(disable_and_enable)
     ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, FAB_PHYS_DISABLED), 0);
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_DISABLED);
     states_are(&x, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0); /* the port stays disabled */
+    /* the state Down does not enable a disabled port */
+    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0);
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_DISABLED);
     ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ARMED, 0), FAB_SMP_BAD_VALUE);
     fab_sim_unlink(x.r.sim, sw, num);
@@ -120,7 +122,7 @@ START_TEST(sleep_and_wake)
     uint8_t num = fab_fabric_port(x.f, up)->num, far_num = fab_fabric_port(x.f, far)->num,
             data[FAB_SMP_DATA];
     struct fab_port_info info = port_info(&x, x.leaf, num);
-    /* the other port polls, which wakes this port */
+    /* the port sleeps only for a moment, because its peer polls and wakes it */
     ck_assert_int_eq(set_states(&x, x.leaf, num, FAB_STATE_DOWN, FAB_PHYS_SLEEP), 0);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     info.down_default_state = FAB_PHYS_SLEEP;
@@ -132,7 +134,7 @@ START_TEST(sleep_and_wake)
     states_are(&x, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
     fab_sim_relink(x.r.sim, x.leaf, num);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    /* both ports sleep, so neither port wakes the other */
+    /* now the peer sleeps, too, so neither port wakes the other */
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, spine, FAB_ATTR_PORT_INFO, far_num, data), 0);
     fab_sim_unlink(x.r.sim, x.leaf, num);
@@ -158,7 +160,8 @@ START_TEST(data_activates)
     ck_assert_int_eq(
         set_states(&x, x.leaf, fab_fabric_port(x.f, leaf_port)->num, FAB_STATE_ARMED, 0), 0);
     ck_assert_int_eq(set_states(&x, x.r.node, x.r.port, FAB_STATE_ARMED, 0), 0);
-    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 1, 1, 0, 0, data), -1); /* both are Armed */
+    /* both ports are only Armed, so they do not carry this MAD */
+    ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 1, 1, 0, 0, data), -1);
     ck_assert_int_eq(set_states(&x, x.r.node, x.r.port, FAB_STATE_ACTIVE, 0), 0);
     states_are(&x, leaf_port, FAB_STATE_ARMED, FAB_PHYS_LINKUP);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 1, 1, 0, 0, data), 0);
@@ -177,7 +180,7 @@ static int enable(struct lab *x, uint32_t node, uint8_t port, uint8_t widths, ui
     info.width_enabled = widths;
     info.speed_enabled = speeds;
     info.speed_ext_enabled = ext_speeds;
-    info.port_state = FAB_STATE_DOWN; /* the link trains again */
+    info.port_state = FAB_STATE_DOWN; /* makes the link train with the new modes */
     info.phys_state = FAB_PHYS_POLLING;
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     return set(x, node, FAB_ATTR_PORT_INFO, port, data);
@@ -199,14 +202,16 @@ START_TEST(both_ends_agree)
     ck_assert_int_eq(enable(&x, spine, far_num, 3, 7, 1), 0);
     ck_assert_uint_eq(fab_wire_link_width(near_info), 1);
     ck_assert_str_eq(fab_wire_link_speed(near_info), "FDR");
-    ck_assert_int_eq(enable(&x, x.leaf, num, 3, 7, 2), 0); /* EDR here, FDR there: both support
-                                                              QDR */
+    /* the leaf enables EDR, and the spine FDR; QDR is the best speed that both enable */
+    ck_assert_int_eq(enable(&x, x.leaf, num, 3, 7, 2), 0);
     ck_assert_uint_eq(fab_wire_link_rate(far_info), 40000);
     ck_assert_int_eq(enable(&x, spine, far_num, 2, 7, 3), 0);
     ck_assert_uint_eq(fab_wire_link_rate(near_info), 100000);
-    ck_assert_int_eq(enable(&x, x.leaf, num, 8, 7, 3), FAB_SMP_BAD_VALUE); /* 12x: not supported */
+    /* width 12x, which the port does not support */
+    ck_assert_int_eq(enable(&x, x.leaf, num, 8, 7, 3), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(enable(&x, x.leaf, num, 1, 7, 3),
-                     0); /* 1x at this port, 4x at the other one */
+                     /* only 1x is enabled here, and only 4x at the peer, so the link stays down */
+                     0);
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_POLLING);
     ck_assert_int_eq(enable(&x, x.leaf, num, 0xff, 15, 3), 0);
     ck_assert_uint_eq(fab_wire_link_rate(near_info), 100000);
@@ -214,13 +219,15 @@ START_TEST(both_ends_agree)
 }
 END_TEST
 
-/* A degraded cable stays degraded when the node at its far end is switched off and on. */
+/* A link that was degraded by fab_sim_degrade() stays degraded, even if the node at one end is
+ * switched off and on. */
 START_TEST(degraded_for_good)
 {
     struct lab x = lab_new();
     const struct fab_port_info *info = fab_sim_port(x.r.sim, x.leaf, x.up);
     ck_assert_int_eq(fab_sim_degrade(x.r.sim, x.leaf, x.up, 2, "DDR"), FAB_OK);
-    ck_assert_uint_eq(fab_wire_link_width(info), 1); /* 2x is not enabled */
+    /* the limit is 2x, but the ports have only 1x and 4x */
+    ck_assert_uint_eq(fab_wire_link_width(info), 1);
     ck_assert_str_eq(fab_wire_link_speed(info), "DDR");
     ck_assert_int_eq(fab_sim_power_off(x.r.sim, x.leaf), FAB_OK);
     ck_assert_int_eq(fab_sim_power_on(x.r.sim, x.leaf, 0, 0), FAB_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Paths through the simulated fabric: directed routes, LIDs and tables, and the places where MADs
- * are lost.
+ * How the simulated fabric forwards MADs: by directed routes, by LIDs and tables, and where MADs
+ * get lost.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -29,13 +29,14 @@ START_TEST(directed_routes)
     struct fab_path path = {.hops = 2, .port = {0, x.r.port, fab_fabric_port(x.f, up)->num}};
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
     ck_assert_uint_eq(reply[3], FAB_METHOD_GET_RESP);
-    ck_assert_uint_eq(reply[4], 0x80); /* the direction bit */
-    ck_assert_uint_eq(reply[6], 0);    /* hop pointer: back at the start */
+    ck_assert_uint_eq(reply[4], 0x80); /* the direction bit says that this is the way back */
+    ck_assert_uint_eq(reply[6], 0);    /* the hop pointer of a returned SMP is 0 */
     ck_assert_uint_eq(reply[7], 2);    /* hop count */
     ck_assert_uint_eq(reply[192 + 2], fab_fabric_port(x.f, far)->num); /* return path */
     ck_assert_uint_eq(reply[64 + 36], fab_fabric_port(x.f, far)->num); /* LocalPortNum */
 
-    ck_assert_int_eq(send_directed(&x, &path, 1, reply), 0); /* the hop pointer must be 0 */
+    /* a sender must set the hop pointer to 0 */
+    ck_assert_int_eq(send_directed(&x, &path, 1, reply), 0);
     path.port[2] = 0;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
     path.port[2] = 254;
@@ -43,13 +44,15 @@ START_TEST(directed_routes)
     path.port[2] = fab_fabric_port(
                        x.f, fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.r.node, x.r.port))->peer)
                        ->num;
-    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* the route ends at the sender */
+    /* the second hop leads back to the sender, which answers */
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
     path.hops = 3;
     path.port[3] = 1;
-    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0); /* adapters do not forward */
+    /* the route leads through an adapter, which does not forward */
+    ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
     path.port[1] = (uint8_t)(x.r.port + 1);
     path.hops = 1;
-    /* the first port of the route is not the sender's port */
+    /* the route leaves through another port than that of the sender */
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
     lab_free(&x);
 }
@@ -67,17 +70,17 @@ START_TEST(not_a_mad)
     ck_assert_int_eq(fab_sim_send(x.r.sim, 10000, x.r.port, 0, bytes, reply), FAB_E_INVAL);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, 99, 0, bytes, reply), FAB_E_INVAL);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, 0, 0, bytes, reply), FAB_E_INVAL);
-    bytes[7] = 64; /* hop count */
+    bytes[7] = 64; /* a hop count beyond the maximum of 63 */
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0, bytes, reply), FAB_E_FORMAT);
     bytes[7] = 0;
-    bytes[0] = 2; /* BaseVersion */
+    bytes[0] = 2; /* an unknown BaseVersion */
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0, bytes, reply), FAB_E_FORMAT);
     lab_free(&x);
 }
 END_TEST
 
-/* The request goes by LID to a switch, and by directed route from there, as ibportstate sends it.
- */
+/* A request that goes to a switch by LID, and from there by directed route. ibportstate sends such
+ * requests. */
 START_TEST(directed_routes_from_a_lid)
 {
     struct lab x = lab_managed();
@@ -95,7 +98,8 @@ START_TEST(directed_routes_from_a_lid)
     fab_wire_attr_unpack(&fab_wire_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
     ck_assert_uint_eq(info.node_guid, x.f->nodes[fab_fabric_port(x.f, far)->node].guid);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 500, bytes, reply), 0);
-    mad.dr_slid = (uint16_t)(ours + 1); /* the answer goes to another node */
+    /* DrSLID is the LID of another node, so the answer does not come back */
+    mad.dr_slid = (uint16_t)(ours + 1);
     ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, leaf, bytes, reply), 0);
     lab_free(&x);
@@ -116,7 +120,7 @@ START_TEST(lids_lead_where_tables_say)
 {
     struct lab x = lab_new();
     uint64_t guid = 0;
-    ck_assert_int_eq(ask_lid(&x, 1, &guid), 0); /* no node has a LID */
+    ck_assert_int_eq(ask_lid(&x, 1, &guid), 0); /* before any LID is assigned */
     lab_free(&x);
     x = lab_managed();
     for (uint32_t node = 0; node < x.f->node_count; node++) {
@@ -130,7 +134,8 @@ START_TEST(lids_lead_where_tables_say)
 }
 END_TEST
 
-/* Sends an SMP by a directed route with a LID-routed part before it, after it, or both. */
+/* Sends an SMP whose route has a directed part. Before it, after it, or both, the SMP is LID
+ * routed. */
 static int send_mixed(struct lab *x, uint16_t dlid, uint16_t dr_slid, uint16_t dr_dlid,
                       struct fab_path path, uint8_t reply[FAB_MAD_SIZE])
 {
@@ -152,8 +157,8 @@ static uint64_t guid_in(const uint8_t reply[FAB_MAD_SIZE])
     return info.node_guid;
 }
 
-/* The directed part of the route leads over the leaf to a spine. From there, the request goes to
- * each LID. */
+/* The request first goes by directed route over the leaf to a spine, and from there by LID to each
+ * node. */
 START_TEST(directed_routes_to_a_lid)
 {
     struct lab x = lab_managed();
@@ -164,20 +169,22 @@ START_TEST(directed_routes_to_a_lid)
     for (uint16_t lid = 1; lid <= x.f->node_count; lid++) {
         ck_assert_int_eq(send_mixed(&x, 0xffff, 0, lid, whole, reply), 1);
         ck_assert_uint_eq(guid_in(reply), x.f->nodes[lid - 1].guid);
-        ck_assert_uint_eq(reply[6], 0); /* hop pointer */
+        ck_assert_uint_eq(reply[6], 0); /* the hop pointer of a returned SMP is 0 */
         ck_assert_int_eq(send_mixed(&x, leaf, ours, lid, half, reply), 1);
         ck_assert_uint_eq(guid_in(reply), x.f->nodes[lid - 1].guid);
     }
     ck_assert_int_eq(send_mixed(&x, 0xffff, 0, 500, whole, reply), 0);
-    /* only switches can connect a directed part and a LID-routed part */
+    /* where an SMP changes between LID and directed route, there must be a switch and not an
+     * adapter */
     ck_assert_int_eq(send_mixed(&x, 0xffff, 0, leaf, none, reply), 0);
     ck_assert_int_eq(send_mixed(&x, ours, ours, 0, half, reply), 0);
-    ck_assert_int_eq(send_mixed(&x, leaf, ours, 0, none, reply), 1); /* no directed part */
+    /* the directed part has no hops */
+    ck_assert_int_eq(send_mixed(&x, leaf, ours, 0, none, reply), 1);
     ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.leaf].guid);
     ck_assert_int_eq(send_mixed(&x, leaf, ours, ours, none, reply), 1);
     ck_assert_uint_eq(guid_in(reply), x.f->nodes[x.r.node].guid);
-    /* From now on the leaf has no entry for the LID of the spine. So the answer of the manager's
-     * own host cannot reach the spine, but the answer of a host at the other leaf can. */
+    /* Without this entry, no answer gets from the leaf to the spine's LID. So answers of hosts at
+     * this leaf get lost, but answers of hosts at the other leaf do not. */
     set_lft_entry(&x, x.leaf, x.spine + 1, 0xff);
     uint32_t far = x.f->node_count - 1;
     ck_assert_int_eq(send_mixed(&x, 0xffff, 0, (uint16_t)(far + 1), whole, reply), 1);
@@ -186,8 +193,8 @@ START_TEST(directed_routes_to_a_lid)
 }
 END_TEST
 
-/* A manager answers a request that came over a directed part and a LID-routed part. The answer must
- * arrive. */
+/* A manager at a host gets a request whose route has a directed and a LID-routed part. Its answer
+ * must arrive at the sender. */
 START_TEST(managers_answer_along_mixed_routes)
 {
     struct lab x = lab_manager();
@@ -206,7 +213,7 @@ START_TEST(managers_answer_along_mixed_routes)
         fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(x.leaf + 1), bytes, reply), 0);
     ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.node, other);
-    /* the SLID is the LID of the switch at which the directed part ended */
+    /* on the LID-routed part, the SLID is the LID of the switch where this part began */
     ck_assert_uint_eq(mail.slid, x.spine + 1);
     ck_assert_int_eq(fab_wire_smp_answer(mail.mad, 0, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, other, 1, mail.slid, bytes, reply), 0);
@@ -217,8 +224,8 @@ START_TEST(managers_answer_along_mixed_routes)
 }
 END_TEST
 
-/* Directed routes lead back and forth between two switches. A route of FAB_MAX_HOPS hops is
- * accepted, and longer routes are refused. */
+/* A route leads back and forth between two switches. It may have FAB_MAX_HOPS hops, but not
+ * more. */
 START_TEST(hop_limits)
 {
     struct lab x = lab_new();
@@ -264,12 +271,12 @@ START_TEST(wrong_tables_lose)
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, 253);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
-    /* the entry leads back to the sender, which does not have this LID */
+    /* the entry leads back to the sender's port */
     set_lft_entry(&x, x.leaf, lid, home);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, good);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 1);
-    /* the request arrives, the answer does not */
+    /* the spine has no entry for the sender, so the answer gets lost */
     set_lft_entry(&x, spine, x.r.node + 1, 0xff);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     lab_free(&x);
@@ -280,7 +287,7 @@ START_TEST(loops_and_tops_lose)
 {
     struct lab x = lab_managed();
     uint32_t up = uplink(&x), far = fab_fabric_port(x.f, up)->peer;
-    uint16_t lid = (uint16_t)x.f->node_count; /* LID of the last node */
+    uint16_t lid = (uint16_t)x.f->node_count; /* the highest LID */
     uint8_t data[FAB_SMP_DATA];
     struct fab_switch_info info;
     uint64_t guid;
@@ -301,7 +308,7 @@ START_TEST(loops_and_tops_lose)
 }
 END_TEST
 
-/* Classes other than subnet management need Active links. */
+/* MADs of subnet management pass links in state Init, but all other MADs need Active links. */
 START_TEST(data_needs_active_links)
 {
     struct lab x = lab_managed();
@@ -322,7 +329,7 @@ START_TEST(data_needs_active_links)
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(spine + 1), mad, reply),
                      0);
     ck_assert(!fab_sim_receive(x.r.sim, &mail));
-    /* packets on VL15 pass in state Init */
+    /* SMPs use VL 15, which works in state Init */
     ck_assert_int_eq(ask_lid(&x, (uint16_t)(spine + 1), &guid), 1);
     lab_free(&x);
 }
@@ -343,7 +350,8 @@ START_TEST(losses_are_counted)
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_RCV_SWITCH_RELAY_ERRORS), 1);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_DLID_MAPPING_ERRORS), 1);
-    set_lft_entry(&x, x.leaf, lid, home); /* the port by which the packet came */
+    /* the entry leads back to the port by which the packet enters the switch */
+    set_lft_entry(&x, x.leaf, lid, home);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_RCV_SWITCH_RELAY_ERRORS), 2);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, home, FAB_SIM_LOOPING_ERRORS), 1);
@@ -363,11 +371,11 @@ static void set_mft(struct lab *x, uint32_t sw, uint16_t mask)
 {
     uint8_t data[FAB_SMP_DATA];
     ck_assert_int_eq(get(x, sw, FAB_ATTR_MFT, 0, data), 0);
-    fab_base_put_be16(data + 2 * 3, mask); /* the entry of MLID 0xc003 */
+    fab_base_put_be16(data + 2 * 3, mask); /* MLID 0xc003 is entry 3 of the block */
     ck_assert_int_eq(set(x, sw, FAB_ATTR_MFT, 0, data), 0);
 }
 
-/* Sends a packet to MLID 0xc003. Returns how many copies arrive, and their LIDs. */
+/* Sends a packet to MLID 0xc003. Returns the number of receivers, and their LIDs in *ret_lids. */
 static unsigned send_to_group(struct lab *x, uint32_t *ret_lids)
 {
     const struct fab_mad mad = {.mgmt_class = 0x30, .method = FAB_METHOD_SEND};
@@ -388,7 +396,8 @@ static unsigned send_to_group(struct lab *x, uint32_t *ret_lids)
     return count;
 }
 
-/* All hosts and the spine are in one tree over one spine. Then the tables are damaged. */
+/* The tables give a tree over one spine, with all hosts and this spine as members. Then its links
+ * and tables change. */
 START_TEST(multicast_follows_the_tables)
 {
     struct lab x = lab_managed();
@@ -407,25 +416,29 @@ START_TEST(multicast_follows_the_tables)
     struct fab_sim_delivery mail;
     while (fab_sim_receive(x.r.sim, &mail)) {
     }
-    /* without an entry, packets go to the default port, which is 0 */
+    /* without an MFT entry, the leaf sends the packet to its default port 0, which is the leaf
+     * itself */
     ck_assert_uint_eq(send_to_group(&x, &lids), 1);
     ck_assert_uint_eq(lids, 1u << (x.leaf + 1));
-    set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up)); /* the hosts are at ports 1 and 2 */
+    /* the leaf forwards to its hosts at ports 1 and 2, and up to the spine */
+    set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up));
     set_mft(&x, other_leaf, (uint16_t)(6u | 1u << x.up));
-    /* the packet leaves through ports 1 and 2, and the spine itself receives it */
+    /* the spine forwards to both leaves, and bit 0 makes it a receiver */
     set_mft(&x, x.spine, 7);
     ck_assert_uint_eq(send_to_group(&x, &lids), 4);
     ck_assert_uint_eq(lids, (all_hosts & ~(1u << (x.r.node + 1))) | 1u << (x.spine + 1));
     fab_sim_unlink(x.r.sim, x.leaf, x.up);
     send_to_group(&x, &lids);
-    ck_assert_uint_eq(send_to_group(&x, &lids), 1); /* the other host at the same leaf */
+    /* only the other host at this leaf gets the packet */
+    ck_assert_uint_eq(send_to_group(&x, &lids), 1);
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     lab_free(&x);
 }
 END_TEST
 
-/* Switches that forward a packet to all their ports make copies for ever. The simulated fabric
- * makes at most one copy for each port, and works as before when the tables are correct again. */
+/* If every switch forwards a packet to all its ports, real switches would make copies for ever. The
+ * simulated fabric makes at most one copy for each port. When the tables are correct again, it
+ * works as before. */
 START_TEST(multicast_loops_end)
 {
     struct lab x = lab_managed();
@@ -446,9 +459,11 @@ START_TEST(multicast_loops_end)
     }
     for (uint32_t sw = 0; sw < x.f->switch_count; sw++)
         set_mft(&x, sw, 0);
-    set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up)); /* the hosts are at ports 1 and 2 */
+    /* the leaf forwards to its hosts at ports 1 and 2, and up to the spine */
+    set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up));
     set_mft(&x, x.spine, 1);
-    ck_assert_uint_eq(send_to_group(&x, &lids), 2); /* the other host, and the spine itself */
+    /* receivers: the other host at this leaf, and the spine itself */
+    ck_assert_uint_eq(send_to_group(&x, &lids), 2);
     ck_assert_uint_ne(lids & 1u << (x.spine + 1), 0);
     lab_free(&x);
 }

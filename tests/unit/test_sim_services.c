@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * General services of simulated devices: counters and samples, and congestion control.
+ * General services of simulated devices: performance counters, samples, and congestion control.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -35,12 +35,12 @@ START_TEST(port_counters)
     fab_sim_increment(x.r.sim, x.leaf, 1, FAB_SIM_XMIT_WAIT, 2.5);
     fab_sim_advance(x.r.sim, 3000000);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).symbol_errors,
-                      65535); /* the maximum of the counter */
+                      65535); /* the counter has 16 bits, and stops at its maximum */
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 7);
     fab_sim_advance(x.r.sim, 4000000);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 10);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 0xff, none).xmit_wait,
-                      10); /* 0xff selects all ports */
+                      10); /* PortSelect 0xff: the sum over all ports */
     memset(data, 0, sizeof data);
     data[1] = 1;
     ck_assert_int_eq(
@@ -49,7 +49,7 @@ START_TEST(port_counters)
     ck_assert_uint_eq(wide.symbol_errors, 70000);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_SET, 1, clear).symbol_errors, 0);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait,
-                      10); /* CounterSelect did not select this counter */
+                      10); /* CounterSelect did not select PortXmitWait, so the Set left it alone */
     clear = (struct fab_port_counters){.counter_select2 = 1};
     ck_assert_uint_eq(counters(&x, FAB_METHOD_SET, 0xff, clear).xmit_wait, 0);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 2, none).symbol_errors, 5);
@@ -74,7 +74,9 @@ START_TEST(noise_is_counted)
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, near, 0.2), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    ck_assert_uint_gt(lost, 280); /* each direction loses 20 %, so 36 % of the requests */
+    /* 20 % of the requests and 20 % of the answers are lost: 36 % of 1,000 requests have no
+     * answer */
+    ck_assert_uint_gt(lost, 280);
     ck_assert_uint_lt(lost, 440);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, near, FAB_SIM_RCV_ERRORS) +
                           fab_sim_counter(x.r.sim, x.spine, (uint8_t)far_port, FAB_SIM_RCV_ERRORS),
@@ -83,8 +85,8 @@ START_TEST(noise_is_counted)
 }
 END_TEST
 
-/* Every packet is corrupted. The port counts a local link integrity error each time the number of
- * corrupted packets exceeds LocalPhyErrors. */
+/* Each packet is corrupted. Whenever more than LocalPhyErrors packets in a row were corrupted, the
+ * port must count one local link integrity error. */
 START_TEST(bursts_of_noise_are_integrity_errors)
 {
     static const enum fab_sim_counter each[] = {FAB_SIM_SYMBOL_ERRORS, FAB_SIM_RCV_ERRORS,
@@ -109,12 +111,12 @@ START_TEST(bursts_of_noise_are_integrity_errors)
 }
 END_TEST
 
-/* A counter of the attributes with details. */
+/* a counter in one of the attributes that split a counter by causes or VLs */
 struct detail {
     const struct fab_attr *attr;
     const struct fab_field *field, *select;
-    unsigned at; /* its first bit in the attribute */
-    /* Bit of this counter in CounterSelect of the attribute. */
+    unsigned at; /* number of its first bit in the attribute */
+    /* number of its bit in the field CounterSelect of the attribute */
     unsigned chosen;
     enum fab_sim_counter counter;
 };
@@ -126,7 +128,7 @@ static uint64_t read_detail(struct lab *x, const struct detail *d)
     return fab_base_get_be64(data + d->at / 8) << d->at % 8 >> (64 - d->field->bits);
 }
 
-/* Clears this counter or, if `others` is set, all other counters of the attribute. */
+/* Clears the counter d. others: clears all other counters of the attribute instead. */
 static void clear_details(struct lab *x, const struct detail *d, bool others)
 {
     uint8_t data[FAB_GS_DATA] = {[1] = x->up};
@@ -136,8 +138,8 @@ static void clear_details(struct lab *x, const struct detail *d, bool others)
     ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, FAB_METHOD_SET, d->attr->id, 0, 0, data), 0);
 }
 
-/* Checks that the counter stops at its maximum, and that a Set clears it only if CounterSelect
- * selects it. */
+/* Checks two properties of a counter: it stops at its maximum, and a Set clears it if, and only if,
+ * CounterSelect selects it. */
 static void check_detail(struct lab *x, const struct detail *d)
 {
     uint64_t most = UINT64_MAX >> (64 - d->field->bits);
@@ -225,7 +227,8 @@ static struct fab_samples_result samples(struct lab *x, const struct fab_attr *a
     return result;
 }
 
-/* Samples count errors and congestion marks of one interval, and nothing before or after it. */
+/* A sample must count the errors and congestion marks of its interval, and none before or after
+ * it. */
 START_TEST(samples_count_an_interval)
 {
     struct lab x = lab_manager();
@@ -245,14 +248,14 @@ START_TEST(samples_count_an_interval)
     fab_sim_advance(x.r.sim, 1000000);
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_STARTS);
-    ck_assert_uint_eq(c.tick, 249); /* a tick of 1 us */
+    ck_assert_uint_eq(c.tick, 249); /* code 249 of a tick means 1 us */
     ck_assert_uint_eq(c.counter_width, 4);
     ck_assert_uint_eq(c.counter_mask[14], 3);
     ck_assert_uint_eq(c.option_mask, 0x01ff000000ffffc0); /* bits 6 to 23 and 48 to 56 */
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_STARTS);
     fab_sim_advance(x.r.sim, 1001000);
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_RUNS);
-    /* a Set does not change a sample that is running */
+    /* while a sample runs, a further Set must have no effect */
     c = (struct fab_samples_control){.port_select = x.up, .tag = 1};
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.tag, 0xabcd);
@@ -283,12 +286,14 @@ START_TEST(samples_of_all_ports_and_after_power)
     fab_sim_advance(x.r.sim, 1000);
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).counter[0], 10);
     c = (struct fab_samples_control){.port_select = 1,
-                                     .select = {2}}; /* this sample ends at once */
+                                     /* an interval of 0, so the sample ends at once */
+                                     .select = {2}};
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_DONE);
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).counter[0], 0);
     c = (struct fab_samples_control){.port_select = 1, .select = {[7] = 0x4002}};
-    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* a selection that only vendors define */
+    /* CounterSelect values from 0x4000 on are for vendors */
+    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE);
     c = (struct fab_samples_control){.port_select = 1, .select = {0x4f36}};
     ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* a selection of VL 15 */
     c = (struct fab_samples_control){.port_select = 200};
@@ -314,8 +319,8 @@ END_TEST
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-/* The firmware implements some classes. A request of another class is refused, unless a program at
- * the port may answer it. */
+/* The firmware of a device implements some classes. It must refuse requests of all others, unless a
+ * program at the port might answer them. */
 START_TEST(classes)
 {
     struct lab x = lab_manager();
@@ -330,7 +335,8 @@ START_TEST(classes)
                              : own   ? 0
                                      : FAB_SMP_BAD_ATTR);
             ck_assert_uint_eq(fab_sim_receive(x.r.sim, &mail), program);
-            ck_assert_int_eq(gs(&x, node, c, 3, 0x10, 0, 0, data), -1); /* Send: no answer */
+            /* the method Send gets no answer */
+            ck_assert_int_eq(gs(&x, node, c, 3, 0x10, 0, 0, data), -1);
             while (fab_sim_receive(x.r.sim, &mail)) {
             }
         }
@@ -354,7 +360,8 @@ START_TEST(trap_addresses_are_kept)
     ck_assert_uint_eq(info.trap_qp, 5);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_CC, FAB_METHOD_GET, 1, 0, 0, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_class_port_info, data, sizeof data, &info);
-    ck_assert_uint_eq(info.trap_lid, 0); /* each class has its own trap LID */
+    /* the trap LID of one class must not change that of another */
+    ck_assert_uint_eq(info.trap_lid, 0);
     lab_free(&x);
 }
 END_TEST
@@ -379,7 +386,8 @@ START_TEST(congestion_settings)
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_SET, FAB_CC_TABLE, 1, data), 0);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 0, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_cc_table, data, sizeof data, &t);
-    ck_assert_uint_eq(t.limit, 127); /* one limit applies to all blocks */
+    /* the limit was written with block 1, but is the same in all blocks */
+    ck_assert_uint_eq(t.limit, 127);
     ck_assert_uint_eq(t.entry[63].multiplier, 0);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 1, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_cc_table, data, sizeof data, &t);
@@ -396,7 +404,7 @@ START_TEST(congestion_settings)
     ck_assert_uint_eq(p.port[3].marking_rate, 77);
     ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_SWITCH_PORT_SETTING, 9, data),
                      FAB_SMP_BAD_VALUE);
-    fab_sim_power_off(x.r.sim, x.leaf); /* the device loses its log */
+    fab_sim_power_off(x.r.sim, x.leaf); /* a device without power loses its congestion log */
     lab_free(&x);
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traps of devices in the simulated fabric: contents, destination and repetition, and managers that
- * are attached to ports.
+ * Traps of simulated devices: their contents, destination and repetition. Also managers that are
+ * attached to ports.
  */
 #include "tests/unit/sim_lab.h"
 
@@ -34,7 +34,7 @@ START_TEST(traps_of_ports)
     uint32_t up = uplink(&x), spine = fab_fabric_peer_node(x.f, up);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
     fab_sim_unlink(x.r.sim, x.leaf, fab_fabric_port(x.f, up)->num);
-    /* The trap of the spine arrives, too, unless its path to the manager uses the failed link. */
+    /* the trap of the spine is lost if its path to the manager leads over the failed link */
     unsigned count = traps_from(&x, 128, from);
     ck_assert_uint_ge(count, 1);
     ck_assert(from[x.leaf]);
@@ -88,7 +88,7 @@ START_TEST(repeated_until_repressed)
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     fab_sim_trap(x.r.sim, x.leaf, x.up, 130);
     ck_assert_uint_eq(traps(&x, 130, NULL, &mail), 1);
-    fab_sim_advance(x.r.sim, 3500000); /* the trap is sent once a second */
+    fab_sim_advance(x.r.sim, 3500000); /* the device repeats the trap once a second */
     ck_assert_uint_eq(traps(&x, 130, NULL, &mail), 3);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NOTICE, 0, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_notice, data, sizeof data, &notice);
@@ -133,7 +133,7 @@ START_TEST(what_traps_say)
 }
 END_TEST
 
-/* Each trap, from a switch and from a host, is sent once a second until it is repressed. */
+/* Traps of a switch and of a host must be repeated once a second, until a TrapRepress arrives. */
 START_TEST(each_until_repressed)
 {
     struct lab x = lab_manager();
@@ -157,7 +157,7 @@ START_TEST(each_until_repressed)
 }
 END_TEST
 
-/* Only a TrapRepress with the M_Key represses a trap (IBA 14.2.4). */
+/* A TrapRepress takes effect only with the device's M_Key (IBA 14.2.4). */
 START_TEST(repressed_with_the_key)
 {
     struct lab x = lab_manager();
@@ -178,8 +178,8 @@ START_TEST(repressed_with_the_key)
 }
 END_TEST
 
-/* A port whose cable corrupts more packets than LocalPhyErrors allows makes its device send trap
- * 129. */
+/* A cable corrupts packets. When a port has received more corrupted packets than LocalPhyErrors
+ * allows, its device must send trap 129. */
 START_TEST(errors_are_told)
 {
     struct lab x = lab_manager();
@@ -243,7 +243,7 @@ START_TEST(is_sm)
 }
 END_TEST
 
-/* Sends SMInfo requests to the manager, by directed route and by LID. Checks that the answers
+/* Sends SMInfo requests to an attached manager, by directed route and by LID. Its answers must
  * arrive. */
 static void sm_info(struct lab *x, uint8_t mgmt_class, uint32_t other)
 {
@@ -277,7 +277,8 @@ START_TEST(sm_info_goes_to_the_manager)
     uint32_t other = x.f->node_count - 1;
     uint8_t data[FAB_SMP_DATA];
     struct fab_sim_delivery mail;
-    ck_assert_int_eq(get(&x, other, FAB_ATTR_SM_INFO, 0, data), -1); /* no manager there */
+    /* no manager is attached to this node */
+    ck_assert_int_eq(get(&x, other, FAB_ATTR_SM_INFO, 0, data), -1);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, false), FAB_OK);
     ck_assert(!fab_sim_receive(x.r.sim, &mail));

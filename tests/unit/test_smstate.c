@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state machine of subnet managers: each rule of the election and of the control packets.
- * Managers that see each other end with exactly one master, the one with the highest priority.
+ * The state machine of a subnet manager: every rule of the election, and every control packet. If
+ * several managers see each other, exactly one of them must become master, the one with precedence.
  */
 #include <string.h>
 
@@ -102,7 +102,8 @@ START_TEST(standby_watches_until_the_polls_are_used_up)
     ck_assert_int_eq(FAB_SMSTATE_GONE, fab_smstate_poll(&s, NULL));
     ck_assert_uint_eq(s.state, FAB_SM_DISCOVERING);
     ck_assert_int_eq(FAB_SMSTATE_STAYS,
-                     fab_smstate_poll(&s, NULL)); /* a poll has an effect only in standby */
+                     /* this manager is not in standby, so a poll has no effect */
+                     fab_smstate_poll(&s, NULL));
 }
 END_TEST
 
@@ -121,8 +122,9 @@ START_TEST(standby_does_not_wait_for_one_that_gave_up)
 }
 END_TEST
 
-/* A manager that wins the election but never becomes master keeps this manager in standby only for
- * a limited number of polls. If it becomes master later, this manager goes to standby again. */
+/* Another manager has precedence, but never becomes master. This manager waits in standby for a
+ * limited number of polls, and then passes it over. If the other one becomes master later, this
+ * manager goes back to standby. */
 START_TEST(a_better_one_that_never_becomes_master_is_passed_over)
 {
     static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
@@ -146,8 +148,8 @@ START_TEST(a_better_one_that_never_becomes_master_is_passed_over)
 }
 END_TEST
 
-/* A master that is in standby now has handed over, or was restarted. It will not become master
- * again, although it beats this manager, so this manager elects anew after a few polls. */
+/* The former master is in standby now, because it handed over or was restarted. It has precedence,
+ * but this manager must not wait for it: after a few polls, it elects anew. */
 START_TEST(a_master_that_stepped_down_is_not_waited_for)
 {
     struct fab_smstate s = ours(FAB_SM_DISCOVERING);
@@ -170,7 +172,8 @@ START_TEST(the_successor_is_the_best_manager_in_standby)
                                    other(0x71, 9, FAB_SM_NOT_ACTIVE),
                                    other(0x72, 9, FAB_SM_MASTER),
                                    other(OUR_GUID, 15, FAB_SM_STANDBY)};
-    ck_assert_ptr_null(fab_smstate_successor(&s, others, 1)); /* equal priority, higher GUID */
+    /* with equal priorities, a higher GUID gives no precedence */
+    ck_assert_ptr_null(fab_smstate_successor(&s, others, 1));
     ck_assert_ptr_eq(fab_smstate_successor(&s, others, 6), &others[1]);
     others[2].state = FAB_SM_STANDBY;
     ck_assert_ptr_eq(fab_smstate_successor(&s, others, 6), &others[2]);
@@ -181,8 +184,8 @@ START_TEST(the_successor_is_the_best_manager_in_standby)
 }
 END_TEST
 
-/* A manager that steps down by command lowers its priority as little as possible, so that the new
- * master has precedence. If no priority is low enough, the result is -1. */
+/* An operator makes a manager hand over. The manager lowers its priority just enough that the new
+ * master has precedence. If even the lowest priority is too high, the result is -1. */
 START_TEST(a_lowered_priority_does_not_beat_the_new_master)
 {
     for (uint8_t priority = 0; priority < 16; priority++)
@@ -213,7 +216,7 @@ START_TEST(repeated_losses_hold_a_manager_for_a_growing_time)
     struct fab_smstate_holds h = {0};
     uint64_t now = 5;
     fab_smstate_holds_lost(&h, 0x10, now);
-    /* after the first loss, the manager is not held */
+    /* losing the role once does not keep a manager from getting it back */
     ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, first, now), 0);
     for (uint64_t hold = first; hold < 3 * hour; hold *= 2) {
         uint64_t due = now + 1 + (hold < hour ? hold : hour);
@@ -234,7 +237,7 @@ START_TEST(repeated_losses_hold_a_manager_for_a_growing_time)
 }
 END_TEST
 
-/* Each poll that finds a master resets the count of polls without one. */
+/* a poll that finds the master resets the number of failed polls */
 START_TEST(a_master_is_polled_for_ever)
 {
     struct fab_smstate s = ours(FAB_SM_STANDBY);
@@ -247,8 +250,8 @@ START_TEST(a_master_is_polled_for_ever)
 }
 END_TEST
 
-/* More managers are passed over than the list of such managers has room for. A new manager replaces
- * the oldest entry, and nothing is written beyond the list. */
+/* The list of managers that were passed over is full. A further manager must replace the oldest
+ * one, and nothing may be written behind the list. */
 START_TEST(the_list_of_those_passed_over_is_bounded)
 {
     struct fab_smstate s = ours(FAB_SM_DISCOVERING);
@@ -265,8 +268,8 @@ START_TEST(the_list_of_those_passed_over_is_bounded)
 }
 END_TEST
 
-/* Compares all combinations of 8 attribute modifiers, 4 states of the sender and 4 states of the
- * receiver with the list of legal ones. */
+/* Tries each control packet (8 attribute modifiers) with each state of the sender and of the
+ * receiver. Only the combinations in the list are legal. */
 START_TEST(control_packets_do_what_the_standard_says)
 {
     static const struct {
@@ -302,7 +305,7 @@ static struct fab_sm_info info_of(const struct fab_smstate *s)
     return other(s->guid, s->priority, s->state);
 }
 
-/* Lets one manager poll all other managers, see their present states, and change its own. */
+/* One manager takes its turn: it sees the states of all others, and may change its own state. */
 static void take_turn(struct fab_smstate *all, const bool *alive, uint32_t count, uint32_t who)
 {
     struct fab_sm_info seen[8];
@@ -347,7 +350,7 @@ START_TEST(any_managers_settle_on_one_master)
         for (int step = 0; step < 200; step++)
             take_turn(all, alive, count, (uint32_t)fab_base_prng_below(&prng, count));
         ck_assert_msg(masters(all, alive, count) == 1, "seed %" PRIu64 ": before", seed);
-        for (uint32_t i = 0; i < count; i++) /* the master dies */
+        for (uint32_t i = 0; i < count; i++) /* the present master dies */
             alive[i] = all[i].state != FAB_SM_MASTER;
         for (int step = 0; step < 400; step++) {
             uint32_t who = (uint32_t)fab_base_prng_below(&prng, count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast trees together with unicast routes, over families of whole and damaged fabrics. Trees
- * of shortest paths often close a cycle of channel dependencies; trees that follow a spanning tree
- * (libfabmgr/spanning) do not.
+ * Multicast trees together with unicast routes, on families of fabrics with and without damage.
+ * Multicast trees of shortest paths often close a cycle of channel dependencies. Trees that follow
+ * a spanning tree (libfabmgr/spanning) must not.
  *
  * SPANNING_ROUNDS=300 in the environment sets the number of fabrics of each family.
  */
@@ -15,10 +15,10 @@
 #define MEMBERS 400
 
 struct tally {
-    /* Number of fabrics, and number of fabrics whose routes use several VLs. */
+    /* fabrics: number of all fabrics. several: number of those whose routes use several VLs. */
     unsigned fabrics, several;
-    /* Number of fabrics with a cycle, before and after the multicast trees follow a spanning tree.
-     */
+    /* Number of fabrics with a cycle. before: multicast trees have shortest paths. after: they
+     * follow a spanning tree. */
     unsigned before, after;
 };
 struct scene {
@@ -30,7 +30,7 @@ struct scene {
     struct fab_verify_multicast_lid lid[GROUPS];
 };
 
-/* Adds members to all groups. Group 0 gets all hosts. */
+/* Makes all hosts members of group 0, and random hosts members of the other groups. */
 static void join_all(struct scene *s, struct fab_prng *prng)
 {
     uint32_t count = 0;
@@ -49,8 +49,8 @@ static void join_all(struct scene *s, struct fab_prng *prng)
     }
 }
 
-/* Proves the trees. Returns whether the channel dependencies of multicast and unicast packets
- * together have no cycle. */
+/* Proves the multicast tables together with the unicast tables. Returns true if there is no cycle
+ * of channel dependencies. */
 static bool are_free(struct scene *s)
 {
     struct fab_multicast_verdict v;
@@ -70,8 +70,8 @@ static bool are_free(struct scene *s)
     return free_of_cycles;
 }
 
-/* Routes the fabric with this engine. Returns false if the engine refuses, or if its tables fail
- * the proof. */
+/* Routes the fabric by this engine. Returns false if the engine refuses the fabric, or if its
+ * tables fail the proof. */
 static bool route(struct scene *s, const char *engine)
 {
     struct fab_policy p;
@@ -132,8 +132,8 @@ START_TEST(no_cycles_with_unicast)
         }
         printf("# %s, %s: %u fabrics (%u with several VLs), %u with a cycle before, %u after\n",
                fam->name, fam->engines[e], t.fabrics, t.several, t.before, t.after);
-        /* dfsssp fills its first VL with as many paths as possible, and multicast packets use this
-         * VL. All other engines leave room for a spanning tree. */
+        /* Multicast packets use the first VL, which dfsssp fills with as many paths as possible, so
+         * a cycle may remain. With all other engines, none may remain. */
         if (strcmp(fam->engines[e], "dfsssp") != 0)
             ck_assert_uint_eq(t.after, 0);
         ck_assert_uint_le(t.after, t.several);

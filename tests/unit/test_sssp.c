@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minhop, sssp and dfsssp on hundreds of random fabrics, trees and grids, with and without damage.
- * Checks that all endports reach each other, hosts by shortest paths. The tables of dfsssp must be
- * free of deadlocks, if it does not refuse the fabric. The loads must be balanced, and the tables
- * must not depend on the order of discovery.
+ * The engines minhop, sssp and dfsssp on hundreds of random fabrics, trees and grids, with and
+ * without damage. All endports must reach each other, and hosts by shortest paths. Tables of dfsssp
+ * must be free of deadlocks. Loads must be balanced. Tables must not depend on the order of
+ * discovery.
  */
 #include "libfabmgr/study/quality.h"
 #include "tests/unit/fabric_sets.h"
@@ -23,8 +23,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* Returns the tables of the engine. Returns NULL if the engine refuses the fabric; it must then
- * give a reason. */
+/* Returns the engine's tables. NULL: the engine refuses the fabric, with a reason. */
 static struct fab_target *routed_or_refused(const char *name, const struct fab_fabric *f,
                                             const struct fab_policy *p, char why[200])
 {
@@ -139,7 +138,7 @@ START_TEST(grids_and_rings_are_complete)
 }
 END_TEST
 
-/* In complete trees, dfsssp needs only one VL, even with aggregation nodes at spines. */
+/* For complete trees, dfsssp must need only one VL, even if spines have aggregation nodes. */
 START_TEST(whole_trees_need_one_vl)
 {
     struct tally tally = {0};
@@ -183,8 +182,7 @@ END_TEST
 /* ---- shortest paths ----------------------------------------------------------------------------
  */
 
-/* Computes the number of hops from switch `from` to every other switch; FAB_NONE if links do not
- * connect them. */
+/* Computes the number of hops from the switch `from` to each switch; FAB_NONE: no path. */
 static void measure_hops(const struct fab_fabric *f, uint32_t from, uint32_t *hops)
 {
     uint32_t *queue = calloc(f->switch_count + 1, sizeof(*queue)), head = 0, tail = 0;
@@ -269,9 +267,9 @@ static struct fab_quality quality_of(const char *engine, const struct fab_fabric
     return q;
 }
 
-/* In a complete tree, the result is like that of D-mod-k: the loads are balanced, and nearly no
- * shift has two flows on one link. (A few shifts do, because GUIDs do not tell the spines
- * apart.) */
+/* In a complete tree, the tables must be nearly as good as D-mod-k: the loads are balanced, and
+ * almost no shift has two flows on a link. (A few have, because the engine cannot order the spines
+ * by their GUIDs.) */
 START_TEST(a_sound_tree_is_routed_perfectly)
 {
     struct fab_prng prng;
@@ -290,7 +288,8 @@ START_TEST(a_sound_tree_is_routed_perfectly)
 }
 END_TEST
 
-/* Two LIDs that D-mod-k would put on the same link are put on different links. */
+/* D-mod-k would put two LIDs on one link, while another link is free. The engine must use both
+ * links. */
 START_TEST(overloaded_links_are_relieved)
 {
     struct fab_prng prng;
@@ -307,8 +306,8 @@ START_TEST(overloaded_links_are_relieved)
 }
 END_TEST
 
-/* In a tree that lacks few links, updn keeps its tables, and reroutes only the LIDs on overloaded
- * links. */
+/* In a tree with a few missing links, updn keeps the paths of D-mod-k, and changes only those for
+ * LIDs on overloaded links. */
 START_TEST(updn_relieves_overloaded_links)
 {
     struct fab_prng prng;
@@ -336,7 +335,7 @@ START_TEST(a_slower_link_carries_less)
     struct fab_port_info *ends[] = {&fab_fabric_edit_port(f, slow)->info,
                                     &fab_fabric_edit_port(f, fab_fabric_port(f, slow)->peer)->info};
     for (unsigned i = 0; i < 2; i++)
-        ends[i]->width_active = 1; /* 1x of 4x */
+        ends[i]->width_active = 1; /* the link of this port runs at 1x in place of 4x */
     struct fab_target *t = routed_or_refused("sssp", f, &p, why);
     for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
         uint32_t owner = t->lids.owner[lid];
@@ -415,7 +414,7 @@ START_TEST(a_ring_needs_vls)
     v = judged(f, t);
     assert_good(f, &v, "ring");
     fab_verify_verdict_fini(&v);
-    /* puts the paths to all LIDs on one VL */
+    /* one VL for all LIDs, so that the proof must find a cycle */
     memset(t->vls.of_lid, 0, t->lids.top + 1);
     v = judged(f, t);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
@@ -444,8 +443,8 @@ START_TEST(too_few_vls_are_reported)
 }
 END_TEST
 
-/* In dense irregular fabrics, layers by destination need too many VLs, but layers by pair may fit.
- */
+/* In dense irregular fabrics, dfsssp cannot assign each destination LID to one of the layers. It
+ * must then assign pairs of switches. */
 START_TEST(layers_by_pair_need_fewer_vls)
 {
     struct fab_policy p = defaults(0);
@@ -455,7 +454,7 @@ START_TEST(layers_by_pair_need_fewer_vls)
     for (unsigned i = 0; i < 30; i++) {
         struct fab_fabric *f = random_fabric(24, 5, 2, fab_base_prng_next(&prng));
         char why[200];
-        p.max_op_vls = (uint8_t)(2 + i % 3); /* 2, 4, 8 */
+        p.max_op_vls = (uint8_t)(2 + i % 3); /* OperationalVLs 2, 3 and 4 mean 2, 4 and 8 VLs */
         struct fab_target *t = routed_or_refused("dfsssp", f, &p, why);
         if (t == NULL) {
             refused++;
@@ -477,15 +476,15 @@ START_TEST(layers_by_pair_need_fewer_vls)
 }
 END_TEST
 
-/* In random fabrics, first fit assigns the LIDs to four layers. Breaking the cycles one by one, the
- * method that is tried first, needs five or six. */
+/* dfsssp first breaks one cycle after the other, which here needs five or six layers. Then it tries
+ * first fit, which needs only four. */
 START_TEST(first_fit_saves_lanes)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("first fit", 11));
     for (unsigned i = 0; i < 4; i++) {
         struct fab_policy p = defaults(0);
-        p.max_op_vls = 3; /* 4 VLs */
+        p.max_op_vls = 3; /* OperationalVLs 3 means 4 VLs */
         struct fab_fabric *f = random_fabric(48, 5, 4, fab_base_prng_next(&prng));
         char why[200];
         struct fab_target *t = routed_or_refused("dfsssp", f, &p, why);
@@ -501,8 +500,8 @@ START_TEST(first_fit_saves_lanes)
 }
 END_TEST
 
-/* The paths to all LIDs of a switch are the same if this saves virtual lanes. With different paths,
- * this mesh would need eight. */
+/* If it saves VLs, the paths to all LIDs of a switch must be the same. Otherwise this mesh would
+ * need eight VLs. */
 START_TEST(fewer_paths_save_lanes)
 {
     struct fab_policy p = defaults(0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables of an earlier manager that are completed for the present fabric
- * (libfabmgr/repair/standing.h). The test damages random entries and takes random links down; the
- * completed tables must reach what the fresh tables reach, and keep every entry whose path leads to
- * its LID.
+ * Tables that switches hold from an earlier manager, completed for the present fabric
+ * (libfabmgr/repair/standing.h). The test damages random entries and takes random links down. The
+ * completed tables must reach all that newly computed tables reach, and must keep each entry whose
+ * path still leads to its LID.
  */
 #include <string.h>
 
@@ -64,7 +64,7 @@ static void verify(const struct bench *b, const struct fab_fabric *f, const stru
     ck_assert_int_eq(fab_verify(&in, ret), FAB_OK);
 }
 
-/* Returns a copy of the fabric without `count` random ISLs. */
+/* Returns a copy of the fabric in which `count` random ISLs are missing. */
 static struct fab_fabric *cut_links(const struct bench *b, struct fab_prng *prng, uint32_t count)
 {
     struct fab_fabric *f;
@@ -79,8 +79,8 @@ static struct fab_fabric *cut_links(const struct bench *b, struct fab_prng *prng
     return f;
 }
 
-/* Links fail while no manager runs. The completed tables are as good as the fresh ones, and differ
- * from the held ones in fewer blocks. */
+/* Some links fail while no manager runs. The completed tables must be as good as newly computed
+ * ones, and must change fewer blocks. */
 START_TEST(links_fail)
 {
     struct fab_prng prng;
@@ -115,8 +115,8 @@ START_TEST(links_fail)
 }
 END_TEST
 
-/* Correct tables stay as they are, whatever engine made them. Entries of LIDs without an owner
- * stay, too. Only damaged entries are replaced. */
+/* Correct tables must stay as they are, whichever engine made them, and so must entries for LIDs
+ * that no port has. Only damaged entries may change. */
 START_TEST(correct_tables_stay)
 {
     struct fab_prng prng;

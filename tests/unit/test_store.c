@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store: stored data can be loaded again, also after restarts. A store that cannot keep up
- * drops events, but never leases. test_store_harm.c has the failures.
+ * The store. Stored data can be loaded again, also after a restart. A store that cannot write fast
+ * enough drops events, but never leases. test_store_harm.c tests failures.
  */
 #include <sys/resource.h>
 
@@ -55,8 +55,8 @@ START_TEST(absent_ports_keep_their_lease_until_it_is_taken)
 }
 END_TEST
 
-/* If a set has two leases for a port, only one of them is stored. The LID of the other lease stays
- * with the port that had this LID before. */
+/* A set of leases has two leases for one port. Only one is stored. The LID of the other stays with
+ * the port that had it before. */
 START_TEST(a_port_has_one_lease)
 {
     struct store *s = open_store();
@@ -209,7 +209,7 @@ START_TEST(events_keep_their_fields)
 }
 END_TEST
 
-/* Schema version 5 had no fields. */
+/* before schema version 6, the journal had no fields of events */
 START_TEST(events_of_an_older_journal_have_no_fields)
 {
     const struct schema_steps before = {schema_steps.sql, 5};
@@ -244,8 +244,8 @@ START_TEST(the_journal_is_trimmed)
 }
 END_TEST
 
-/* Debug events have sequence numbers, but are not stored. In an earlier version, 104,000 of them
- * removed all events from the journal. */
+/* Debug events take sequence numbers, but are not stored. Gaps in the numbers must not make the
+ * store delete old events. (In an earlier version, 104,000 debug events emptied the journal.) */
 START_TEST(gaps_between_numbers_do_not_trim_the_journal)
 {
     struct store *s = open_store();
@@ -295,7 +295,7 @@ START_TEST(spared_links_come_back)
     size_t count = 7;
     store_put_exempt(s, GUID(2), 36, true);
     store_put_exempt(s, GUID(1), 7, true);
-    store_put_disabled(s, GUID(1), 8, true); /* a row of another kind */
+    store_put_disabled(s, GUID(1), 8, true); /* a disabled port, which is in another table */
     s = reopen(s);
     store_put_exempt(s, GUID(1), 7, false);
     s = reopen(s);
@@ -333,7 +333,7 @@ START_TEST(drains_come_back)
     ck_assert_uint_eq(count, 0);
     store_put_drain(s, &a, true);
     store_put_drain(s, &b, true);
-    a.links = 1; /* a drain is replaced as a whole */
+    a.links = 1; /* a drain with fewer links must replace all links of the former one */
     store_put_drain(s, &a, true);
     store_close(s);
     s = open_store();
@@ -384,7 +384,7 @@ START_TEST(isolated_links_come_back)
     s = open_store();
     ck_assert_int_eq(store_load_isolated(s, &rows, &count), FAB_OK);
     ck_assert_uint_eq(count, 2);
-    ck_assert_uint_eq(rows[0].guid[0], GUID(4)); /* the link that was isolated first comes first */
+    ck_assert_uint_eq(rows[0].guid[0], GUID(4)); /* the list is in the order of isolation */
     ck_assert_uint_eq(rows[1].guid[0], a.guid[0]);
     ck_assert_uint_eq(rows[1].guid[1], a.guid[1]);
     ck_assert_mem_eq(rows[1].port, a.port, sizeof(a.port));
@@ -414,8 +414,8 @@ static void put_view(struct store *s, const struct fab_builder *b, uint64_t gene
     store_flush(s);
 }
 
-/* Each link stores the places of both its ports. After a host has left, its place is still known.
- */
+/* A row for a link has the places of both ports. So the place of a host is still known when the
+ * host has left. */
 START_TEST(places_come_back)
 {
     struct store *s = open_store();
@@ -478,8 +478,8 @@ START_TEST(the_registry_shows_the_fabric)
 }
 END_TEST
 
-/* Changes the fabric: removes a host and the link between two switches, and renames a switch.
- * *ret_node: GUID of the host. */
+/* Removes a host, removes the link between two switches, and renames a switch. *ret_node: GUID of
+ * the host. */
 static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
 {
     struct fab_fabric *f = NULL;
@@ -504,8 +504,8 @@ static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
     fab_fabric_unref(f);
 }
 
-/* After a change of the fabric, the store writes only the difference or, after a restart, the whole
- * fabric. The tables of the database must be the same in both cases. */
+/* After a change of the fabric, the running store writes only the difference. After a restart, it
+ * writes the whole fabric. The database must have the same contents in both cases. */
 START_TEST(what_goes_away_is_kept_and_marked)
 {
     struct store *s = open_store();
@@ -524,7 +524,7 @@ START_TEST(what_goes_away_is_kept_and_marked)
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE current = 0 AND kind = 'adapter'"), 1);
     if (_i == 1)
         s = reopen(s);
-    put_view(s, b, 3, 100); /* everything is back, with other LIDs */
+    put_view(s, b, 3, 100); /* the host and the link are back, and all LIDs are others */
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE current"), 30);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE current"), 32);
     ck_assert_int_eq(ask("SELECT count(*) FROM link"), 32);
@@ -541,7 +541,8 @@ START_TEST(an_unchanged_fabric_writes_no_row)
     struct store *s = open_store();
     struct fab_builder *b = leaf_spine();
     put_view(s, b, 1, 1);
-    /* Marks all rows in the database. A row that is written again loses its mark. */
+    /* Marks all rows of the database by wrong values. The store corrects these values in each row
+     * that it writes, so the test sees which rows it wrote. */
     change("UPDATE node SET ports = 77; UPDATE link SET width = 77; UPDATE port SET lmc = 7");
     put_view(s, b, 2, 1);
     s = reopen(s);
@@ -555,7 +556,7 @@ START_TEST(an_unchanged_fabric_writes_no_row)
 }
 END_TEST
 
-/* After a change of the fabric, only the rows that changed are written. */
+/* If the fabric changes, the store must write only the rows that change. */
 START_TEST(a_change_writes_its_rows_only)
 {
     static const char *const mark =
@@ -570,13 +571,13 @@ START_TEST(a_change_writes_its_rows_only)
     ck_assert_int_eq(fab_fabric_builder_find_node(less, f->nodes[0].guid, &ref), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_set_desc(less, ref, "another", 7), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_unlink(less, ref, f->nodes[0].num_ports), FAB_OK);
-    put_view(s, less, 2, 1); /* a node has another name, and a link is missing */
+    put_view(s, less, 2, 1); /* in this fabric, a node has another name and a link is missing */
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE ports <> 77"), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE width <> 77"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE current = 0"), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM port WHERE lmc <> 7"), 0);
     change(mark);
-    put_view(s, less, 3, 100); /* all ports have other LIDs */
+    put_view(s, less, 3, 100); /* other LIDs for all ports */
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE ports <> 77"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE width <> 77"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM port WHERE lmc <> 7"), 30);
@@ -587,8 +588,8 @@ START_TEST(a_change_writes_its_rows_only)
 }
 END_TEST
 
-/* Changes one attribute after the other, while the manager runs (_i is 0) or while it is stopped.
- * The store must write each change. While the manager runs, the store must write no other row. */
+/* Changes one attribute after the other. The store must write each change. _i is 0: it runs
+ * meanwhile, and must write no other row. _i is 1: it is stopped during the change. */
 START_TEST(each_attribute_is_written_when_it_changes)
 {
     static const char *const queries[] = {
@@ -611,7 +612,7 @@ START_TEST(each_attribute_is_written_when_it_changes)
         struct fab_fabric *f = (struct fab_fabric *)(uintptr_t)v->fabric;
         struct fab_lids *lids = (struct fab_lids *)(uintptr_t)&v->target->lids;
         struct fab_node_info *info = &f->nodes[2].info;
-        uint32_t port = f->nodes[2].first_port; /* port 0 of a switch */
+        uint32_t port = f->nodes[2].first_port; /* port 0 of the switch */
         info->vendor_id = i == 0 ? 77 : info->vendor_id;
         info->device_id = i == 1 ? 77 : info->device_id;
         info->system_guid = i == 2 ? 0x77 : info->system_guid;
@@ -641,7 +642,7 @@ START_TEST(behind_it_drops_events_and_never_leases)
     struct fab_lease set[SET_SIZE];
     sqlite3 *db = NULL;
     fill_set(set, 1);
-    /* Another program holds the database lock. */
+    /* another program locks the database, so the store cannot write */
     ck_assert_int_eq(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     ck_assert_int_eq(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     put_events(s, 1, 9000);
@@ -699,7 +700,7 @@ START_TEST(reroutes_are_kept_newest_first)
     ck_assert_mem_eq(&got, &r, sizeof(r));
     ck_assert_int_eq(store_reroutes(s, 4, 2, keep_reroute, &got), FAB_OK);
     ck_assert_uint_eq(got.generation, 2);
-    r.generation = 10003; /* new records replace the oldest ones */
+    r.generation = 10003; /* further reroutes displace the oldest ones */
     store_put_reroute(s, &r);
     store_flush(s);
     ck_assert_int_eq(store_reroutes(s, 10003, 9, keep_reroute, &got), FAB_OK);
@@ -728,8 +729,8 @@ static size_t leases_of(const struct fab_view *v, struct fab_lease *leases)
     return count;
 }
 
-/* Prints times and sizes. The limits of this test are loose, because the machine may be busy or the
- * program instrumented. */
+/* Prints times and sizes. The limits are loose, because the machine may be busy, and sanitizers
+ * make the test slow. */
 START_TEST(large_fabrics_are_written_cheaply)
 {
     struct fab_builder *b = NULL;
@@ -790,7 +791,7 @@ START_TEST(a_baseline_replaces_the_earlier_one)
     ck_assert_str_eq(got[0].by, "me");
     ck_assert_int_eq(got[1].since_us, 6);
     fab_discover_baseline_unref(b);
-    /* an empty baseline differs from no baseline */
+    /* an empty baseline, which is not the same as no baseline */
     ck_assert_int_eq(fab_discover_baseline_new(list, 0, &b), FAB_OK);
     store_put_baseline(s, b);
     fab_discover_baseline_unref(b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of fabricd/store/gone.h: nodes and links that left the fabric stay known until they are
+/* The rows of nodes and links that left the fabric (fabricd/store/gone.h). They stay until they are
  * forgotten. */
 #include "fabricd/store/gone.h"
 
@@ -117,8 +117,8 @@ START_TEST(a_host_that_left_is_known_with_its_place)
 }
 END_TEST
 
-/* The host left while fabricd was stopped or after it was killed: last_seen stays, and gone_since
- * is the time of the first view without it. */
+/* The host leaves while fabricd is stopped, or after it was killed. last_seen must not change.
+ * gone_since must be the time of the first view without the host. */
 START_TEST(a_host_may_leave_while_the_manager_is_stopped)
 {
     publish(1);
@@ -251,7 +251,7 @@ START_TEST(a_node_is_forgotten)
     ck_assert_uint_eq(count(links(0, 0)), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM port"), ports - 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM pragma_foreign_key_check"), 0);
-    /* a node that is in the fabric is not forgotten */
+    /* a node of the present fabric cannot be forgotten */
     fab_fabric_builder_free(b);
     b = leaf_spine();
     publish(3);
@@ -287,7 +287,7 @@ START_TEST(nodes_are_forgotten_by_age_and_number)
 }
 END_TEST
 
-/* Schema version 10 had no time at which a node was found to be gone. */
+/* before schema version 11, rows did not have the time at which the node was found to be gone */
 START_TEST(an_older_registry_keeps_its_nodes)
 {
     const struct schema_steps before = {schema_steps.sql, 10};

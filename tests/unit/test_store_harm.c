@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The store when something fails: the disk is full, the database was moved away, or the process is
- * killed at any moment. The store refuses a database that it cannot use, and does not change it. It
- * upgrades an older database after it has made a copy.
+ * killed. It must refuse a database that it cannot use, and leave its file unchanged. It must copy
+ * an older database before it upgrades it.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -15,9 +15,9 @@
 #include "fabricd/store/schema.h"
 #include "tests/unit/state_dir.h"
 
-#define NOBODY 65534 /* a user without privileges */
+#define NOBODY 65534 /* user ID of nobody, who may not write the test's files */
 
-/* No file can grow. SQLite treats this as a full disk. */
+/* Limits the size of files, so that no file can grow. For SQLite, this is a full disk. */
 START_TEST(a_full_disk_loses_nothing_but_time)
 {
     struct rlimit before_it, none = {0};
@@ -30,11 +30,12 @@ START_TEST(a_full_disk_loses_nothing_but_time)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
     store_put_leases(s, set, SET_SIZE);
     put_events(s, 1, 10);
-    store_flush(s); /* returns although nothing could be written */
+    store_flush(s); /* must return, although the store could not write */
     assert_leases(s, NULL, 0);
     put_events(s, 11, 20);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before_it), 0);
-    /* The first flush can end with a write that began, and failed, while the disk was full. */
+    /* a write that began while the disk was full may fail during the first flush, so flushes
+     * twice */
     store_flush(s);
     store_flush(s);
     assert_leases(s, set, SET_SIZE);
@@ -45,12 +46,12 @@ START_TEST(a_full_disk_loses_nothing_but_time)
 }
 END_TEST
 
-/* Makes the database refuse new rows of the table for ports that operators disabled. */
+/* a trigger in the database that refuses each new row for a port that an operator disabled */
 #define REFUSAL                                                                                    \
     "CREATE TRIGGER refusal BEFORE INSERT ON disabled_port BEGIN SELECT RAISE(ABORT, 'no'); END"
 
-/* One record violates the schema; the records before and after it in the same transaction are
- * stored. */
+/* One of several records in a transaction violates the schema. The store must lose only this
+ * record. */
 START_TEST(only_the_record_that_violates_the_schema_is_lost)
 {
     struct store *s = open_store();
@@ -71,14 +72,14 @@ START_TEST(only_the_record_that_violates_the_schema_is_lost)
     assert_leases(s, set, SET_SIZE);
     ck_assert_uint_eq(store_last_event_seq(s), 20);
     store_put_disabled(s, GUID(1), 2, true);
-    store_close(s); /* store_close ends, although the last record is refused */
+    store_close(s); /* must return, although the last record is refused */
     ck_assert_int_eq(ask("SELECT count(*) FROM event"), 20);
     ck_assert_int_eq(ask("SELECT count(*) FROM disabled_port"), 0);
 }
 END_TEST
 
-/* Waits until the writer notices that it fails, or that it no longer fails. It checks this every
- * two seconds. */
+/* Waits until the store's writer reports that it fails (or works again), which it checks every two
+ * seconds. Returns false if it does not. */
 static bool is_noticed(struct store *s, bool failing)
 {
     for (unsigned i = 0; i < 1000 && store_is_failing(s) != failing; i++)
@@ -86,7 +87,8 @@ static bool is_noticed(struct store *s, bool failing)
     return store_is_failing(s) == failing;
 }
 
-/* SQLite alone would continue to write to the file that was moved away. */
+/* The database file is moved away. SQLite would go on to write to the moved file, so the store must
+ * notice this itself. */
 START_TEST(a_file_that_is_gone_is_noticed)
 {
     struct store *s = open_store();
@@ -117,7 +119,8 @@ END_TEST
 
 #define APPROVED(round) (50 + (round) % 7)
 
-/* Makes a baseline in which the time of each approval is the number of the round. */
+/* Makes a baseline of devices. The time of each approval is the number of the round, so the test
+ * can tell rounds apart. */
 static struct fab_baseline *baseline_of(unsigned round)
 {
     struct fab_approved list[64] = {0};
@@ -135,8 +138,8 @@ static struct fab_baseline *baseline_of(unsigned round)
     return b;
 }
 
-/* Stores one set of leases after the other until the process is killed. Writes to the pipe the
- * number of the next set. */
+/* Runs in a child process until it is killed. Stores set after set of leases, and writes the number
+ * of each next set to the pipe. */
 static void write_for_ever(int pipe_fd, unsigned from)
 {
     struct store *s = open_store();
@@ -160,14 +163,15 @@ static void write_for_ever(int pipe_fd, unsigned from)
     }
 }
 
-/* Checks that the database has all leases of exactly one of the sets 0 to `last`, or no leases. */
+/* Checks that the database has either no leases, or all leases of one of the sets 0 to `last` and
+ * no others. */
 static void assert_one_whole_set(struct store *s, unsigned last)
 {
     struct fab_lease *got = NULL, want[SET_SIZE];
     size_t count = 0;
     ck_assert_int_eq(store_load_leases(s, &got, &count), FAB_OK);
     if (count == 0) {
-        /* The process was killed before the first set was written. */
+        /* the child was killed before it stored a set */
         free(got);
         return;
     }
@@ -183,7 +187,7 @@ static void assert_one_whole_set(struct store *s, unsigned last)
     free(got);
 }
 
-/* Checks that there is no baseline, or the complete baseline of a single round. */
+/* Checks that the database has either no baseline, or the complete baseline of one round. */
 static void assert_one_whole_baseline(struct store *s)
 {
     struct fab_baseline *b = NULL;
@@ -219,7 +223,7 @@ START_TEST(kill_at_any_moment_leaves_one_whole_set)
         while (read(ends[0], &last, sizeof(last)) == sizeof(last))
             next = last + 1;
         close(ends[0]);
-        struct store *s = open_store(); /* open_store checks the integrity of the database */
+        struct store *s = open_store(); /* opening also checks the integrity of the database */
         assert_one_whole_set(s, last);
         assert_one_whole_baseline(s);
         store_close(s);
@@ -272,7 +276,8 @@ static size_t read_file(const char *path, char *bytes, size_t len)
 
 static char before[4 << 20], after[4 << 20];
 
-/* Checks twice that the database is refused with this message, and that its file is unchanged. */
+/* Tries twice to open the database. Both times, it must be refused with this message, and its file
+ * must stay unchanged. */
 static void assert_refused(int status, const char *words)
 {
     struct store *s = NULL;
@@ -329,7 +334,7 @@ START_TEST(a_damaged_database_is_refused)
     memset(before + 4096 * 3, 0xa5, len - 4096 * 3);
     write_file(db_path, before, len);
     assert_refused(FAB_E_FORMAT, "is damaged");
-    /* After the file was moved aside, the store works again. */
+    /* without the refused file, the store makes a new database and works */
     char aside[300];
     snprintf(aside, sizeof(aside), "%s.damaged", db_path);
     ck_assert_int_eq(rename(db_path, aside), 0);
@@ -349,7 +354,8 @@ START_TEST(a_newer_schema_is_refused)
 }
 END_TEST
 
-/* Only the write-ahead log has the new version; the header of the file has the old one. */
+/* A newer schema version is only in the write-ahead log; the header of the database file has the
+ * old version. The store must see the newer one. */
 START_TEST(a_newer_schema_in_the_log_is_refused)
 {
     char wal[300], copy[300], command[1200];
@@ -386,7 +392,8 @@ START_TEST(a_log_without_its_database_is_not_played_into_a_new_one)
     struct store *s = open_store();
     put_events(s, 1000, 1200);
     store_flush(s);
-    ck_assert_int_eq(unlink(db_path), 0); /* as if the file had been moved without its log */
+    /* as if somebody had moved the database away, but not its log */
+    ck_assert_int_eq(unlink(db_path), 0);
     store_close(s);
     snprintf(wal, sizeof(wal), "%s-wal", db_path);
     if (access(wal, F_OK) != 0)
@@ -425,7 +432,8 @@ START_TEST(a_directory_that_cannot_be_written_says_why)
 }
 END_TEST
 
-/* Becomes the user nobody for this test, because root may write every file. */
+/* Root may write to every file, so the test continues as the user nobody. Returns the user ID from
+ * before. */
 static uid_t become_somebody(void)
 {
     uid_t was = geteuid();
@@ -458,7 +466,7 @@ START_TEST(what_may_not_be_written_is_refused)
     ck_assert_int_eq(chmod(db_path, 0640), 0);
     store_close(open_store());
     ck_assert_int_eq(unlink(db_path), 0);
-    /* the lock can be taken, but the database cannot be created */
+    /* the lock file exists and can be locked, but no new file can be made in the directory */
     ck_assert_int_eq(chmod(dir, 0500), 0);
     struct store *s = NULL;
     char why[600] = "";
@@ -520,8 +528,9 @@ START_TEST(an_older_schema_is_brought_up_after_a_copy)
 }
 END_TEST
 
-/* fabricd was killed while it made the backup before a migration, and starts again in the same
- * second. */
+/* fabricd is killed while it makes a backup before an upgrade, and starts again within the same
+ * second. The name of the backup has the time in seconds, so the incomplete file must be
+ * replaced. */
 START_TEST(a_backup_that_was_cut_off_is_replaced)
 {
     enum { STEPS_MOST = 32, SECONDS = 10 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations of hosts. The store loads them again under the same key. A registration survives a
- * kill if the store has reported it as written. A database of an older version gets the tables for
+ * Registrations of hosts. They are loaded again only under the same key. What the store has
+ * reported as written must survive a kill. A database of an older version gets the tables for
  * registrations.
  */
 #include <signal.h>
@@ -44,7 +44,8 @@ START_TEST(services_come_back)
     store_put_service(s, &a, true);
     store_put_service(s, &b, true);
     store_put_service(s, &c, true);
-    store_put_service(s, &changed, true); /* the key is the same */
+    /* this registration has the same key, so it replaces the first one */
+    store_put_service(s, &changed, true);
     store_put_service(s, &c, false);
     s = reopen(s);
     ck_assert_int_eq(store_load_services(s, &rows, &count), FAB_OK);
@@ -216,8 +217,8 @@ START_TEST(spoilt_rows_are_left_out)
 }
 END_TEST
 
-/* A child process registers services, and writes to the pipe which of them the store reported as
- * written. Whenever the process is killed, these services must be in the database. */
+/* Runs in a child process until it is killed. Registers services, and writes to the pipe which of
+ * them the store has reported as written. The database must have all of these. */
 static void register_for_ever(int to)
 {
     struct store *s = open_store();
@@ -265,7 +266,8 @@ START_TEST(what_was_said_to_be_written_survives_a_kill)
 }
 END_TEST
 
-/* The store writes a registration at once, and does not collect it with other writes first. */
+/* The store must write a registration at once. It may not wait for further changes to write them
+ * together. */
 START_TEST(what_is_registered_is_written_at_once)
 {
     struct store *s = open_store();
@@ -282,7 +284,7 @@ START_TEST(what_is_registered_is_written_at_once)
     clock_gettime(CLOCK_MONOTONIC, &to);
     ck_assert(!store_is_behind(s));
     double s_taken = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-    /* if the store collected writes, each would take 0.05 s */
+    /* if the store waited for further changes, each of 20 writes would take 0.05 s */
     ck_assert_double_lt(s_taken, 20 * 0.05);
     store_close(s);
 }

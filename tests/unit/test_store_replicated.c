@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of fabricd/store/replicated.h: rows are marked with their change, sent with their present
- * value, and stored as they come from other managers, also from hostile ones. */
+/* Rows that managers exchange (fabricd/store/replicated.h). A change marks its rows. They are sent
+ * with their present values. Received rows are stored, and rows from a hostile manager must do no
+ * harm. */
 #include "fabricd/store/replicated.h"
 
 #include <stdatomic.h>
@@ -48,7 +49,7 @@ static void teardown(void)
     remove_dir();
 }
 
-/* Waits until all earlier changes are written, and reads the marked rows. */
+/* Waits until all changes are written, and returns the marked rows. */
 static struct store_rows marked(void)
 {
     struct store_rows rows = {0};
@@ -111,7 +112,8 @@ START_TEST(a_change_after_the_row_was_read_stays_marked)
     store_put_disabled(s, LEAF, 5, true);
     struct store_rows rows = marked();
     store_put_disabled(s, LEAF, 5, false);
-    store_put_disabled(s, LEAF, 5, true); /* the store writes this row by INSERT OR IGNORE */
+    /* the store writes this row by INSERT OR IGNORE, and must mark it again */
+    store_put_disabled(s, LEAF, 5, true);
     store_flush(s);
     ck_assert_int_eq(store_put_confirmed(s, &rows), FAB_OK);
     ck_assert_uint_eq(count_marked(), 1);
@@ -170,7 +172,8 @@ START_TEST(received_leases_are_compared_with_those_of_this_manager)
     receive("lease", "[\"0x0000000000000010\"]",
             "{\"lid\":9,\"lmc\":0,\"current\":1,\"first_seen\":1,\"last_seen\":1}", false,
             UINT64_MAX);
-    store_put_leases(s, &lease, 1); /* the database now has the lease that was received */
+    /* stores LID 7 again, because the received lease has replaced it by LID 9 */
+    store_put_leases(s, &lease, 1);
     store_flush(s);
     ck_assert_int_eq(store_load_leases(s, &leases, &count), FAB_OK);
     ck_assert_uint_eq(count, 1);
@@ -198,7 +201,8 @@ START_TEST(later_changes_of_this_manager_are_kept)
     uint64_t before = store_marked_version(s);
     store_put_disabled(s, LEAF, 6, true);
     store_flush(s);
-    receive(NULL, NULL, NULL, true, before); /* etcd has no rows */
+    /* etcd had no rows when the version was `before`, so only rows that changed later stay */
+    receive(NULL, NULL, NULL, true, before);
     ck_assert_uint_eq(disabled(), 1);
     struct store_rows rows = marked();
     ck_assert_uint_eq(rows.count, 1);
@@ -253,8 +257,8 @@ static void run_sql(const char *sql)
     sqlite3_close(db);
 }
 
-/* Adds three nodes to the database. Two are gone, since the times 100 and 200; the third is in the
- * fabric. */
+/* Adds three nodes to the database. The first two are gone since the times 100 and 200. The third
+ * one is in the fabric. */
 static void add_nodes(void)
 {
     run_sql("INSERT INTO node(guid, kind, description, ports, vendor_id, device_id, first_seen, "
@@ -273,7 +277,7 @@ static int64_t nodes(void)
 START_TEST(nodes_that_an_operator_forgets_are_told_to_the_others)
 {
     add_nodes();
-    /* Every manager forgets nodes by their age, so this manager does not tell the others. */
+    /* each manager forgets nodes by their age itself, so this needs no message to others */
     store_forget_gone(s, 150, UINT32_MAX);
     ck_assert_int_eq(nodes(), 2);
     ck_assert_int_eq(ask("SELECT count(*) FROM forgotten_node"), 0);
@@ -284,7 +288,7 @@ START_TEST(nodes_that_an_operator_forgets_are_told_to_the_others)
     ck_assert_str_eq(rows.row[0].table, "forgotten_node");
     ck_assert_str_eq(rows.row[0].key, "[\"0x0002c90100000002\"]");
     store_rows_fini(&rows);
-    store_forget_node(s, LEAF + 2); /* this node is in the fabric */
+    store_forget_node(s, LEAF + 2); /* cannot be forgotten, because this node is in the fabric */
     ck_assert_int_eq(nodes(), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM forgotten_node"), 1);
 }
@@ -293,15 +297,15 @@ END_TEST
 START_TEST(nodes_that_another_manager_forgot_are_forgotten)
 {
     add_nodes();
-    /* the second node was seen again after the other manager forgot it; the third one is in the
-     * fabric */
+    /* Another manager forgot nodes at the time 150. The second node was seen after that, and the
+     * third one is in the fabric, so only the first one is forgotten. */
     receive("forgotten_node", "[\"0x0002c90100000001\"]", "{\"time_s\":150}", false, 0);
     receive("forgotten_node", "[\"0x0002c90100000002\"]", "{\"time_s\":150}", false, 0);
     receive("forgotten_node", "[\"0x0002c90100000003\"]", "{\"time_s\":400}", false, 0);
     ck_assert_int_eq(nodes(), 2);
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE guid = '0x0002c90100000001'"), 0);
-    /* The third node was last seen at 300, and another manager forgot it at 400. This manager finds
-     * out only at 500 that the node is gone. */
+    /* The third node was last seen at 300. Another manager forgot it at 400, but this manager finds
+     * only at 500 that it is gone. The node must be forgotten. */
     run_sql("UPDATE node SET current = 0, gone_since = 500 WHERE guid = '0x0002c90100000003'");
     receive("forgotten_node", "[\"0x0002c90100000009\"]", "{\"time_s\":1}", false, 0);
     ck_assert_int_eq(nodes(), 1);

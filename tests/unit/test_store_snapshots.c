@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of fabricd/store/snapshots.h: what is stored, what is replaced and what is deleted. */
+/* Stored snapshots of the topology (fabricd/store/snapshots.h): which are stored, which are
+ * replaced, and which are deleted. */
 #include "fabricd/store/snapshots.h"
 
 #include "tests/unit/state_dir.h"
@@ -66,7 +67,7 @@ START_TEST(snapshots_come_back)
     put("a", false, 100, &loose);
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, 29), FAB_OK);
     put("b", false, 200, &loose);
-    put("a", false, 300, &loose); /* this name exists already */
+    put("a", false, 300, &loose); /* a snapshot with this name exists, and is not replaced */
     s = reopen(s);
     ck_assert_str_eq(all(), "a;b;");
     ck_assert_uint_eq(nodes_of("a", 0), 30);
@@ -107,7 +108,8 @@ START_TEST(the_oldest_automatic_snapshots_are_deleted)
     ck_assert_str_eq(all(), "named;auto-3;auto-4;");
     int64_t size = ask("SELECT sum(size) FROM snapshot WHERE name IN ('named', 'auto-4')");
     const struct store_snapshot_limits small = {100, (uint64_t)size + 10};
-    put("named", false, 1, &small); /* writes nothing, but applies the limits */
+    /* stores nothing new, but deletes what exceeds the new limits */
+    put("named", false, 1, &small);
     ck_assert_str_eq(all(), "named;auto-4;");
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets each allocation of quality, what-if, traffic and export fail once. Each time, the result
- * must be NOMEM, and nothing may leak (which the sanitizers check).
+ * Lets each allocation of quality figures, what-if studies, the traffic model and exports fail
+ * once. Each call must return NOMEM and leak no memory (which the sanitizers check).
  */
 #include "libfabmgr/export/export.h"
 #include "libfabmgr/study/quality.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The axes of charts: round ticks that reach over all values, and labels that show them exactly. */
+/* The axes of charts. Ticks are at round values and reach over all values of the chart. Labels show
+ * the exact values of the ticks. */
 #include "libfabmgr/svg/axis.h"
 
 #include <string.h>
@@ -34,8 +35,8 @@ START_TEST(axes_have_round_ticks)
 }
 END_TEST
 
-/* Whatever the values, there are few ticks, the last one is at least the greatest value, and the
- * labels of two ticks differ. */
+/* For any values, an axis must have only a few ticks, the last tick must be at the greatest value
+ * or above it, and no two ticks may have the same label. */
 START_TEST(axes_reach_over_all_values)
 {
     struct fab_prng prng;
@@ -100,18 +101,18 @@ START_TEST(times_have_round_ticks)
     assert_time(day, day + 30 * 86400, day + 43200, "Nov 20");
     fab_svg_date(day + 3723, text);
     ck_assert_str_eq(text, "2026-11-20 01:02");
-    fab_svg_date(INT64_C(951782400), text); /* a leap day */
+    fab_svg_date(INT64_C(951782400), text); /* 29 February 2000 */
     ck_assert_str_eq(text, "2000-02-29 00:00");
     fab_svg_date(-5, text);
     ck_assert_str_eq(text, "1970-01-01 00:00");
     t = fab_svg_times(7, 7, 10);
     ck_assert_int_gt(t.to, t.from);
-    t = fab_svg_times(0, INT64_C(253402300799), 10); /* the year 9999 */
+    t = fab_svg_times(0, INT64_C(253402300799), 10); /* the last second of the year 9999 */
     ck_assert_int_le((t.to - t.from) / t.step, 10);
 }
 END_TEST
 
-/* Names come from devices, and may have any bytes. */
+/* A name from a device may contain any bytes. It must not end its SVG element. */
 START_TEST(names_cannot_end_their_element)
 {
     struct fab_text t = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables from the operator. Each error in the file is reported with its line and column.
- * Exported tables are read back unchanged. The engine "file" reports what is missing.
+ * Forwarding tables that an operator gives in a file. Each error in the file is reported with its
+ * line and column. A file that was exported is read back unchanged. The engine "file" says what is
+ * missing in the file.
  */
 #include "libfabmgr/export/export.h"
 #include "tests/unit/naive.h"
@@ -53,8 +54,8 @@ START_TEST(a_dump_is_read)
 }
 END_TEST
 
-/* The file may give one port several LIDs that are not consecutive, although IBA demands
- * consecutive LIDs. The reader accepts this, and finds the first LID of each port. */
+/* A file may give a port several LIDs with gaps between them, although IBA does not permit this.
+ * The reader must accept the file, and find the first LID of each port. */
 START_TEST(the_first_lid_of_each_port_is_found)
 {
     static const uint32_t first[] = {0, 1, 2, 1, 4, 2, 1, 7};
@@ -185,7 +186,7 @@ START_TEST(exported_tables_are_read_back)
 }
 END_TEST
 
-/* Assigns new LIDs to the same fabric: the LIDs of the endports in reverse order. */
+/* Assigns other LIDs to the endports of the same fabric: in the opposite order. */
 static void other_lids(const struct fab_fabric *f, uint8_t lmc, struct fab_lids *ret)
 {
     uint32_t next = 1u << lmc;
@@ -300,8 +301,8 @@ START_TEST(missing_entries_are_named)
 }
 END_TEST
 
-/* The file has no section for switch 2. This is correct, because the switch has no endports, so no
- * path uses its entries. But the other switches need entries for the LID of switch 2. */
+/* The file has no section for switch 2. This alone is no error, because the switch has no endports,
+ * so no path uses its entries. But the other switches need entries for its LID. */
 START_TEST(unused_entries_may_be_missing)
 {
     struct drawing *d = draw_new();
@@ -322,7 +323,7 @@ START_TEST(unused_entries_may_be_missing)
     cut_paragraph(text, f->nodes[lonely].desc);
     assert_refused(f, &p, &t->lids, text, "is not in the file");
     t->lids.base[fab_fabric_port_id(f, lonely, 0)] =
-        0; /* without a LID, the switch needs no entry */
+        0; /* now switch 2 has no LID, so nobody needs entries for it */
     t->lids.owner[lid] = FAB_NONE;
     ck_assert_msg(run_file(f, &p, &t->lids, &lft, why) == FAB_OK, "%s", why);
     fab_target_lft_fini(&lft);
@@ -333,7 +334,7 @@ START_TEST(unused_entries_may_be_missing)
 }
 END_TEST
 
-/* Copies of a policy share the tables that were read from the setting routing.file. */
+/* Copies of a policy share the tables of the setting routing.file. */
 START_TEST(copies_share_them)
 {
     struct fab_policy p, copy;

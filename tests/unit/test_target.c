@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Targets: copies, large tables, and the attributes of tables that the manager writes to switches.
- */
+/* Targets: copies, large tables, and the attributes that the manager writes to switches along with
+ * tables. */
 #include <string.h>
 
 #include "libfabmgr/target/arb.h"
@@ -97,7 +97,7 @@ START_TEST(references_are_counted)
 }
 END_TEST
 
-/* Tables of 4 MiB and more are allocated in huge pages. They, too, must begin without any route. */
+/* LFTs of 4 MiB and more use huge pages. Their entries, too, must drop packets at first. */
 START_TEST(large_tables_start_without_routes)
 {
     struct fab_lft t;
@@ -150,8 +150,8 @@ START_TEST(the_multicast_table_is_used_whole)
 }
 END_TEST
 
-/* The manager replaces default ports that lead to a link, so that they drop packets. Port 0 and
- * ports that the switch lacks stay. */
+/* If a default port of a switch leads to a link, the manager wants another one that drops packets.
+ * It leaves port 0 and ports that the switch does not have. */
 START_TEST(default_ports_are_closed)
 {
     struct fab_policy p;
@@ -159,7 +159,7 @@ START_TEST(default_ports_are_closed)
     struct fab_fabric *f = leaf_spine(1, 1, 1);
     struct fab_lids lids = {.top = 77};
     const uint8_t ports = f->nodes[1].num_ports;
-    const uint8_t cases[][3] = {/* value, wanted unicast value, wanted multicast value */
+    const uint8_t cases[][3] = {/* port before; wanted for unicast, and for multicast */
                                 {0, 0, 0},
                                 {1, 0, 0xff},
                                 {ports, 0, 0xff},
@@ -229,8 +229,8 @@ static void assert_remapped(const struct fab_vls *v, const struct fab_fabric *ol
     fab_target_vls_fini(&made);
 }
 
-/* In another snapshot, switches are found by their GUIDs, and ports by their numbers. New switches
- * and ports have SL 0 and class 0. */
+/* The VLs of a snapshot are moved to another snapshot. Switches are found by their GUIDs, and ports
+ * by their numbers. New switches get SL 0, and new ports class 0. */
 START_TEST(vls_move_to_another_snapshot)
 {
     struct fab_prng prng;
@@ -318,7 +318,8 @@ START_TEST(blocks_are_put_edited_and_forgotten)
     fill(entry, 7, 9);
     ck_assert_int_eq(fab_target_blocks_put(&b, 7, 2, entry), FAB_OK);
     ck_assert_mem_eq(fab_target_blocks_get(&b, 7, 2), entry, sizeof entry);
-    fab_target_blocks_edit(&b, 8, 1)[31] = 5; /* the other entries stay */
+    /* changes entry 31, and no other entry of the block */
+    fab_target_blocks_edit(&b, 8, 1)[31] = 5;
     ck_assert_uint_eq(fab_target_blocks_get(&b, 8, 1)[31], 5);
     ck_assert_uint_eq(fab_target_blocks_get(&b, 8, 1)[30], 8070);
     fab_target_blocks_forget(&b, 3, 4);
@@ -341,9 +342,8 @@ START_TEST(blocks_are_put_edited_and_forgotten)
 }
 END_TEST
 
-/* Some switches acknowledge a P_Key enforcement, but always report another setting: they refused
- * the enforcement. A port that has reported the enforcement, and then reports another setting, has
- * lost it. */
+/* A port that acknowledges P_Key enforcement, but always reports another setting, has refused the
+ * enforcement. A port that has reported it, and later reports another setting, has lost it. */
 START_TEST(lost_enforcement_is_noticed_once)
 {
     struct fab_blocks h = {0};
@@ -354,8 +354,10 @@ START_TEST(lost_enforcement_is_noticed_once)
     ck_assert(fab_target_held_pkeys_refused_enforce(&h, 4, 3));
     ck_assert(!fab_target_held_pkeys_refused_enforce(&h, 4, 2));
     ck_assert(!fab_target_held_pkeys_refused_enforce(&h, 5, 3));
-    ck_assert(!fab_target_held_pkeys_lost_enforce(&h, 4, 0)); /* not seen yet */
-    ck_assert(!fab_target_held_pkeys_lost_enforce(&h, 4, 3)); /* seen */
+    /* the port has not reported the enforcement yet, so it cannot lose it */
+    ck_assert(!fab_target_held_pkeys_lost_enforce(&h, 4, 0));
+    /* the port reports the enforcement for the first time */
+    ck_assert(!fab_target_held_pkeys_lost_enforce(&h, 4, 3));
     ck_assert(!fab_target_held_pkeys_lost_enforce(&h, 4, 3));
     ck_assert(fab_target_held_pkeys_lost_enforce(&h, 4, 0));
     ck_assert(!fab_target_held_pkeys_lost_enforce(&h, 4, 0));
@@ -401,7 +403,7 @@ START_TEST(ports_share_partitions)
     ck_assert_uint_eq(fab_target_pkeys_common(&p, 0, 2, 0x8001), 0);
     ck_assert_uint_eq(fab_target_pkeys_common(&p, 3, 1, 1), 0x0001);
     ck_assert_uint_eq(fab_target_pkeys_common(&p, 1, 2, 0), 0);
-    /* a limited member cannot communicate with another one, but with itself */
+    /* two limited members cannot communicate, but a port can communicate with itself */
     ck_assert_uint_eq(fab_target_pkeys_common(&p, 3, 3, 0), 0x0001);
     fab_target_pkeys_block(&p, 4, 0, block);
     ck_assert_mem_eq(block, key + 5, sizeof block);
@@ -413,8 +415,8 @@ START_TEST(ports_share_partitions)
 }
 END_TEST
 
-/* Makes P_Key tables where each port has one key more than the port before it. The first port has
- * `keys_before` keys. */
+/* Makes P_Key tables of ascending length: `keys_before` keys for the first port, one more for each
+ * further port. */
 static struct fab_pkeys keys_of_ports(uint32_t ports, uint32_t keys_before)
 {
     struct fab_pkeys p = {.ports = ports};
@@ -461,7 +463,7 @@ END_TEST
 
 /* ---- forwarding tables ----------------------------------------------------------------------- */
 
-/* Pages hold several blocks, and a row begins on a page of its own. */
+/* A page of an LFT has several blocks, and the row of each switch begins with a new page. */
 START_TEST(single_entries_make_tables_differ)
 {
     struct fab_lft a, b, shorter;
@@ -497,7 +499,8 @@ START_TEST(single_entries_make_tables_differ)
 }
 END_TEST
 
-/* The next target shares everything with the present one, until somebody changes it. */
+/* A new target shares all tables with the present one. A table is copied only when it is
+ * changed. */
 START_TEST(the_next_target_shares_all)
 {
     struct fab_policy p;
@@ -522,10 +525,10 @@ END_TEST
 
 /* ---- VL arbitration -------------------------------------------------------------------------- */
 
-/* fab_target_arb_guarantee returns the share of the link, per mille, that the tables guarantee to
- * some VLs (IBA 7.6.9). The second argument is the bitset of these VLs. The third argument is the
- * bitset of all other VLs that have packets to send. Weights count units of 64 bytes, so a packet
- * of 4096 bytes has a weight of 64. */
+/* fab_target_arb_guarantee() returns the part of the link, per mille, that VL arbitration (IBA
+ * 7.6.9) guarantees to some VLs. Arguments: the bitset of these VLs, the bitset of all other VLs
+ * with packets to send, and the packet size. Weights count 64 bytes, so a packet of 4096 bytes has
+ * a weight of 64. */
 START_TEST(guarantees_are_those_of_the_tables)
 {
     const struct fab_arb even = {.low = {{0, 64}, {1, 64}}, .lows = 2};
@@ -534,31 +537,33 @@ START_TEST(guarantees_are_those_of_the_tables)
         .low = {{0, 64}}, .lows = 1, .high = {{1, 64}, {2, 192}}, .highs = 2, .limit = 255};
     ck_assert_uint_eq(fab_target_arb_guarantee(&even, 1, 2, 4096), 500);
     ck_assert_uint_eq(fab_target_arb_guarantee(&even, 1, 0, 4096), 1000);
-    ck_assert_uint_eq(fab_target_arb_guarantee(&even, 4, 3, 4096), 0); /* VL 2 has no entry */
+    /* VL 2 is not in the tables, so nothing is guaranteed */
+    ck_assert_uint_eq(fab_target_arb_guarantee(&even, 4, 3, 4096), 0);
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 2, 4096), 750);
-    /* a packet that has begun is sent completely, so a weight of 65 permits two packets of 4096
-     * bytes */
+    /* weights 64 and 65: with the weight 65, a second packet of 4096 bytes begins, so VL 2 sends
+     * two for one */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 4096), 333);
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 1, 6, 4096), 500);
-    /* VLs 0 and 1 belong to one class. Only the VL with the lower guarantee may have packets: VL 1
-     * with one packet of three, so 333 per mille. */
+    /* VLs 0 and 1 belong to the same class, and perhaps only VL 1, the one with the lower
+     * guarantee, has packets. It sends one packet of three. */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 3, 4, 4096), 333);
-    /* with packets of 2048 bytes, a weight of 64 permits two packets, and 65 permits three */
+    /* with packets of 2048 bytes, a weight of 64 is two packets, and one of 65 is three */
     ck_assert_uint_eq(fab_target_arb_guarantee(&uneven, 2, 4, 2048), 400);
-    /* VLHighLimit 255: the high-priority table takes the whole link while it has packets */
+    /* VLHighLimit 255: while the high-priority table has packets, the low-priority table sends
+     * nothing */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 0);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 0, 4096), 1000);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 5, 4096), 250);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 4, 2, 4096), 750);
-    urgent.limit = 0; /* one packet of each priority in turn */
+    urgent.limit = 0; /* VLHighLimit 0: after each high-priority packet, one low-priority packet */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 500);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 500);
-    /* VLHighLimit 3: after 3 * 4096 bytes of high priority, one packet of low priority follows */
+    /* VLHighLimit 3: after 3 * 4096 bytes of high priority, one low-priority packet */
     urgent.limit = 3;
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 2, 4096), 250);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 750);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 0, 4096), 1000);
-    urgent.high[0].weight = urgent.high[1].weight = 0; /* entries without weight do not count */
+    urgent.high[0].weight = urgent.high[1].weight = 0; /* entries with weight 0 are skipped */
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 1, 6, 4096), 1000);
     ck_assert_uint_eq(fab_target_arb_guarantee(&urgent, 2, 1, 4096), 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Topology files: the accepted variants, and the places of errors. A file that is truncated
- * anywhere never gives a part of a fabric. A file that was written and read again gives the same
- * fabric.
+ * Topology files: the variants of the format, and the positions of errors. Wherever a file is cut,
+ * the reader must not take the rest for a whole fabric. A fabric that is written and read again
+ * must be the same.
  */
 #include "libfabmgr/fabric/text.h"
 
@@ -12,8 +12,7 @@
 
 #include <string.h>
 
-/* A file as ibnetdiscover prints it, with a shell prompt and other text that terminals leave in
- * such files. */
+/* a file of ibnetdiscover that was copied from a terminal, with a shell prompt and other text */
 static const char field[] =
     "admin@host:~$ ibnetdiscover -g\n"
     "[root@host ~]# cat topo\n"
@@ -110,13 +109,14 @@ START_TEST(reads_ends_of_every_kind)
 }
 END_TEST
 
-/* Each case is a file with one switch and one adapter, in another variant of the format. */
+/* Each case is a file with one switch and one adapter, written in another variant of the format.
+ * H() writes the adapter. */
 #define H(text)                                                                                    \
     "Ca\t1 \"H-2\"\t# \"host\"\n[1](2) \t\"S-1\"[" text "]\t# lid 2 lmc 0 \"s\" lid 1 4xEDR\n"
 
 static const struct {
     const char *what, *text;
-    /* Number of ports of the switch, and its port to the adapter. */
+    /* ports: number of ports of the switch. port: the switch port with the link to the adapter. */
     uint8_t ports, port;
     const char *desc; /* NodeDescription of the adapter */
 } ways[] = {
@@ -205,9 +205,9 @@ START_TEST(guids_that_are_not_said_are_those_of_ibsim)
     const struct fab_port *slow = port_of(f, 0x100000, 1), *fast = port_of(f, 0x100003, 1);
     ck_assert_uint_eq(slow->guid, 0x100001);
     ck_assert_uint_eq(fab_wire_link_rate(&slow->info), 10000);
-    /* the file has the rate at one end of the link */
+    /* the file gives the rate of this link at one port only, and the reader uses it for both */
     ck_assert_uint_eq(fab_wire_link_rate(&fab_fabric_port(f, slow->peer)->info), 10000);
-    /* the file has the rate at neither end of the link */
+    /* the file does not give the rate of this link at all, so the reader assumes 4x EDR */
     ck_assert_uint_eq(fab_wire_link_rate(&fast->info), 100000);
     fab_fabric_unref(f);
 }
@@ -279,7 +279,7 @@ static const struct {
     {"Switch 8 \"s\"", 1, 13, "the file ends within this line"},
     {S "[1] \"h\"[1] # 4xE", 2, 17, "the file ends within this line"},
     {S "swi", 2, 4, "the file ends within this line"},
-    {S "\xff\xfe[1]\n", 0, 0, NULL}, /* garbage lines are ignored */
+    {S "\xff\xfe[1]\n", 0, 0, NULL}, /* a line that is no text is ignored */
     {S "[root@host ~]# \n", 0, 0, NULL},
     {S "Cable plan:\nSwitches\nSwitch-1>\ndo-it$\n", 0, 0, NULL},
 };
@@ -419,8 +419,8 @@ static struct fab_fabric *try_read(const char *text, size_t len)
     return status == FAB_OK ? sealed(b) : NULL;
 }
 
-/* Checks that the fabric f is complete, that is, equal to g. A file of a single node without a link
- * may be complete although it was truncated. */
+/* A truncated file was read as the fabric f. Checks that this is the whole fabric g. A single node
+ * without links may be complete even in a truncated file. */
 static void assert_whole(const struct fab_fabric *f, const struct fab_fabric *g)
 {
     if (g != NULL && (g->node_count != 1 || g->link_count != 0))
@@ -442,8 +442,9 @@ START_TEST(a_text_cut_anywhere_is_never_half_a_fabric)
 }
 END_TEST
 
-/* If a file ends with the first letters of a word that begins a block, the file was truncated. A
- * file that ends with other text, or with such letters in a complete line, was not truncated. */
+/* Certain words begin a block, such as Switch, Ca and vendid. If the file ends with the first
+ * letters of such a word, it was truncated. Other text at the end, or such letters with more text
+ * behind them, are no sign of this. */
 START_TEST(the_beginning_of_a_word_is_a_cut)
 {
     static const char *const ends[] = {"S", "s", "Sw", "Switc", "C", "c", "Rt", "v", "vend"};
@@ -503,7 +504,7 @@ END_TEST
 static const struct {
     const char *text;
     unsigned width;
-    uint32_t mbps; /* 0: the text is refused */
+    uint32_t mbps; /* 0: the text must be refused */
     const char *speed;
 } rates[] = {
     {"4x EDR", 4, 100000, "EDR"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Differences of two topologies (libfabmgr/view/topology_diff.h), as texts. */
+/* The differences of two topologies, written as texts (libfabmgr/view/topology_diff.h). */
 #include "libfabmgr/view/topology_diff.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "libfabmgr/fabric/text.h"
 #include "tests/unit/fabrics.h"
 
-/* A topology is a list of words: sNAME.GUID adds a switch, hNAME.GUID a host with a port, and
- * GUID.PORT-GUID.PORT.LANES a link. */
+/* The words of a topology: sNAME.GUID is a switch, hNAME.GUID a host with one port, and
+ * GUID.PORT-GUID.PORT.LANES a link between two ports. */
 #define SWITCHES "sleaf-1.1 sleaf-2.2 sspine.3 "
 #define LEAVES "sleaf-1.1 sleaf-2.2 "
 #define HOSTS "ha.11 hb.12 "
@@ -23,17 +23,17 @@ static const struct {
     {SWITCHES "ha.11 1.1-11.1.4", SWITCHES "hz.11 1.1-11.1.1", "renamed a to z;rate leaf-1/1;"},
     {SWITCHES "ha.11 1.1-11.1.4", SWITCHES "ha.19 1.1-19.1.4", "removed a;added a;"},
     {SWITCHES "ha.11 1.1-11.1.4", SWITCHES "ha.11", "lost a/1;"},
-    /* two hosts change places */
+    /* two hosts at the same leaf have changed places */
     {SWITCHES HOSTS "1.1-11.1.4 1.2-12.1.4", SWITCHES HOSTS "1.2-11.1.4 1.1-12.1.4",
      "moved a/1: leaf-1/1 to leaf-1/2;moved b/1: leaf-1/2 to leaf-1/1;"},
-    /* links between switches */
+    /* differences in links between switches */
     {SWITCHES "1.5-3.1.4 1.6-3.2.4", SWITCHES "1.5-3.1.4", "lost leaf-1/6;"},
     {SWITCHES "1.5-3.1.4", SWITCHES "1.5-3.1.4 1.6-3.2.4", "new leaf-1/6;"},
     {SWITCHES "1.5-3.1.4", SWITCHES "1.5-3.3.4", "moved leaf-1/5: spine/1 to spine/3;"},
     {SWITCHES "1.5-3.1.4", SWITCHES "2.5-3.1.4", "moved spine/1: leaf-1/5 to leaf-2/5;"},
     {SWITCHES "1.5-3.1.4 2.5-3.2.4", SWITCHES "1.5-3.2.4 2.5-3.1.4",
      "moved leaf-1/5: spine/1 to spine/2;moved leaf-2/5: spine/2 to spine/1;"},
-    /* links of a switch that was added or removed are left out */
+    /* a switch that was added or removed is one difference, without one for each of its links */
     {LEAVES HOSTS "1.1-11.1.4", SWITCHES HOSTS "1.1-11.1.4 1.5-3.1.4", "added spine;"},
     {SWITCHES HOSTS "1.1-11.1.4 1.5-3.1.4", LEAVES HOSTS "1.1-11.1.4", "removed spine;"},
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engines "dor" and "torus" on grids with and without damage. Every path passes the proof on
- * its VLs, and is as short as the links permit if none is missing. No missing link alone changes an
- * SL or an SL-to-VL table. Tables do not depend on the order of discovery. Other topologies are
- * refused with a reason.
+ * The engines "dor" and "torus" on grids with and without damage. The tables must pass the proof on
+ * their VLs, and must not depend on the order of discovery. Without damage, paths must be as short
+ * as the links permit. A single missing link must not change any SL or SL-to-VL table. Other
+ * topologies must be refused with a reason.
  */
 #include "tests/unit/proving.h"
 
@@ -73,7 +73,8 @@ static struct fab_fabric *hypercube(uint32_t dimensions, uint32_t hosts, uint32_
 
 START_TEST(single_faults_of_others)
 {
-    /* Without one of its links, the smallest hypercube is a path, with other SL-to-VL tables. */
+    /* a hypercube of 4 switches without one link is a row of switches, which has other SL-to-VL
+     * tables */
     survives_switches("dor", hypercube(2, 1, 1), "hypercube 2");
     for (uint32_t d = 3; d <= 6; d++) {
         char what[40];
@@ -108,9 +109,8 @@ START_TEST(several_faults)
 }
 END_TEST
 
-/* Frees f. Takes some percent of the links between switches away, `rounds` times. The engine must
- * route each fabric on at most `vls` VLs for each of `lane_sets` traffic classes, and the tables
- * must pass the proof. */
+/* Frees f. Removes `percent` percent of the ISLs at random, `rounds` times. Each time, the tables
+ * must pass the proof, and use at most `vls` VLs in each of the lane_sets sets of VLs. */
 static void bends_around(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
                          unsigned percent, unsigned rounds, unsigned vls, uint8_t lane_sets,
                          const char *what)
@@ -143,8 +143,8 @@ START_TEST(many_faults)
 }
 END_TEST
 
-/* Whole grids reserve no VLs for detours if several traffic classes share the VLs. Damaged grids
- * use such VLs if they cannot do without. */
+/* On one VL set for each of two traffic classes, a whole torus gets no VLs for detours. A damaged
+ * torus gets them, because it cannot do without them. */
 START_TEST(classes_share_the_vls_for_detours)
 {
     struct fab_prng prng;

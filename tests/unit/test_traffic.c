@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The traffic model gives the results that textbooks give for such networks. It loses no packet. */
+/* The traffic model. Its results must be those that textbooks give for such networks, and it must
+ * lose no packet. */
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/routing.h"
 
 #define US FAB_TRAFFIC_US
 #define EVER FAB_TRAFFIC_FOREVER
-/* time in ps that a packet of maximum size takes at 100 Gb/s */
+/* time in ps that 4122 bytes, a packet with the largest MTU and its headers, take at 100 Gb/s */
 #define MTU_PS (4122 * 80)
 
 /* ---- scenes ---------------------------------------------------------------------------------- */
@@ -23,8 +24,8 @@ struct scene {
     uint32_t count;
 };
 
-/* Makes a scene: a fabric, its tables, and flows. Takes ownership of the fabric. If `engine` is
- * NULL, the tables have no routes, and the caller fills them in. */
+/* Makes a fabric with tables and flows. Takes ownership of f. engine: makes the tables; NULL: the
+ * caller fills in the routes. */
 static struct scene *scene_new(struct fab_fabric *f, const char *engine)
 {
     struct scene *s = calloc(1, sizeof *s);
@@ -57,7 +58,8 @@ static void scene_free(struct scene *s)
     free(s);
 }
 
-/* Returns the port id of the n-th endport, in the order in which the fabric was generated. */
+/* Returns the port of endport n. Endports are numbered in the order in which the fabric was
+ * generated. */
 static uint32_t end_port(const struct scene *s, uint32_t n)
 {
     return fab_fabric_port_id(s->fabric, s->fabric->switch_count + n, 1);
@@ -94,7 +96,7 @@ static struct fab_traffic_flow_stats stats(const struct scene *s, uint32_t n)
     return x;
 }
 
-/* Measures the rate of each flow between the times `from` and `until`, in Gb/s. */
+/* Measures the rate of each flow in Gb/s, between the times `from` and `until` in ps. */
 static void measure(struct scene *s, uint64_t from, uint64_t until, double *ret)
 {
     run(s, from);
@@ -121,8 +123,8 @@ static void assert_near(double is, double should, double share, const char *what
                   what, is, should);
 }
 
-/* Turns congestion control on, with the settings that the library computes for the fabric with the
- * profile "balanced". */
+/* Turns congestion control on, with the settings that the library computes for the profile
+ * "balanced". */
 static void control(struct scene *s)
 {
     struct fab_congestion_input in = {.fabric = s->fabric, .policy = &s->policy};
@@ -139,8 +141,8 @@ START_TEST(test_alone)
     start(s);
     run(s, EVER);
     struct fab_traffic_flow_stats x = stats(s, 0);
-    /* Expected latency in ps: the delays of two links and one switch, and the time that the packet
-     * takes at line rate. This time counts only once, because the switch is cut-through. */
+    /* expected latency in ps: 25,000 for each of two links, 200,000 for the switch, and the time of
+     * one packet at line rate, which counts once because the switch is cut-through */
     uint64_t once = 2 * 25000 + 200000 + MTU_PS;
     ck_assert_uint_eq(x.latency_max, once);
     ck_assert_uint_eq(x.latency, 100 * once);
@@ -159,10 +161,10 @@ START_TEST(test_slow_and_fast)
     ck_assert_int_eq(fab_fabric_text_parse_rate("4x HDR", 6, &d->m.rate), FAB_OK);
     draw_hosts(d, 0, 1);
     struct scene *s = scene_new(draw_done(d), "updn");
-    /* from an EDR link to an HDR link: the switch must wait, so that the end of the packet arrives
-     * in time */
+    /* From a 100 Gb/s link to a 200 Gb/s link, a cut-through switch must delay the packet, so that
+     * it does not run out of data in the middle. */
     flow(s, 0, 1, 4096)->start = 0;
-    /* from an HDR link to an EDR link: the slow link determines the time */
+    /* from a 200 Gb/s link to a 100 Gb/s link, the second link decides */
     flow(s, 1, 0, 4096)->start = 10 * US;
     flow(s, 1, 0, 1 << 20)->start = 20 * US;
     s->flows[2].rate = 20000;
@@ -189,7 +191,7 @@ START_TEST(test_shared)
 }
 END_TEST
 
-/* When a flow stops at its end time, the other flows of its adapter get its part of the link. */
+/* One of two flows of an adapter ends. The other flow must then get the whole link. */
 START_TEST(test_turns_of_flows)
 {
     struct scene *s = scene_new(leaf_spine(1, 0, 3), "updn");
@@ -242,8 +244,8 @@ START_TEST(test_priority)
     scene_free(s);
 
     s = scene_new(leaf_spine(1, 0, 5), "updn");
-    /* VLHighLimit 3: first 12 KiB from the high-priority table, then one packet from the
-     * low-priority table */
+    /* VLHighLimit 3: the high-priority table sends 12 KiB, then the low-priority table one
+     * packet */
     a.high_limit = 3;
     two_lanes(s, &a, got);
     assert_near(got[1] / got[0], 3, 0.05, "high and low");
@@ -253,9 +255,9 @@ END_TEST
 
 /* ---- what textbooks say ---------------------------------------------------------------------- */
 
-/* The hosts of leaf l are 5l to 5l+4. Four hosts of each of the leaves 1, 2 and 3 send to host 0.
- * The victim is a flow from leaf 1 to leaf 2. It shares the uplink of leaf 1 with this incast; the
- * rest of its path is free. */
+/* An incast: four hosts of each of the leaves 1, 2 and 3 send to host 0. The victim is a flow from
+ * leaf 1 to leaf 2, which shares only the uplink of leaf 1 with the incast. Leaf l has the hosts 5l
+ * to 5l + 4. */
 static void victims(bool controlled, double *ret_victim, double *ret_hot)
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
@@ -285,14 +287,16 @@ START_TEST(test_victim)
     assert_near(victim, 100.0 / 12, 0.05, "as much as one of those behind the hot spot");
     victims(true, &victim, &hot);
     printf("# victim %.1f, hot spot %.1f Gb/s with it\n", victim, hot);
-    /* the four other flows on the uplink get 33 Gb/s together, which leaves 67 for the victim */
+    /* with congestion control, the four incast flows of leaf 1 use 33 of 100 Gb/s, so the victim
+     * can get 67 */
     ck_assert_msg(victim > 55, "victim %g", victim);
     ck_assert_msg(hot > 80, "hot %g", hot);
 }
 END_TEST
 
-/* Hosts 5 and 6 send to the incast at host 0 on SL 0. Host 5 also sends to host 14 on SL 0, and
- * host 6 to host 13 on SL 1. Host 0 sends to host 12 on SL 1. */
+/* Three flows beside the incast at host 0, which uses SL 0. They are from host 5 (a sender of the
+ * incast) to host 14 on SL 0, from host 6 (also a sender) to host 13 on SL 1, and from host 0 to
+ * host 12 on SL 1. */
 static void beside_incast(bool by_sl, double ret[3])
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
@@ -313,8 +317,8 @@ static void beside_incast(bool by_sl, double ret[3])
     scene_free(s);
 }
 
-/* An adapter that delays whole SLs also delays its other flows on the SL of the incast, but no flow
- * on another SL. An adapter that delays single flows delays none of them. */
+/* If adapters delay whole SLs (by_sl), an incast also slows down other flows of its senders on the
+ * same SL, but none on another SL. If adapters delay single flows, it slows down none of them. */
 START_TEST(test_delay_of_whole_sls)
 {
     double by_flow[3], by_sl[3];
@@ -328,8 +332,8 @@ START_TEST(test_delay_of_whole_sls)
 }
 END_TEST
 
-/* Host 0 receives from the hosts of three leaves. At the same time it sends to host 5, to which 12
- * others send. So the BECNs of host 0 wait for credits, and several of them queue up. */
+/* Host 0 gets an incast, and itself sends to host 5, which also gets an incast. So the BECNs that
+ * host 0 returns must wait for credits, and queue up. None of them may get lost. */
 START_TEST(test_becns_that_wait)
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
@@ -346,8 +350,8 @@ START_TEST(test_becns_that_wait)
     measure(s, 2000 * US, 6000 * US, got);
     ck_assert(fab_traffic_is_consistent(s->traffic));
     printf("# fairness %.3f\n", jain(got, 12));
-    /* Jain's fairness index of the 12 flows to host 0; it would be 0.945 if waiting BECNs were
-     * lost */
+    /* Jain's fairness index of the flows to host 0: if waiting BECNs were lost, it would be
+     * 0.945 */
     ck_assert(jain(got, 12) > 0.99);
     scene_free(s);
 }
@@ -375,15 +379,16 @@ static void change_adapters(struct scene *s, enum change change)
     }
 }
 
-/* Returns the rate, in Gb/s, of a single sender whose CCTI has this value. */
+/* Returns the rate in Gb/s at which a sender sends alone with this CCTI (its index into the
+ * Congestion Control Table). */
 static double rate_at(const struct scene *s, uint32_t index)
 {
     uint16_t entry = s->congestion.adapter[0].table.entry[index];
     return 100 * 4096.0 / 4122 / (1 + fab_congestion_delay(entry) / 8.0);
 }
 
-/* Lets three hosts send to host 0; two of them stop after 400 us. Returns the rate that the
- * remaining host then has. */
+/* Three hosts send to host 0, and two of them stop after 400 us. Returns the rate of the third host
+ * after that. *ret_limit: CCTI_Limit. *ret_least: the rate at this limit. */
 static double recovered(enum change change, uint32_t *ret_limit, double *ret_least)
 {
     struct scene *s = scene_new(leaf_spine(1, 0, 5), "updn");
@@ -401,8 +406,8 @@ static double recovered(enum change change, uint32_t *ret_limit, double *ret_lea
     return got[0];
 }
 
-/* Without a timer that lowers it, the CCTI stays where it is, and never exceeds its limit. With a
- * timer, the sender gets its rate back. */
+/* The third host has a high CCTI from the time of the incast. If a timer lowers the CCTI, the host
+ * gets its full rate back. Without a timer, the CCTI stays, but never exceeds CCTI_Limit. */
 START_TEST(test_index_of_senders)
 {
     uint32_t limit;
@@ -415,7 +420,8 @@ START_TEST(test_index_of_senders)
 }
 END_TEST
 
-/* CCTI_Min slows a sender down even without congestion, if its SL is under congestion control. */
+/* CCTI_Min limits the rate of a sender even without congestion, but only on an SL under congestion
+ * control. */
 START_TEST(test_least_index)
 {
     for (int controlled = 0; controlled < 2; controlled++) {
@@ -435,7 +441,8 @@ START_TEST(test_least_index)
 }
 END_TEST
 
-/* Makes a row of switches with a sender at each. The receiver is at the last switch. */
+/* Makes a row of switches with one sender at each switch. All send to a receiver at the last
+ * switch. */
 static struct scene *parking_lot(void)
 {
     struct drawing *d = draw_new();
@@ -485,8 +492,8 @@ static struct fab_fabric *ring(void)
     return grid((uint32_t[3]){RING, 1, 1}, true, 2);
 }
 
-/* Routes all packets round the ring in one direction. The port to the next switch must be looked
- * up, because it is not always port 1. */
+/* Routes all packets round the ring in one direction. Looks for the port to the next switch,
+ * because it does not have the same number at all switches. */
 static void route_round(struct scene *s)
 {
     const struct fab_fabric *f = s->fabric;
@@ -525,7 +532,8 @@ START_TEST(test_deadlock)
     uint32_t count = 0;
     const uint32_t *cycle = fab_traffic_cycle(s->traffic, &count);
     ck_assert_uint_eq(count, RING);
-    /* each port of the cycle leads to the next switch */
+    /* the ports of the reported deadlock must form a cycle: each leads to the switch of the next
+     * one */
     for (uint32_t i = 0; i < count; i++)
         ck_assert_uint_eq(fab_fabric_peer_node(s->fabric, cycle[i]),
                           fab_fabric_port(s->fabric, cycle[(i + 1) % count])->node);
@@ -551,7 +559,7 @@ END_TEST
 
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
-/* Sorts the endports by LID, and so by leaf, as the engine does. */
+/* Sorts the endports by LID. With the LIDs of the engine, this is also the order of the leaves. */
 static uint32_t by_lid(const struct scene *s, uint32_t *ret)
 {
     uint32_t count = 0;
@@ -670,7 +678,7 @@ START_TEST(test_bad_input)
 }
 END_TEST
 
-/* Without routes, packets are dropped, and their buffer space becomes free. */
+/* Packets without a route are dropped. The buffer space that they used must become free. */
 START_TEST(test_no_way)
 {
     struct scene *s = scene_new(leaf_spine(2, 1, 2), NULL);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transitions between the tables of random engines, policies and damaged fabrics. All writes are
+ * Transitions between tables of random engines, policies and damaged fabrics. All writes are
  * applied one by one, in a random order within each step. After each write, libfabmgr/verify checks
- * the mixture. It must have no loop, no cycle on any VL, and no more pairs without a path than the
- * transition announced.
+ * the mixture of tables. It must have no loop, no cycle on any VL, and no more pairs without a path
+ * than the transition announced.
  *
- * Packets in flight keep old dependencies until a round ends. So the dependencies of all packets
- * that are sent during a round are collected in a matrix, which must have no cycle either. After
- * the last write, the dependencies of packets with old and with new SLs together must have no
- * cycle, unless the transition reports one (stale_sls). For transitions with several steps, the
- * test also makes all writes in any order, without steps. Some of these mixtures must have a loop
- * or a cycle.
+ * Packets in flight keep their old channel dependencies until the round ends. So the test collects
+ * the dependencies of all packets that are sent during a round in a matrix, which must have no
+ * cycle either. After the last write, the dependencies of packets with old and with new SLs
+ * together must have no cycle, unless the transition reports one (stale_sls).
+ *
+ * If a transition has several steps, the test also applies all writes in any order, without steps.
+ * Some of these mixtures must have a loop or a cycle, which shows that the steps are necessary.
  *
  * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
  * fabrics.
@@ -26,7 +27,7 @@ struct tally {
     uint32_t lossy, stale, lanes, sampled, unsafe, unions, bad_unions;
 };
 
-struct tables { /* the tables of one engine */
+struct tables { /* the tables of one engine, with their LIDs and VLs */
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_vls vls;
@@ -39,7 +40,7 @@ static void tables_fini(struct tables *t)
     fab_target_vls_fini(&t->vls);
 }
 
-static uint8_t lmc; /* LMC of the tables that make_tables makes */
+static uint8_t lmc; /* LMC for the next tables */
 
 /* Makes the tables of an engine for f. Returns false if the engine refuses f, or if its tables fail
  * the proof. */
@@ -79,7 +80,7 @@ static bool make_tables(const struct fab_fabric *f, const char *engine, struct f
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Value of the next hop if the packet has arrived. FAB_NONE means that the packet is dropped. */
+/* Result of hop() if the packet has arrived at the LID; FAB_NONE: the packet is dropped. */
 #define HOME (FAB_NONE - 1)
 static uint32_t hop(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t sw,
                     uint32_t lid, uint32_t owner, uint32_t *ret_port)
@@ -118,14 +119,15 @@ struct world {
     const struct tables *was, *is;
     const struct fab_transition *t;
     struct fab_lft at;
-    /* [switches] number of ports with LIDs: the endports of the switch, and its own port 0 */
+    /* [switches] number of LIDs that belong to endports at the switch or to its port 0 */
     uint32_t *owners;
-    /* [switches][top + 1] whether packets from the switch reach the LID: before the transition,
-     * after it, and with the present mixture of tables */
+    /* [switches][top + 1] true: packets from the switch reach the LID by the tables before the
+     * transition, after it, or by the present mixture */
     bool *before, *after, *now;
     uint32_t vls;
-    size_t size;      /* number of channels: ports * VLs */
-    uint8_t *depends; /* bit matrix [size][size]: a channel depends on another channel */
+    size_t size; /* number of channels: ports * VLs */
+    /* bit matrix [size][size]: bit (a, b) is set if channel a depends on channel b */
+    uint8_t *depends;
 };
 
 static uint32_t home_of(const struct world *w, uint32_t lid)
@@ -146,7 +148,8 @@ static void look(const struct world *w, const struct fab_lft *lft, uint32_t firs
                 arrives(w->f, lft, sw, lid, w->is->lids.owner[lid]);
 }
 
-/* Returns the number of pairs that have a path before and after the transition, but not now. */
+/* Counts the pairs that have a path before and after the transition, but not by the present
+ * mixture. */
 static uint64_t count_lost(const struct world *w)
 {
     uint64_t lost = 0;
@@ -185,7 +188,8 @@ static void send(struct world *w, uint32_t from, uint32_t lid, uint8_t sl)
     }
 }
 
-/* Sends packets from all switches to a LID, with the SLs of `sls`. */
+/* Adds the dependencies of packets from all switches to this LID, by the present tables and with
+ * the SLs in `sls`. */
 static void send_all(struct world *w, const struct fab_vls *sls, uint32_t lid)
 {
     if (w->is->lids.owner[lid] == FAB_NONE || home_of(w, lid) == FAB_NONE)
@@ -223,7 +227,8 @@ static bool round_has_cycle(const struct world *w)
     return cycle;
 }
 
-/* Begins a round: the only packets in flight are those that used the present tables. */
+/* A round begins when all packets of earlier rounds have arrived. So only the dependencies of the
+ * present tables count. */
 static void begin_round(struct world *w)
 {
     memset(w->depends, 0, w->size * w->size / 8 + 8);
@@ -231,9 +236,9 @@ static void begin_round(struct world *w)
         send_all(w, &w->was->vls, lid);
 }
 
-/* The test calls this when all writes are acknowledged. Some hosts still use old SLs, others use
- * new ones. The dependencies of all their packets together must have no cycle, unless the
- * transition says that they may have one (stale_sls). */
+/* All writes are acknowledged, but some hosts still use old SLs, and others use new ones. The
+ * dependencies of packets with old and with new SLs together must have no cycle, unless the
+ * transition reports one (stale_sls). */
 static void check_union_of_sls(struct world *w, struct tally *tally)
 {
     begin_round(w);
@@ -307,14 +312,14 @@ static void carry_out(struct world *w, struct fab_prng *prng, struct tally *tall
     for (uint32_t sw = 0; sw < w->f->switch_count; sw++)
         ck_assert_mem_eq(fab_target_lft_row(&w->at, sw), fab_target_lft_row(&w->is->lft, sw),
                          w->is->lids.top + 1);
-    /* there is no cycle, neither with the old SLs nor with the new ones */
+    /* the final tables have no cycle, whether hosts use old or new SLs */
     ck_assert(!judge(w, &w->was->vls).cycle);
     ck_assert(!judge(w, &w->is->vls).cycle);
     check_union_of_sls(w, tally);
 }
 
-/* Applies all writes in a random order, without steps. Returns whether a mixture had a loop or a
- * cycle. */
+/* Applies all writes in a random order, without steps. Returns true if one of the mixtures has a
+ * loop or a cycle. */
 static bool is_unsafe_at_once(struct world *w, struct fab_prng *prng)
 {
     const struct fab_lft *now = &w->is->lft;
@@ -403,9 +408,9 @@ static void check(const struct fab_fabric *f, const struct tables *was, const st
         ck_assert_uint_eq(t.write_count, 0);
     if (t.verdict == FAB_TRANSITION_NEW_CYCLE)
         ck_assert(t.stale_sls && t.sl_pairs > 0);
-    /* The old LFTs have no cycle with the old SL-to-VL tables: an engine made them, and links that
-     * failed since then only remove channel dependencies. But they may have a cycle with the new
-     * SL-to-VL tables, which are written before the LFTs. */
+    /* With the old SL-to-VL tables, the old LFTs have no cycle: an engine made them, and links that
+     * have failed since only remove dependencies. But the new SL-to-VL tables are written before
+     * the LFTs, and with these, the old LFTs can have a cycle. */
     if (t.verdict == FAB_TRANSITION_OLD_CYCLE)
         ck_assert(t.unproven_lanes);
     if (t.verdict != FAB_TRANSITION_NOTHING && t.verdict < FAB_TRANSITION_OLD_CYCLE) {
@@ -438,7 +443,7 @@ static void try_one(const struct family *fam, struct fab_prng *prng, struct tall
     struct fab_fabric *now =
         fab_base_prng_chance(prng, 0.5) ? fab_fabric_ref(old) : with_faults(whole, prng);
     struct tables was, is;
-    /* with 4 LIDs a port, the tables have several blocks */
+    /* in every fourth transition, endports have 4 LIDs, so that the LFTs have several blocks */
     lmc = tally->tried % 4 == 3 ? 2 : 0;
     if (make_tables(old, draw_engine(fam, prng), prng, &was)) {
         if (make_tables(now, draw_engine(fam, prng), prng, &is)) {

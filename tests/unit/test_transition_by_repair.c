@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Switches leave random fabrics and return. The repair session makes the tables, and the labels of
- * the repair order the LFT writes of the plan. The writes are applied one by one, in a random order
- * between two barriers. After each write, libfabmgr/verify checks the mixture. It must have no loop
- * and no cycle, and pairs that had a path must still have one. If the switches hold other tables
- * than those from which the repair starts, fab_transition_order_by_repair must refuse.
+ * Switches leave random fabrics and come back. A repair session makes the tables, and the labels of
+ * the repair decide the order of the LFT writes. The writes are applied one by one, in a random
+ * order between two barriers. After each write, libfabmgr/verify checks the mixture: no loop, no
+ * cycle, and a path for each pair that had one. If the switches hold other tables than the repair
+ * assumes, fab_transition_order_by_repair must refuse.
  */
 #include <string.h>
 
@@ -17,8 +17,8 @@ struct tally {
 };
 
 struct world {
-    /* whole: the fabric without faults. part: some switches are missing. back: the whole fabric;
-     * the links that are missing in `part` are in state Init. */
+    /* whole: the fabric without faults. part: the fabric while some switches are missing. back: the
+     * fabric when they are back, and their links are in state Init. */
     struct fab_fabric *whole, *part, *back;
     struct fab_policy policy;
     struct fab_target *first, *without, *again;
@@ -60,7 +60,8 @@ static struct fab_fabric *draw_fabric(struct fab_prng *prng)
     return f;
 }
 
-/* Returns the fabric without up to two switches, and without the hosts at these switches. */
+/* Returns the fabric without one or two of its switches, or none, and without the hosts of these
+ * switches. */
 static struct fab_fabric *remove_switches(const struct fab_fabric *f, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -81,7 +82,7 @@ static struct fab_fabric *remove_switches(const struct fab_fabric *f, struct fab
     return part;
 }
 
-/* Returns the whole fabric, in which the links that `part` does not have are in state Init. */
+/* Returns a copy of the whole fabric. The links that `part` lacks are in state Init. */
 static struct fab_fabric *returned(const struct fab_fabric *whole, const struct fab_fabric *part)
 {
     struct fab_fabric *f = sealed(fab_fabric_builder_from(whole));
@@ -128,8 +129,8 @@ static bool make_tables(struct world *w)
     return r == FAB_OK && fab_repair_session_new(&repair, &w->session, why, sizeof(why)) == FAB_OK;
 }
 
-/* Fills the observed tables. Switches that were never lost hold the repaired tables, and switches
- * that return may hold anything. */
+/* Fills in what the manager knows about tables. Switches that never left hold the repaired tables.
+ * Nothing is known about the tables of switches that come back. */
 static void observe(struct world *w)
 {
     ck_assert_int_eq(fab_plan_observed_init(&w->observed, w->back->switch_count, w->again->lft.top),
@@ -219,7 +220,8 @@ static struct fab_transition_judgement judge(const struct world *w, const struct
     return j;
 }
 
-/* Applies the writes of a stage. Between two barriers, their order is random. */
+/* Applies the writes of one stage, in a random order between two barriers. judged: checks the
+ * mixture after each write. */
 static void carry_out(const struct world *w, enum fab_plan_stage stage, bool judged,
                       struct fab_prng *prng, struct fab_lft *at)
 {
@@ -288,7 +290,7 @@ START_TEST(switches_return)
 }
 END_TEST
 
-/* Makes random faults until switches return with LFT writes that the repair has ordered. */
+/* Tries random fabrics until switches come back with LFT writes that the repair has ordered. */
 static void find_one(struct world *w, struct fab_prng *prng)
 {
     struct fab_transition_outcome o;

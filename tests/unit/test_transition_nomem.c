@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lets each allocation of fab_transition_make fail once, in a transition that needs rounds and
- * draining, with several VLs. */
+/* Lets each allocation of fab_transition_make fail once. The transition needs rounds and draining,
+ * with several VLs. */
 #include "tests/unit/testing.h"
 
 #include "libfabmgr/transition/transition.h"

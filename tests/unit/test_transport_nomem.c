@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attaches the manager to a simulated fabric while allocations fail. The message about nodes that
- * no link reaches is the only thing that may be missing. */
+/* Attaches the manager to a simulated fabric, while each allocation fails once. If attaching
+ * succeeds, only the message about nodes without a path may be missing. */
 #include "fabricd/loop/loop.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
@@ -44,7 +44,8 @@ START_TEST(each_allocation_may_fail)
     }
     ck_assert(well_said);
     ck_assert_uint_ge(refused, 4);
-    /* The last time no allocation fails. The search for nodes without a path allocates twice. */
+    /* attaching succeeds if one of the two allocations for this message fails, and at last, when
+     * none fails */
     ck_assert_uint_eq(opened, 1 + 2);
     fab_sim_free(sim);
     loop_free(loop);

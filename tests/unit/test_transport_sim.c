@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulated fabric as a transport: asynchronous, in batches, with full queues and with traps.
- */
+/* The simulated fabric as a transport: it is asynchronous, delivers answers in batches, has queues
+ * that can be full, and sends traps. */
 #include "fabricd/loop/loop.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
@@ -11,7 +11,7 @@ struct rig {
     struct fab_sim *sim;
     struct loop *loop;
     struct transport *t;
-    struct loop_timer *end; /* fires when nothing more can arrive */
+    struct loop_timer *end; /* fires at a time when nothing more can arrive */
     unsigned received, batches, traps;
     bool sending;
     unsigned resend;
@@ -93,12 +93,12 @@ START_TEST(answers_come_later_and_together)
     for (uint32_t i = 0; i < x.t->window_max; i++)
         ck_assert_int_eq(send_node_info(&x, i), FAB_OK);
     ck_assert_uint_eq(x.received, 0);
-    /* The callback for answers sends new requests, as a session does, until it has sent 5,000. */
+    /* until 5,000 more requests are sent, the callback for answers sends new ones, as a MAD session
+     * does */
     x.resend = 5000;
     rig_run(&x);
     ck_assert_uint_eq(x.received, x.t->window_max + 5000);
-    /* An iteration of the loop delivers a batch of at most 256 answers, so 24 batches are the
-     * minimum. */
+    /* each iteration delivers up to 256 answers, so at least 24 are necessary */
     ck_assert_uint_lt(x.batches, 30);
     rig_close(&x);
 }
@@ -133,8 +133,8 @@ START_TEST(losses_say_nothing)
 }
 END_TEST
 
-/* Sets the LID and the SM LID of port `num`. Traps of a switch reach the manager only if port 0 of
- * the switch and the manager's port have LIDs. */
+/* Sets the LID and the SM LID of a port. A switch can send traps to the manager only if its port 0
+ * and the manager's port have LIDs. */
 static void set_lid(struct rig *x, const struct fab_path *path, uint8_t num, uint16_t lid)
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
@@ -182,7 +182,7 @@ START_TEST(traps_arrive)
     set_route(&x, &there, fab_fabric_port(x.f, fab_fabric_port(x.f, port)->peer)->num);
     ck_assert_int_eq(x.t->ops->set_is_sm(x.t, true), FAB_OK);
     rig_run(&x);
-    /* Do not count the trap 144 that set_is_sm caused. */
+    /* leaves out trap 144, which set_is_sm has caused */
     x.traps = 0;
     ck_assert_int_eq(fab_sim_unlink(x.sim, leaf, x.f->nodes[leaf].num_ports), FAB_OK);
     transport_sim_kick(x.t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Variations of generated fabrics: aggregation nodes, missing links that leave the fabric
- * connected, other ports, GUIDs and rates, and planes. Without any of these options, the fabric is
+ * Variations of generated fabrics: aggregation nodes, missing links, planes, and other ports, GUIDs
+ * and rates. Missing links must leave the fabric connected. Without any option, the fabric must be
  * unchanged.
  */
 #include "tests/unit/routing.h"
@@ -68,7 +68,7 @@ START_TEST(each_switch_gets_an_aggregation_node)
         ck_assert_uint_eq(n->info.device_id, 0xcf09);
         ck_assert_str_eq(n->desc, "Mellanox Technologies Aggregation Node");
     }
-    /* switches that have an aggregation node do not get another */
+    /* a second variation must not add further aggregation nodes */
     assert_same_fabric(f, again);
     fab_fabric_unref(plain);
     fab_fabric_unref(f);
@@ -106,8 +106,8 @@ START_TEST(missing_cables_leave_it_in_one_piece)
 }
 END_TEST
 
-/* At most all links outside a spanning tree can be removed. One more would partition the fabric,
- * which must be permitted explicitly. */
+/* The links of a spanning tree must remain, so the number of missing links has a limit. One more
+ * link can be removed only if allow_partitioned is set. */
 START_TEST(missing_cables_have_an_end)
 {
     struct fab_fabric *plain = leaf_spine(6, 4, 2), *f;
@@ -140,7 +140,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Nodes exchange their GUIDs. Names and links stay, and the set of GUIDs stays the same. */
+/* The nodes exchange their GUIDs at random. Names, links and the set of all GUIDs stay the same. */
 START_TEST(guids_are_shuffled)
 {
     struct fab_fabric *plain = leaf_spine(10, 4, 3);
@@ -210,8 +210,8 @@ START_TEST(switches_have_limits)
 }
 END_TEST
 
-/* Routes a fabric that resembles a real cluster: aggregation nodes at all switches, missing links,
- * GUIDs in any order. */
+/* Routes a fabric that is like a real cluster, with aggregation nodes at all switches, missing
+ * links, and GUIDs in no order. */
 START_TEST(what_is_dressed_is_routed)
 {
     struct fab_policy policy;

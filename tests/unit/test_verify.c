@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof, compared with a naive proof, on correct tables and on tables that were damaged at
- * random. For each kind of failure, a test also makes such tables by hand, and checks the witness
- * that the proof returns.
+ * The proof, compared with a second, simple proof on correct tables and on tables with random
+ * damage. For each kind of failure, a test also makes such tables by hand, and checks the witness.
  */
 #include "libfabmgr/verify/trace.h"
 #include "tests/unit/naive.h"
@@ -121,7 +120,8 @@ START_TEST(agrees_with_the_naive_proof)
 }
 END_TEST
 
-/* Checks that fab_verify_number gives numbers that ascend along the channels of every path. */
+/* Follows every path. The numbers that fab_verify_number gives to channels must ascend along the
+ * path. */
 static void assert_numbers(const struct fab_fabric *f, const struct fab_target *t,
                            const struct fab_verify_numbers *n)
 {
@@ -180,7 +180,8 @@ START_TEST(numbers_ascend_or_there_are_none)
 END_TEST
 
 /* In trees, many switches form equivalence classes: their ports lead to the same switches, and
- * their tables are equal. The proof uses this, so it must be tested. */
+ * their tables are equal. The proof treats a class as one switch, and must give the same verdict as
+ * the simple proof. */
 START_TEST(agrees_on_trees_full_of_siblings)
 {
     static const uint32_t shapes[][3] = {{4, 2, 1}, {4, 3, 1}, {6, 2, 2}, {8, 2, 1}, {6, 2, 1}};
@@ -192,8 +193,8 @@ START_TEST(agrees_on_trees_full_of_siblings)
         struct fab_fabric *f = fat_tree(shape[0], shape[1], shape[2]);
         struct fab_policy p;
         fab_policy_defaults(&p);
-        /* With 16 LIDs for each endport there are several tiles of 64 LIDs. In most of them, all
-         * switches of a class have the same entries. */
+        /* With LMC 4, there are several tiles of 64 LIDs. In most of them, all switches of a class
+         * have the same entries. */
         p.lmc = i % 11 == 0 ? 1 : i % 3 == 1 ? 4 : 0;
         struct fab_target *t = fab_target_new();
         char why[200];
@@ -204,8 +205,8 @@ START_TEST(agrees_on_trees_full_of_siblings)
             fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof(why)), FAB_OK);
         if (i >= 20)
             damage_entries(f, t, &prng, 1 + (uint32_t)fab_base_prng_below(&prng, 8));
-        /* gives switches 1 and 2 the entry of switch 0, so that they may form an equivalence class
-         * with it */
+        /* gives switches 1 and 2 the same entry as switch 0, so that the three may be in one
+         * class */
         if (i % 3 == 0) {
             uint32_t lid = 1 + (uint32_t)fab_base_prng_below(&prng, t->lids.top);
             for (uint32_t sw = 1; sw < 3; sw++)
@@ -227,8 +228,8 @@ START_TEST(agrees_on_trees_full_of_siblings)
 }
 END_TEST
 
-/* Routes each destination over a random spanning tree. All packets arrive, and most dependency
- * graphs have cycles. */
+/* Routes the packets for each LID over a random spanning tree of its own. All packets arrive, but
+ * most of these tables have a cycle of dependencies. */
 static void route_at_random(const struct fab_fabric *f, struct fab_target *t, struct fab_prng *prng)
 {
     uint32_t *queue = calloc(f->switch_count + 1, sizeof(*queue));
@@ -374,7 +375,7 @@ START_TEST(a_long_way_is_a_failure)
     ck_assert_uint_eq(v.unreachable_pairs, 8);
     ck_assert_uint_eq(v.longest_path, 3);
     fab_verify_verdict_fini(&v);
-    /* with max_hops 1, only paths over a single switch count as reachable; 0 means no limit */
+    /* with max_hops 1, a pair counts as reachable only if its path has a single switch */
     v = proven(f, t, 1);
     ck_assert_uint_gt(v.unreachable_pairs, 8);
     fab_verify_verdict_fini(&v);
@@ -389,8 +390,8 @@ START_TEST(a_long_way_is_a_failure)
 }
 END_TEST
 
-/* All packets go clockwise round a ring. So all of them arrive, but each link waits for the next
- * one, which is a cycle. */
+/* All packets go round a ring clockwise, and arrive. Each link waits for the next one, which is a
+ * cycle. */
 START_TEST(a_ring_clockwise_is_a_cycle)
 {
     struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 1);
@@ -417,9 +418,8 @@ START_TEST(a_ring_clockwise_is_a_cycle)
 }
 END_TEST
 
-/* Node descriptions are bytes from the wire. In the text of a witness, each byte that is not
- * printable ASCII becomes a dot. Otherwise a device could break a line or send commands to a
- * terminal. */
+/* A NodeDescription comes from a device, and could break a line or control a terminal. So the text
+ * of a witness has a dot for each byte that is not printable ASCII. */
 START_TEST(names_are_made_safe)
 {
     struct fab_fabric *f = row_of_three();
@@ -447,7 +447,7 @@ START_TEST(names_are_made_safe)
 }
 END_TEST
 
-/* Writes "NAME (GUID) port N" as a witness does. */
+/* Writes a port as the texts of witnesses do: "NAME (GUID) port N". */
 static const char *place(const struct fab_fabric *f, uint32_t port, char ret[120])
 {
     const struct fab_node *n = &f->nodes[fab_fabric_port(f, port)->node];
@@ -464,7 +464,8 @@ static void assert_text(const struct fab_fabric *f, const struct fab_witness *w,
     free(text);
 }
 
-/* The text has one line a hop. It says for each port what is at the other end. */
+/* The text of a witness has a line for each hop. For each port, it says what is at the other end of
+ * the link. */
 START_TEST(texts_show_each_hop)
 {
     struct fab_fabric *f = row_of_three();
@@ -547,7 +548,7 @@ START_TEST(islands_need_not_meet)
     draw_hosts(d, 0, 2);
     draw_hosts(d, 3, 1);
     struct fab_fabric *f = draw_done(d);
-    /* With LMC 1, each of the 3 hosts has two LIDs, which count as two destinations. */
+    /* with LMC 1, each of the 3 hosts is two destinations */
     static const uint64_t pairs[] = {4 * 3 + 3 * 2, (2 + 2 * 2) * 3 + (2 + 2) * 2};
     for (uint8_t lmc = 0; lmc < 2; lmc++) {
         struct fab_target *t = routed_by_default(f, lmc);
@@ -585,8 +586,8 @@ START_TEST(traces_go_where_packets_go)
     fab_verify_trace_fini(&trace);
     ck_assert_int_eq(fab_verify_trace(&in, a, 0, &trace), FAB_E_UNREACHABLE);
     ck_assert_ptr_null(trace.ports);
-    /* from port 0 of a switch: the entry drops packets, names a port that does not exist, or is
-     * port 0 */
+    /* Traces that start at port 0 of a switch whose entry is wrong: it drops packets, names a port
+     * that does not exist, or names port 0. */
     uint8_t *entry = &fab_target_lft_row(&t->lft, 2)[t->lids.base[c]];
     const uint8_t good = *entry;
     static const struct {
@@ -618,7 +619,8 @@ START_TEST(traces_go_where_packets_go)
 }
 END_TEST
 
-/* If each pair without a path contains a switch, the tables are good for hosts, but not good. */
+/* Tables are good for hosts if each pair without a path contains a switch. They are not good
+ * then. */
 START_TEST(good_for_hosts_is_less_than_good)
 {
     const struct fab_verdict good = {.deadlock_free = true};
@@ -637,8 +639,8 @@ START_TEST(good_for_hosts_is_less_than_good)
 }
 END_TEST
 
-/* Two adapters that are connected with each other need no tables. The proof counts this pair in
- * both directions, and follows it. */
+/* Two adapters are connected directly, without a switch. They need no tables to reach each other.
+ * The proof must count this pair in both directions. */
 START_TEST(back_to_back)
 {
     static const char text[] =

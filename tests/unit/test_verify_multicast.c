@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof of multicast tables. It accepts the trees of libfabmgr/mcast through all changes, finds
- * every damaged entry, and agrees with a simple walk about the dependencies of unicast and
- * multicast packets together. On a triangle of switches, the verdict about each kind of failure is
- * known.
+ * The proof of multicast tables. It must accept the trees of libfabmgr/mcast through all changes,
+ * and find each damaged entry. About channel dependencies of unicast and multicast packets
+ * together, it must agree with a simple walk. For tables on a triangle of switches, the verdict
+ * about each kind of failure is known.
  */
 #include "libfabmgr/verify/multicast.h"
 
@@ -61,8 +61,8 @@ static void assert_proved(const struct world *w, const struct members *m)
     ck_assert_uint_eq(v.unserved, 0);
 }
 
-/* Inverts the bit of a random port in the mask of a switch, for a random MLID. Returns false if
- * this MLID has no members. */
+/* Inverts the bit of a random port in the MFT entry (the mask) of a random switch and MLID. Returns
+ * false if this MLID has no members. */
 static bool spoil(struct world *w, const struct members *m, struct fab_blocks *t,
                   uint32_t *ret_group)
 {
@@ -153,8 +153,9 @@ END_TEST
 
 /* ---- dependencies ---------------------------------------------------------------------------- */
 
-/* Follows a packet that entered the switch by port `in` to all other ports of the mask, and records
- * its channel dependencies. last: the channel by which it came; SIZE_MAX if an endport sent it. */
+/* A packet has entered the switch by port `in`. Follows it to all other ports of the mask, and
+ * records its channel dependencies. last: the channel before; SIZE_MAX: none, because an endport
+ * sent the packet. */
 static void flood(struct naive_vls *n, const struct walk *walk, uint32_t sw, uint32_t in,
                   size_t last, uint8_t sl)
 {
@@ -203,13 +204,13 @@ static void add_multicast(struct naive_vls *n, const struct world *w, const stru
 
 struct findings {
     unsigned cyclic; /* number of fabrics with a cycle */
-    /* number of fabrics in which multicast packets alone have a cycle */
+    /* number of fabrics with a cycle of multicast packets alone */
     unsigned alone;
     unsigned vls; /* number of fabrics whose paths use several VLs */
 };
 
-/* Compares the proof with a walk of all packets. Returns whether the dependencies of unicast and
- * multicast packets together have a cycle. */
+/* Follows all unicast and multicast packets. The proof must find the same dependencies. Returns
+ * true if they have a cycle. */
 static bool compare(struct world *w, const char *engine, struct findings *ret)
 {
     static struct members m;
@@ -251,8 +252,8 @@ static bool compare(struct world *w, const char *engine, struct findings *ret)
     return cyclic;
 }
 
-/* Removes the switches from all groups, because packets to a switch that is a member go down and up
- * again. */
+/* Takes all switches out of the groups. Packets to a switch that is a member can go down and then
+ * up, which leads to cycles. */
 static void switches_leave(struct world *w)
 {
     for (uint32_t end = 0; end < w->ends; end++)
@@ -277,7 +278,7 @@ START_TEST(agrees_about_dependencies)
         if (i % 8 != 5)
             switches_leave(&w);
         bool cycle = compare(&w, "updn", &one);
-        /* a fat tree has no cycle if only hosts are members */
+        /* if only hosts are members, a fat tree has no cycle */
         ck_assert(i % 8 != 1 || !cycle);
         if (i % 3 == 0)
             compare(&w, "dfsssp", &several);
@@ -293,8 +294,9 @@ END_TEST
 
 /* ---- each failure by hand -------------------------------------------------------------------- */
 
-/* A triangle of three switches, with links 0/1 - 1/1, 1/33 - 2/1 and 0/2 - 2/2 (switch/port). The
- * hosts are at 0/16, 0/17, 1/70, 1/71, 2/3 and 2/4, so that port masks span several MFT blocks. */
+/* Makes a triangle of three switches, with the links 0/1 - 1/1, 1/33 - 2/1 and 0/2 - 2/2
+ * (switch/port). Hosts are at 0/16, 0/17, 1/70, 1/71, 2/3 and 2/4. An MFT block has 16 ports, so
+ * masks need several blocks. */
 static struct fab_fabric *triangle(bool cut)
 {
     static const uint32_t first[3] = {15, 69, 2};
@@ -337,12 +339,12 @@ static uint64_t guid_at(const struct fab_fabric *f, uint8_t sw, uint8_t num)
     return fab_fabric_port(f, fab_fabric_port(f, fab_fabric_port_id(f, sw, num))->peer)->guid;
 }
 
-/* The MLIDs: the first and the last of a group of 32, the first of the next, and the last of all.
- */
+/* first and last MLID of the first group of 32, first MLID of the next group, another one, and the
+ * last MLID of all */
 static const uint16_t hand_mlid[] = {0xc000, 0xc01f, 0xc020, 0xd234, 0xfffe};
 #define HAND_MLIDS (sizeof(hand_mlid) / sizeof(*hand_mlid))
-/* The tree of each MLID, as the ports (switch/port) in the port masks of the switches. Hosts 0/16
- * and 1/70 receive, host 2/3 only sends. */
+/* The ports (switch/port) in the masks of the tree of each MLID. The hosts at 0/16 and 1/70
+ * receive, the host at 2/3 only sends. */
 static const struct switch_port hand_tree[] = {{0, 1}, {0, 16}, {1, 1}, {1, 33}, {1, 70}, {2, 1}};
 
 struct by_hand {
@@ -376,8 +378,8 @@ static void by_hand_fini(struct by_hand *h)
     fab_fabric_unref(h->f);
 }
 
-/* Checks all members of the verdict. Unless `kind` is FAB_OK, exactly one MLID must fail, which is
- * hand_mlid[mlid], and the first failure must be at port `place`. */
+/* Checks all values of the verdict. kind: expected kind of failure; FAB_OK: none. Only
+ * hand_mlid[mlid] may fail, and the first failure must be at the port `place`. */
 static void assert_hand(const struct by_hand *h, int kind, size_t mlid, uint32_t place,
                         uint32_t lids, uint64_t members, uint64_t unserved)
 {
@@ -401,40 +403,43 @@ static void assert_hand(const struct by_hand *h, int kind, size_t mlid, uint32_t
 }
 
 struct hand_case {
-    struct switch_port toggled[HAND_PORTS]; /* ends with a port 254 */
+    /* ports whose mask bits are inverted; the last element has port 254 */
+    struct switch_port toggled[HAND_PORTS];
     int kind;
-    /* The port of the failure. If `member` is true, the failure is at the host that is connected to
-     * this port. */
+    /* where the failure must be reported: at this switch port, or (member) at the host that is
+     * connected to it */
     struct switch_port at;
     bool member;
     const char *text;
 };
 static const struct hand_case hand_cases[] = {
     {{END}, FAB_OK, {0, 0}, false, NULL},
-    /* one end of a branch is missing in the mask */
+    /* a branch is missing in the mask at one of its ends */
     {{{0, 1}, END}, FAB_E_UNREACHABLE, {1, 1}, false, "does not get or forward"},
     {{{1, 1}, END}, FAB_E_UNREACHABLE, {0, 1}, false, "does not get or forward"},
     {{{2, 1}, END}, FAB_E_UNREACHABLE, {1, 33}, false, "does not get or forward"},
-    /* both ends of a branch are missing: the tree does not reach the sender */
+    /* the branch to the sender is missing at both ends, so its packets reach no receiver */
     {{{1, 33}, {2, 1}, END}, FAB_E_UNREACHABLE, {2, 3}, true, "packets of all members"},
-    /* both ends of a branch are missing: the two receivers are in two trees */
+    /* the branch between the receivers is missing at both ends, so there are two trees */
     {{{0, 1}, {1, 1}, END}, FAB_E_UNREACHABLE, {1, 70}, true, "packets of all members"},
-    /* receivers are missing in the masks */
+    /* the port of a receiver is missing in its mask */
     {{{0, 16}, END}, FAB_E_UNREACHABLE, {0, 16}, true, "packets of all members"},
     {{{1, 70}, END}, FAB_E_UNREACHABLE, {1, 70}, true, "packets of all members"},
     {{{0, 16}, {1, 70}, END}, FAB_E_UNREACHABLE, {0, 16}, true, "packets of all members"},
-    /* the port of a host that is no member or only sends, or port 0 of the switch */
+    /* a mask has a port too many: of a host that is no member, of a host that only sends, or port 0
+     * of a switch that is no member */
     {{{0, 17}, END}, FAB_E_DENIED, {0, 17}, false, "to a port that is no receiving member"},
     {{{2, 3}, END}, FAB_E_DENIED, {2, 3}, false, "to a port that is no receiving member"},
     {{{0, 0}, END}, FAB_E_DENIED, {0, 0}, false, "to a port that is no receiving member"},
-    /* a port without a cable, the last port, and ports beyond it */
+    /* a mask has a port without a link, the last port of the switch, or a port that does not
+     * exist */
     {{{0, 50}, END}, FAB_E_INVAL, {0, 50}, false, "has no working link, or does not exist"},
     {{{0, 100}, END}, FAB_E_INVAL, {0, 100}, false, "has no working link, or does not exist"},
     {{{0, 101}, END}, FAB_E_INVAL, {0, 0}, false, "has no working link, or does not exist"},
     {{{2, 255}, END}, FAB_E_INVAL, {2, 0}, false, "has no working link, or does not exist"},
-    /* the third side of the triangle closes a loop */
+    /* a third branch between the switches, so that packets loop */
     {{{0, 2}, {2, 2}, END}, FAB_E_LOOP, {1, 33}, false, "closes a loop of branches"},
-    /* several failures, of which the first is reported */
+    /* if there are several failures, the first is reported */
     {{{0, 17}, {0, 50}, {2, 3}, END}, FAB_E_DENIED, {0, 17}, false, "no receiving member"},
     {{{0, 16}, {2, 50}, END}, FAB_E_INVAL, {2, 50}, false, "has no working link"},
 };
@@ -480,8 +485,8 @@ START_TEST(texts_name_mlid_port_and_failure)
 }
 END_TEST
 
-/* The MFT of switch 1 has only `cap` entries. For MLIDs beyond the last entry, host 1/70 is not
- * counted as a member. The tree fails, because switch 1 has no entry for the MLID. */
+/* The MFT of switch 1 has only `cap` entries. The tree of a higher MLID fails, because switch 1 has
+ * no entry for it, and host 1/70 does not count as one of its members. */
 START_TEST(small_mfts_limit_the_mlids)
 {
     static const struct {
@@ -519,9 +524,9 @@ START_TEST(small_mfts_limit_the_mlids)
 }
 END_TEST
 
-/* No link leads to switch 2, so the tree of switches 0 and 1 cannot serve the member there. If
- * there is no tree, the failure is at the first member of the first part of the fabric (a set of
- * connected switches) that has a receiver. */
+/* Switch 2 has no link, so no tree can reach its members. If the masks give no tree at all, the
+ * failure is at the first member of the first part of the fabric with a receiver. A part is a set
+ * of connected switches. */
 START_TEST(members_that_no_link_connects_are_counted)
 {
     static const struct {
@@ -558,16 +563,16 @@ START_TEST(members_that_no_link_connects_are_counted)
 }
 END_TEST
 
-/* A member that has left the fabric is not counted. Only the MLID groups in in.groups are verified.
- * Masks of an MLID without members are a failure. */
+/* Three rules: a member that is not in the fabric does not count, only the MLID groups in in.groups
+ * are verified, and an MLID with masks but without members is a failure. */
 START_TEST(only_what_is_asked_is_checked)
 {
     struct by_hand h;
     uint64_t groups[FAB_VERIFY_MLID_GROUPS / 64] = {0};
     by_hand_init(&h, false);
-    h.member[2].guid = 1; /* no port has this GUID */
+    h.member[2].guid = 1; /* a GUID that no port has */
     assert_hand(&h, FAB_OK, 0, 0, HAND_MLIDS, 3 * HAND_MLIDS - 1, 0);
-    groups[0] = 2; /* only the MLID group of 0xc020 */
+    groups[0] = 2; /* verifies only the MLIDs 0xc020 to 0xc03f */
     h.in.groups = groups;
     assert_hand(&h, FAB_OK, 0, 0, 1, 3, 0);
     groups[0] = 1;
@@ -575,7 +580,7 @@ START_TEST(only_what_is_asked_is_checked)
     groups[7] = UINT64_C(1) << 63;
     assert_hand(&h, FAB_OK, 0, 0, 3, 8, 0);
     h.in.groups = NULL;
-    /* the last MLID now has no members, but still has masks */
+    /* without the last MLID, whose masks are still in the MFTs */
     h.in.lids = HAND_MLIDS - 1;
     assert_hand(&h, FAB_E_DENIED, HAND_MLIDS - 1, fab_fabric_port_id(h.f, 0, 16), HAND_MLIDS,
                 3 * HAND_MLIDS - 4, 0);
@@ -583,9 +588,9 @@ START_TEST(only_what_is_asked_is_checked)
 }
 END_TEST
 
-/* Proves three trees on the triangle one after the other. Each tree uses two sides of the triangle.
- * The dependencies of a tree count in later proofs if in.keep was true. The dependencies of any two
- * trees have no cycle, but the dependencies of all three trees have a cycle. */
+/* Proves three trees, one after the other. Each uses another two sides of the triangle. With
+ * in.keep, the dependencies of a tree are kept for later proofs. Those of two trees have no cycle,
+ * but those of all three do. */
 START_TEST(kept_trees_count_in_later_proofs)
 {
     static const struct switch_port side[3][2] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets each allocation of the proof fail once: with several workers, in steps, of multicast tables
- * beside unicast tables, and of a trace. Each time, the result must be NOMEM, and nothing may leak.
- * tests/unit/test_route_nomem.c does the same with the proof in a single call.
+ * Lets each allocation of the proof fail once: with several workers, in steps, with multicast
+ * tables, and of a trace. Each call must return NOMEM, and nothing may leak.
+ * tests/unit/test_route_nomem.c does the same for the proof in a single call.
  */
 #include "libfabmgr/verify/multicast.h"
 #include "libfabmgr/verify/steps.h"
@@ -17,7 +17,8 @@ static struct fab_policy policy;
 static struct fab_target *good, *cyclic;
 static uint32_t workers = 3;
 
-/* Routes all packets clockwise round the ring. All of them arrive, and the links form a cycle. */
+/* Makes tables that send all packets round the ring clockwise. They arrive, but their channel
+ * dependencies form a cycle. */
 static struct fab_target *clockwise(void)
 {
     struct fab_target *t = routed(fabric, &policy);
@@ -40,7 +41,7 @@ static struct fab_target *clockwise(void)
     return t;
 }
 
-/* Gives the tables two VLs. The mapping to VLs depends on the SL of the LID, which is 0. */
+/* Gives the tables two VLs, by the SL of each LID. All LIDs have SL 0. */
 static void use_two_vls(struct fab_target *t)
 {
     fab_target_vls_init(&t->vls, 2);
@@ -86,8 +87,8 @@ static int prove_in_steps(void)
     return status;
 }
 
-/* Proves empty multicast tables together with the unicast tables t. Returns INVAL if the verdict is
- * wrong. */
+/* Proves empty multicast tables with the unicast tables t. together: the expected verdict about
+ * cycles; if the proof says otherwise, returns INVAL. */
 static int prove_multicast(const struct fab_target *t, bool together)
 {
     const struct fab_verify_input unicast = input_of(t);
@@ -147,7 +148,7 @@ START_TEST(each_allocation_of_a_proof)
 {
     fabric = grid((uint32_t[3]){6, 1, 1}, true, 2);
     fab_policy_defaults(&policy);
-    policy.lmc = 5; /* so that there is work for several workers */
+    policy.lmc = 5; /* with 32 LIDs for each endport, several workers have something to do */
     good = routed_by(fabric, &policy, "updn");
     cyclic = clockwise();
     ck_assert_uint_gt(good->lids.top, 256);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof with several VLs, compared with a naive proof on random fabrics with random VL tables.
- * For each kind of fault, a test also makes such tables by hand, on rings, and checks the witness
- * that the proof returns.
+ * The proof with several VLs, compared with a second, simple proof on random fabrics with random VL
+ * tables. For each kind of fault, a test also makes such tables by hand, on rings of switches, and
+ * checks the witness.
  */
 #include "tests/unit/dealing_pool.h"
 #include "tests/unit/verify_vls.h"
@@ -190,15 +190,15 @@ END_TEST
 
 #define RING 6
 #define RING_MOST 6
-/* A ring of switches. At each position of the ring, there is a switch, a port that leads forward
- * and a port that leads back. */
+/* A ring of switches, which are numbered by their position in it. */
 struct ring {
     struct fab_fabric *f;
     struct fab_target *t;
     struct fab_policy p;
     uint32_t n;
-    uint32_t on[RING_MOST], back[RING_MOST]; /* port ids */
-    /* the position of each switch id, and the switch id at each position */
+    /* ids of the ports from each position to the next one, and to the one before */
+    uint32_t on[RING_MOST], back[RING_MOST];
+    /* place[switch id] is a position, and at[position] is a switch id */
     uint32_t place[RING_MOST], at[RING_MOST];
 };
 
@@ -230,8 +230,9 @@ static void follow_ring(struct ring *r)
     ck_assert_uint_eq(sw, 0);
 }
 
-/* Routes shortest paths round the ring; if both directions are equally long, forward. Paths over
- * the link between the last position and the first have SL 1, all others SL 0. */
+/* Routes packets by the shortest path round the ring; if both directions are equally long, forward
+ * (to higher positions). Paths over the link between the last position and position 0 have SL 1,
+ * all others SL 0. */
 static void route_ring(struct ring *r)
 {
     struct fab_vls *v = &r->t->vls;
@@ -275,7 +276,7 @@ static void ring_free(struct ring *r)
     fab_fabric_unref(r->f);
 }
 
-/* Checks that the proof returns a cycle round the ring on this VL. */
+/* Checks that the proof finds a cycle, and that it goes round the whole ring on this VL. */
 static void assert_cycle(const struct ring *r, uint8_t vl)
 {
     struct fab_verdict v = proven_with(r->f, r->t, &r->p);
@@ -299,7 +300,7 @@ START_TEST(a_dateline_makes_a_ring_safe)
 {
     struct ring r = make_ring(RING);
     assert_ring_good(&r);
-    r.t->vls.count = 1; /* puts everything on one VL */
+    r.t->vls.count = 1; /* all packets use one VL now */
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
     ck_assert_ptr_null(v.witness.vls);
@@ -308,8 +309,8 @@ START_TEST(a_dateline_makes_a_ring_safe)
 }
 END_TEST
 
-/* The ring uses ports with numbers above 62, 126 or 190, because dependencies are stored in words
- * of 64 bits, with one bit for each port. */
+/* The proof stores dependencies in words of 64 bits, with one bit for each port. So the links of
+ * this ring are at ports above 62, 126 or 190. */
 START_TEST(links_at_high_ports_count)
 {
     for (uint32_t hosts = 62; hosts <= 190; hosts += 64) {
@@ -354,8 +355,8 @@ END_TEST
 START_TEST(one_wrong_path_is_enough)
 {
     struct ring r = make_ring(RING);
-    /* The path of RING / 2 hops from the last position but one leads over the link between the last
-     * and the first position. Gives it the SL and VL of paths that do not use this link. */
+    /* This path of RING / 2 hops starts at the last position but one, so it uses the link from the
+     * last position to position 0. It gets SL 0 in place of SL 1. */
     uint32_t from = r.at[RING - 2], to = r.at[(RING - 2 + RING / 2) % RING];
     r.t->vls.of_pair[to * RING + from] = 0;
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
@@ -368,10 +369,9 @@ START_TEST(one_wrong_path_is_enough)
 }
 END_TEST
 
-/* Selects VLs by port classes: packets that enter a switch by `port` continue on VL 1. In a ring of
- * four switches, paths have at most two links. So the cycle is broken if packets that travel
- * forward enter the first position by this port: on VL 1, no packet goes farther than the next
- * switch. */
+/* Lets packets that enter a switch by `port` continue on VL 1. Paths in a ring of four switches
+ * have at most two links. If `port` is where forward packets enter position 0, there is no cycle,
+ * because on VL 1 they go only to the next switch. */
 static void by_class(struct ring *r, uint32_t port)
 {
     struct fab_vls *v = &r->t->vls;
@@ -387,10 +387,10 @@ static void by_class(struct ring *r, uint32_t port)
 START_TEST(a_class_at_the_wrong_port_is_a_cycle)
 {
     struct ring r = make_ring(4);
-    /* packets that travel forward enter the first position by this port */
+    /* the port where forward packets enter position 0 */
     by_class(&r, r.back[0]);
     assert_ring_good(&r);
-    /* packets that travel back enter by this port, but their paths end at this switch */
+    /* the port where packets in the other direction enter position 3; their paths end there */
     by_class(&r, r.on[3]);
     assert_cycle(&r, 0);
     ring_free(&r);
@@ -403,7 +403,7 @@ START_TEST(too_few_vls_at_one_port_are_reported)
 {
     struct ring r = make_ring(RING);
     char *text = NULL;
-    /* port of the link between the last position and the first */
+    /* the link between the last position and position 0, where paths need VL 1 */
     fab_fabric_edit_port(r.f, r.back[0])->info.vl_cap = 1;
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert(v.deadlock_free && !fab_verify_verdict_good(&v));
@@ -428,11 +428,11 @@ START_TEST(cables_that_nobody_takes_by_a_lane_need_it_not)
     struct ring r = make_ring(RING);
     for (uint32_t i = 0; i < r.f->port_count; i++) {
         if (!naive_is_channel(r.f, i))
-            /* the links to endports have one VL, too */
+            /* no path needs VL 1 at an endport */
             fab_fabric_edit_port(r.f, i)->info.vl_cap = 1;
     }
-    /* This port is half way round the ring. No path reaches it after it has crossed from the last
-     * position to the first. */
+    /* this link is half way round the ring, so no path uses it after the link between the last
+     * position and position 0 */
     fab_fabric_edit_port(r.f, r.on[RING / 2 - 1])->info.vl_cap = 1;
     struct naive_vls n = naive_vls(r.f, r.t, &r.p);
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
@@ -499,7 +499,7 @@ static void run_nothing(void *ctx, uint32_t count, fab_pool_task *task, void *ar
     ck_abort_msg("a proof in steps gave %u parts to a pool", count);
 }
 
-/* Proves the tables with 2 to 4 workers. */
+/* Proves the tables with 2, 3 and 4 workers. The verdicts must equal that of one worker. */
 static void assert_workers_agree(const struct fab_fabric *f, const struct fab_target *t,
                                  const struct fab_policy *p, const struct fab_verdict *alone)
 {
@@ -521,8 +521,8 @@ static void assert_workers_agree(const struct fab_fabric *f, const struct fab_ta
     }
 }
 
-/* Each worker proves a part of the LIDs. Together they find what one worker finds. With 32 LIDs
- * for each endport, there are several parts of 256 LIDs. */
+/* Workers prove parts of 256 LIDs each. Together they must find what one worker finds. With 32 LIDs
+ * for each endport, there are several parts. */
 START_TEST(workers_find_the_same_together)
 {
     struct fab_prng prng;
@@ -575,7 +575,7 @@ START_TEST(lanes_out_of_range_are_refused)
     struct fab_vls *v = &r.t->vls;
     v->vl[0][0][1] = 15;
     assert_refused(&r);
-    /* VL 2 does not exist, because there are two VLs */
+    /* a VL that does not exist, because the tables have VLs 0 and 1 only */
     v->vl[0][0][1] = 2;
     assert_refused(&r);
     v->vl[0][0][1] = 1;
@@ -599,7 +599,7 @@ START_TEST(lanes_out_of_range_are_refused)
     v->port_class[r.on[0]] = 2;
     assert_refused(&r);
     v->port_class[r.on[0]] = 0;
-    /* port 0 of a switch must be of class 0 */
+    /* a class other than 0 for port 0 of a switch, which is not permitted */
     v->port_class[fab_fabric_port_id(r.f, 0, 0)] = 1;
     assert_refused(&r);
     ring_free(&r);

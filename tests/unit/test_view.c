@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Views: they own the values that they were given, and find nodes and ports by LID, GUID and name.
- * Their messages say what was not found or is ambiguous.
+ * Views. A view owns what it is made of, and finds nodes and ports by LID, GUID or name. If it does
+ * not find exactly one, its message must say why.
  */
 #include "libfabmgr/view/view.h"
 
@@ -12,8 +12,9 @@
 
 #include <string.h>
 
-/* Makes a fabric: leaf-001, leaf-002 and spine-001; host-0001 to host-0004 at the leaves; two nodes
- * named "twin"; "dual" with two ports; a host named "7" and one named "name/2". */
+/* Makes a fabric of leaf-001, leaf-002 and spine-001. At the leaves are host-0001 to host-0004, two
+ * nodes named "twin", "dual" with two ports, and two hosts whose names could be misread: "7000" and
+ * "name/2". */
 static struct fab_fabric *town(void)
 {
     static const char text[] =
@@ -35,7 +36,7 @@ static struct fab_fabric *town(void)
     return read_fabric(text, sizeof text - 1);
 }
 
-/* Assigns LIDs from 1 on in the order of port ids; LMC 0. */
+/* Assigns LIDs from 1 on, one for each port, in the order of port ids. */
 static struct fab_target *number_all(const struct fab_fabric *f)
 {
     struct fab_target *t = fab_target_new();
@@ -96,7 +97,7 @@ END_TEST
 
 static const struct {
     const char *what;
-    uint64_t port_guid; /* GUID of the port that is found; 0: no port */
+    uint64_t port_guid; /* GUID of the port that must be found; 0: none */
     int status;
     const char *why;
 } ends[] = {
@@ -117,7 +118,7 @@ static const struct {
     {"dual/1", 0x2000000000000071, FAB_OK, NULL},
     {"dual/2", 0x2000000000000072, FAB_OK, NULL},
     {"0x2000000000000070/2", 0x2000000000000072, FAB_OK, NULL},
-    /* no port has the LID 7000, but a node has this name */
+    /* no port has the LID 7000, so this is the node with the name "7000" */
     {"7000", 0x2000000000000081, FAB_OK, NULL},
     {"name/2", 0x2000000000000091, FAB_OK, NULL},
     {"name", 0x2000000000000091, FAB_OK, NULL},
@@ -223,7 +224,7 @@ static void check_host(const struct fab_view *w, const char *what, uint32_t adap
     ck_assert_msg(nodes == adapters, "\"%s\": %u nodes", what, nodes);
 }
 
-/* Adapters are usually named "HOST DEVICE". */
+/* The names of adapters have the form "HOST DEVICE". The first word alone must find the host. */
 START_TEST(a_host_is_found_by_the_first_word_of_its_name)
 {
     static const char text[] = "Switch 8 \"s\"\n[1] \"a\"[1]\n[2] \"b\"[1]\n[3] \"c\"[1]\n"
@@ -275,7 +276,7 @@ START_TEST(a_host_is_found_by_the_first_word_of_its_name)
     check_host(w, "two", 2); /* the name of a host selects all its adapters */
     check_host(w, "gpu-3", 2);
     check_host(w, "GPU-3", 2);
-    check_host(w, "gpu-2", 1); /* the whole name of an adapter */
+    check_host(w, "gpu-2", 1); /* this adapter has only one word in its name */
     check_host(w, "gpu-", 0);
     fab_view_unref(w);
 }
@@ -307,7 +308,7 @@ START_TEST(a_guid_of_node_and_port_means_the_port)
 }
 END_TEST
 
-/* Patterns, and the number of nodes and ports that each selects. Port 0 of a switch counts as a
+/* Patterns, and how many nodes and ports each of them selects. Port 0 of a switch counts as a
  * port. */
 static const struct {
     const char *what;
@@ -323,7 +324,7 @@ static const struct {
     {"leaf-001/3", FAB_OK, 1, 1, NULL},
     {"0x00001001/[3-9]", FAB_OK, 1, 6, NULL},
     {"leaf-*/[1-2]", FAB_OK, 2, 4, NULL},
-    {"*/2", FAB_OK, 5, 5, NULL}, /* one is the node "name/2" */
+    {"*/2", FAB_OK, 5, 5, NULL}, /* port 2 of four nodes, and the only port of the node "name/2" */
     {"host-000[1-3]", FAB_OK, 3, 3, NULL},
     {"twin/*", FAB_OK, 2, 2, NULL},
     {"twin*", FAB_OK, 2, 2, NULL},
@@ -404,7 +405,8 @@ static void assert_why(const struct fab_fabric *f, struct fab_gone_link link,
     }
 }
 
-/* leaf-001/6 and leaf-002/6 have no links. */
+/* Why a link is missing in a fabric: a node is gone, or a port is down. leaf-001/6 and leaf-002/6
+ * have no links. */
 START_TEST(why_a_link_is_gone)
 {
     const uint64_t leaf = 0x1001, other = 0x1002, unknown = 0x99;

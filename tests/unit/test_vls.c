@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Service levels and virtual lanes: how many VLs the links have, and which VL tables the manager
- * wants in devices. */
+/* Service levels and virtual lanes: the number of VLs that all links have, and the VL tables that
+ * the manager wants in devices. */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 #include "tests/unit/routing.h"
 
@@ -27,7 +27,7 @@ START_TEST(the_weakest_isl_counts)
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 2);
     ck_assert(port == trunk || fab_fabric_port(f, port)->peer == trunk);
     ck_assert_uint_eq(fab_target_port_vls(f, &p, trunk), 2);
-    /* now this link is down, so no path uses it, and its VLs do not count */
+    /* when this link is down, no path uses it, and its two VLs do not matter */
     fab_fabric_edit_port(f, trunk)->info.phys_state = FAB_PHYS_POLLING;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 8);
     p.max_op_vls = 3;
@@ -63,8 +63,8 @@ END_TEST
 
 /* ---- virtual layers -------------------------------------------------------------------------- */
 
-/* Routes all packets clockwise round a ring. The paths to three switches already form a cycle, so a
- * layer has the paths to at most two switches. */
+/* Routes all packets round a ring clockwise. The paths to any three switches form a cycle, so each
+ * virtual layer can have the paths to at most two switches. */
 static void check_ring(uint32_t switches, int status)
 {
     struct fab_policy p = defaults();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks that the predicted fabric is the same as the fabric after the links have really failed.
+ * What-if studies: the predicted fabric must equal the fabric after the same links have really
+ * failed.
  */
 #include "libfabmgr/study/whatif.h"
 
@@ -15,7 +16,7 @@ static struct fab_whatif made(const struct fab_fabric *f, const struct fab_targe
     return w;
 }
 
-/* Ports 1 to 4 of each leaf lead to hosts, ports 5 and 6 to the two spines. */
+/* Each leaf has hosts at ports 1 to 4, and spines at ports 5 and 6. */
 START_TEST(cables_and_switches)
 {
     struct fab_policy p;
@@ -34,7 +35,7 @@ START_TEST(cables_and_switches)
     ck_assert_uint_eq(change.all_blocks, 5);
     fab_study_whatif_fini(&w);
 
-    /* the first two ports are both ends of one link, which counts once */
+    /* the first two ports belong to the same link, which counts once */
     const uint32_t both[] = {fab_fabric_port_id(f, 0, 5),
                              fab_fabric_port(f, fab_fabric_port_id(f, 0, 5))->peer,
                              fab_fabric_port_id(f, 0, 6), fab_fabric_port_id(f, 1, 1)};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Attributes. The test compares bytes written by hand from the layout in the specification with the
- * tables, and makes round trips of every attribute with random values. It also tests what must be
- * refused. test_wire_mad.c tests the headers.
+ * Attributes of MADs. Bytes are written by hand from the layout in the specification, and compared
+ * with the tables of fields. Every attribute makes round trips with random values. What must be
+ * refused is tested, too. test_wire_mad.c tests headers.
  */
 #include <string.h>
 
@@ -73,13 +73,13 @@ static const struct fab_attr *const all[] = {
 START_TEST(node_info_by_hand)
 {
     static const uint8_t bytes[40] = {
-        0x01, 0x01, 0x02, 0x24,                         /* base, class, switch, 36 ports */
+        0x01, 0x01, 0x02, 0x24,                         /* versions, NodeType, 36 ports */
         0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x01, /* system image GUID */
         0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x02, /* node GUID */
         0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x03, /* port GUID */
-        0x00, 0x08, 0xc7, 0x38,                         /* partitions, device */
+        0x00, 0x08, 0xc7, 0x38,                         /* PartitionCap, DeviceID */
         0x00, 0x00, 0x00, 0xa1,                         /* revision */
-        0x11, 0x00, 0x02, 0xc9,                         /* local port, vendor */
+        0x11, 0x00, 0x02, 0xc9,                         /* LocalPortNum, VendorID */
     };
     struct fab_node_info n;
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_node_info, bytes, sizeof bytes, &n),
@@ -102,11 +102,11 @@ END_TEST
 START_TEST(switch_info_by_hand)
 {
     static const uint8_t bytes[20] = {
-        0xc0, 0x00, 0x00, 0x00, 0x04, 0x00, 0x01, 0x23, /* linear, random, multicast, top */
-        0x01, 0x02, 0x03,                               /* default ports */
-        0x96,                                           /* life 18, change 1, sl2vl 2 */
-        0x00, 0x00, 0x00, 0x20,                         /* LIDs a port, enforcement */
-        0xa8, 0x00, 0xc0, 0x05, /* inbound checks, enhanced port 0; multicast top */
+        0xc0, 0x00, 0x00, 0x00, 0x04, 0x00, 0x01, 0x23, /* capacities of the tables, LinearFDBTop */
+        0x01, 0x02, 0x03,                               /* the three default ports */
+        0x96,                                           /* life 18, PortStateChange, SLtoVL 2 */
+        0x00, 0x00, 0x00, 0x20,                         /* LIDsPerPort, PartitionEnforcementCap */
+        0xa8, 0x00, 0xc0, 0x05,                         /* 4 flags, 0, MulticastFDBTop */
     };
     struct fab_switch_info s;
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, bytes, sizeof bytes, &s),
@@ -131,22 +131,22 @@ END_TEST
 static const uint8_t port_info_bytes[64] = {
     0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, /* M_Key */
     0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* GID prefix */
-    0x01, 0x02, 0x03, 0x04, 0x02, 0x51, 0x48, 0x6a, /* LID, SM LID, capabilities */
-    0x00, 0x09, 0x00, 0x0a, 0x07, 0x1f, 0x02, 0x02, /* diag, lease, port, widths */
-    0x14,                                           /* 32: SDR supported, Active */
-    0x52,                                           /* 33: LinkUp, Polling */
-    0xc5,                                           /* 34: protect 3, LMC 5 */
-    0x47,                                           /* 35: QDR active, all enabled */
-    0x5a,                                           /* 36: MTU 4096, SM SL 10 */
-    0x43,                                           /* 37: VL cap 4, init type 3 */
-    0x04, 0x08, 0x10,                               /* 38: high limit, high cap, low cap */
-    0x65,                                           /* 41: reply 6, MTU cap 5 */
-    0xf2,                                           /* 42: stall 7, HOQ 18 */
-    0x3a,                                           /* 43: OperationalVLs 3, inbound checks */
-    0x00, 0x0b, 0x00, 0x0c, 0x00, 0x0d, 0x20, 0xb2, /* violations, GUIDCap, SubnetTimeOut 18 */
-    0x13, 0x8f, 0x01, 0x02,                         /* RespTime, PHY, overrun; MaxCreditHint */
-    0x2b, 0x12, 0x34, 0x56,                         /* XDR active, enabled; round trip */
-    0x08, 0x20, 0x8f, 0x0f,                         /* CapabilityMask2; NDR active; enabled */
+    0x01, 0x02, 0x03, 0x04, 0x02, 0x51, 0x48, 0x6a, /* LID, MasterSMLID, CapabilityMask */
+    0x00, 0x09, 0x00, 0x0a, 0x07, 0x1f, 0x02, 0x02, /* DiagCode, M_Key lease, port, widths */
+    0x14,                                           /* byte 32: SDR supported, state Active */
+    0x52,                                           /* byte 33: LinkUp, default Polling */
+    0xc5,                                           /* byte 34: M_KeyProtectBits 3, LMC 5 */
+    0x47,                                           /* byte 35: speed QDR, all speeds enabled */
+    0x5a,                                           /* byte 36: NeighborMTU 4096, MasterSMSL 10 */
+    0x43,                                           /* byte 37: VLCap 4, InitType 3 */
+    0x04, 0x08, 0x10,                               /* byte 38: VLHighLimit, high cap, low cap */
+    0x65,                                           /* byte 41: InitTypeReply 6, MTUCap 5 */
+    0xf2,                                           /* byte 42: VLStallCount 7, HOQLife 18 */
+    0x3a,                                           /* byte 43: OperationalVLs 3, inbound checks */
+    0x00, 0x0b, 0x00, 0x0c, 0x00, 0x0d, 0x20, 0xb2, /* three counters, GUIDCap, SubnetTimeOut 18 */
+    0x13, 0x8f, 0x01, 0x02,                         /* RespTime, error thresholds, MaxCreditHint */
+    0x2b, 0x12, 0x34, 0x56,                         /* XDR active and enabled; LinkRoundTrip */
+    0x08, 0x20, 0x8f, 0x0f,                         /* CapabilityMask2; NDR active and enabled */
 };
 
 START_TEST(port_info_by_hand)
@@ -227,7 +227,7 @@ START_TEST(sm_info_by_hand)
     static const uint8_t bytes[21] = {
         0x00, 0x02, 0xc9, 0x00, 0x00, 0x00, 0x00, 0x42, /* GUID */
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, /* SM_Key */
-        0x00, 0x01, 0x00, 0x02, 0xe3,                   /* activity, priority 14, master */
+        0x00, 0x01, 0x00, 0x02, 0xe3,                   /* ActCount, priority 14, state Master */
     };
     struct fab_sm_info s;
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_sm_info, bytes, sizeof bytes, &s), FAB_OK);
@@ -255,7 +255,7 @@ START_TEST(tables_of_values_by_hand)
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_vlarb, vlarb_bytes, 64, &v), FAB_OK);
     ck_assert_uint_eq(v.entry[0].vl, 5);
     ck_assert_uint_eq(v.entry[0].weight, 255);
-    ck_assert_uint_eq(v.entry[1].vl, 14); /* the reserved half is ignored */
+    ck_assert_uint_eq(v.entry[1].vl, 14); /* the upper 4 bits of the byte are reserved */
     ck_assert_uint_eq(v.entry[31].vl, 15);
     ck_assert_uint_eq(v.entry[31].weight, 2);
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_pkey_block, pkey_bytes, 64, &p), FAB_OK);
@@ -294,7 +294,7 @@ START_TEST(notices_name_their_lid)
     ck_assert_uint_eq(n.count, 5);
     ck_assert_uint_eq(n.details[53], 0x99);
     n.trap = 128;
-    n.generic = 0; /* a notice of a vendor, whose device ID is 128 */
+    n.generic = 0; /* a vendor's notice, which has a device ID in place of the trap number 128 */
     ck_assert_uint_eq(fab_wire_notice_lid(&n), 0);
 }
 END_TEST
@@ -305,8 +305,8 @@ START_TEST(notices_of_wrong_keys_name_the_sender)
     struct fab_violation v;
     static const uint8_t request[54] = {
         0,    0,    0xff, 0xff, 0xff, 0xff, 2,    0,
-        0x00, 0x15, 0,    0,    0,    7,                /* Set(PortInfo) 7 */
-        0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, /* the M_Key */
+        0x00, 0x15, 0,    0,    0,    7,                /* attribute PortInfo, modifier 7 */
+        0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, /* the wrong M_Key */
         0,    0x83, 5,    6,    9};
     memcpy(n.details, request, sizeof request);
     ck_assert(fab_wire_notice_violation(&n, &v));
@@ -319,11 +319,11 @@ START_TEST(notices_of_wrong_keys_name_the_sender)
     ck_assert_uint_eq(v.hops, 3);
     ck_assert_uint_eq(v.return_path[0], 5);
     ck_assert_uint_eq(v.return_path[2], 9);
-    /* More hops than the notice has room for. */
+    /* the notice has no room for the return path of so many hops */
     n.details[23] = 0x80 | 31;
     ck_assert(fab_wire_notice_violation(&n, &v));
     ck_assert(v.truncated && v.hops == 0);
-    n.details[23] = 3; /* the packet was LID routed */
+    n.details[23] = 3; /* the bit for a directed route is not set */
     ck_assert(fab_wire_notice_violation(&n, &v));
     ck_assert(!v.directed && v.hops == 0);
 
@@ -335,7 +335,8 @@ START_TEST(notices_of_wrong_keys_name_the_sender)
     ck_assert_uint_eq(v.slid, 3);
     ck_assert_uint_eq(v.dlid, 4);
     ck_assert_uint_eq(v.p_key, 0x1234);
-    ck_assert_uint_eq(v.qp[0], 0x11); /* without the SL, which is in the upper 4 bits */
+    /* the upper 4 bits of these bytes are the SL, which must be left out */
+    ck_assert_uint_eq(v.qp[0], 0x11);
     ck_assert_uint_eq(v.qp[1], 0x2233);
     n.trap = 258;
     ck_assert(fab_wire_notice_violation(&n, &v));
@@ -361,7 +362,7 @@ static uint64_t field_mask(const struct fab_field *f)
 static void set_member(void *in, const struct fab_field *f, size_t i, uint64_t value)
 {
     uint8_t *p = (uint8_t *)in + f->member + i * f->stride;
-    for (unsigned b = 0; b < f->member_size; b++) /* the tests run on little-endian machines only */
+    for (unsigned b = 0; b < f->member_size; b++) /* works on little-endian machines only */
         p[b] = (uint8_t)(value >> (8 * b));
 }
 
@@ -526,7 +527,8 @@ START_TEST(printing_speaks_the_words_of_the_standard)
     ck_assert_str_eq(text, "SLtoVL: 15 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
     struct fab_node_info n = {.node_type = 9};
     fab_wire_attr_print(&fab_wire_attr_node_info, &n, text, sizeof text);
-    ck_assert_ptr_nonnull(strstr(text, "NodeType: 9\n")); /* there is no name for this value */
+    /* NodeType 9 has no name, so its number is printed */
+    ck_assert_ptr_nonnull(strstr(text, "NodeType: 9\n"));
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Headers of MADs: bytes written by hand from the layout in the specification, what must be
- * refused, and responses.
+ * Headers of MADs: bytes that were written by hand from the layout in the specification, headers
+ * that must be refused, and responses.
  */
 #include <string.h>
 
@@ -102,7 +102,7 @@ START_TEST(lid_routed_smp_has_no_directed_fields)
     const uint8_t *data;
     size_t len;
     mad.mgmt_class = FAB_CLASS_SMP_LID;
-    /* In the header of a LID-routed SMP, all 16 bits are the status. */
+    /* in a LID-routed SMP, the D bit is part of the status */
     mad.status = 0x8001;
     ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_mem_eq(bytes, "\x01\x01\x01\x01\x80\x01\x00\x00", 8);
@@ -162,7 +162,7 @@ START_TEST(malformed_headers_are_refused)
         ck_assert(cases[i].status == FAB_OK || mad.tid == 99);
     }
     for (size_t n = 0; n < FAB_MAD_SIZE; n++) {
-        /* A buffer of exactly this size, so that a sanitizer detects a read beyond its end. */
+        /* in a buffer of exactly this size, a sanitizer detects each read beyond the end */
         uint8_t *exact = malloc(n > 0 ? n : 1);
         memcpy(exact, directed_get, n);
         ck_assert_int_eq(fab_wire_mad_unpack(exact, n, &mad, &data, &len), FAB_E_TRUNCATED);
@@ -207,9 +207,10 @@ START_TEST(answers_keep_what_finds_the_way_back)
 {
     uint8_t request[FAB_MAD_SIZE], answer[FAB_MAD_SIZE], data[FAB_SMP_DATA];
     memcpy(request, directed_get, sizeof request);
-    /* The hop pointer points beyond the path, as in a request that has arrived. */
+    /* as in a request that has arrived: the hop pointer is one more than the hop count */
     request[6] = 3;
-    memcpy(request + 193, "\x09\x08", 2); /* and the return path is filled in */
+    /* the switches on the route have filled in the return path */
+    memcpy(request + 193, "\x09\x08", 2);
     memset(data, 0x33, sizeof data);
     ck_assert_int_eq(fab_wire_smp_answer(request, 0x0004, data, answer), FAB_OK);
     ck_assert_uint_eq(answer[3], FAB_METHOD_GET_RESP);
@@ -218,11 +219,12 @@ START_TEST(answers_keep_what_finds_the_way_back)
     ck_assert_mem_eq(answer + 64, data, sizeof data);
     ck_assert_mem_eq(answer + 128, request + 128, 128);
     request[1] = FAB_CLASS_SMP_LID;
-    ck_assert_int_eq(fab_wire_smp_answer(request, 0, NULL, request), FAB_OK); /* in place */
+    /* the answer overwrites the request */
+    ck_assert_int_eq(fab_wire_smp_answer(request, 0, NULL, request), FAB_OK);
     ck_assert_uint_eq(request[4], 0);
     ck_assert_uint_eq(request[64], 0xd0);
     ck_assert_int_eq(fab_wire_smp_answer(request, 0, NULL, answer),
-                     FAB_E_INVAL); /* it is a response */
+                     FAB_E_INVAL); /* a response gets no answer */
 }
 END_TEST
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records of subnet administration: bytes written by hand from the layout in the specification,
- * round trips of all records with random bytes, and the numbers of their components. The library
- * derives these numbers from its tables. This test has them as constants.
+ * Records of subnet administration: bytes that were written by hand from the layout in the
+ * specification, round trips of all records with random bytes, and component numbers. The library
+ * derives component numbers from its tables, and this test has them as constants.
  */
 #include <string.h>
 
@@ -16,11 +16,12 @@
 START_TEST(headers_by_hand)
 {
     static const uint8_t bytes[32] = {
-        1,    1,    0xfb, 0,                             /* version, DATA, RRespTime 31, FIRST */
-        0,    0,    0,    1,    0,    0,    0x04, 0xd2,  /* segment, payload length */
+        /* RMPPVersion, DATA, RRespTime 31, ACTIVE and FIRST */
+        1,    1,    0xfb, 0,    0,    0,    0,    1,
+        0,    0,    0x04, 0xd2,                          /* segment, payload length */
         0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8,  /* SM_Key */
         0,    14,   0,    0,                             /* attribute offset */
-        0,    0,    0,    0,    0,    0,    0x40, 0x01}; /* mask */
+        0,    0,    0,    0,    0,    0,    0x40, 0x01}; /* ComponentMask */
     struct fab_rmpp rmpp;
     struct fab_sa_header sa;
     ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_rmpp, bytes, 12, &rmpp), FAB_OK);
@@ -42,11 +43,11 @@ START_TEST(node_record_by_hand)
     uint8_t bytes[112] = {[0] = 0x12, [1] = 0x34, [2] = 9, [4] = 1, [6] = 2, [7] = 36};
     uint8_t again[112];
     struct fab_wire_node_record r;
-    bytes[16] = 0xaa; /* NodeGUID */
+    bytes[16] = 0xaa; /* changes the NodeGUID */
     bytes[23] = 0xbb;
     bytes[44] = 'x';
     bytes[107] = 'y';
-    bytes[108] = 7; /* a byte after the record */
+    bytes[108] = 7; /* changes a byte behind the record */
     ck_assert_int_eq(fab_wire_rec_unpack(&fab_wire_node_record, bytes, sizeof bytes, &r), FAB_OK);
     ck_assert_uint_eq(r.lid, 0x1234);
     ck_assert_uint_eq(r.info.base_version, 1);
@@ -103,7 +104,7 @@ END_TEST
 START_TEST(sizes_are_those_of_the_standard)
 {
     static const struct {
-        uint16_t id, stride; /* stride: in units of 8 bytes */
+        uint16_t id, stride; /* id: attribute ID. stride: AttributeOffset, in units of 8 bytes */
     } want[] = {
         {0x11, 14}, {0x12, 9}, {0x13, 2}, {0x14, 3},  {0x15, 9}, {0x17, 9},
         {0x18, 4},  {0x20, 1}, {0x30, 9}, {0x31, 22}, {0x33, 9}, {0x35, 8},
@@ -122,8 +123,8 @@ START_TEST(sizes_are_those_of_the_standard)
 }
 END_TEST
 
-/* Each field is within its part of the record, fields are in the order of their bits, and parts
- * follow one another. */
+/* Each field must be within its part of the record, fields must be in the order of their bits, and
+ * parts must follow each other. */
 START_TEST(tables_are_well_formed)
 {
     for (size_t i = 0; i < FAB_RECS; i++) {
@@ -146,7 +147,8 @@ START_TEST(tables_are_well_formed)
 }
 END_TEST
 
-/* All components together cover the bits that are read and written; all other bits are reserved. */
+/* The fields must read and write all bits that belong to a component, and no other bits, because
+ * these are reserved. */
 START_TEST(random_bytes_make_the_round_trip)
 {
     struct fab_prng prng;
@@ -164,10 +166,12 @@ START_TEST(random_bytes_make_the_round_trip)
         ck_assert_int_eq(fab_wire_rec_unpack(r, out, sizeof out, twice), FAB_OK);
         ck_assert_mem_eq(once, twice, r->struct_size);
         fab_wire_rec_mask_bytes(r, UINT64_MAX, mask);
-        if (r->id == FAB_SA_VLARB_RECORD) /* its single component has reserved bits */
+        /* VLArbitrationTable is one component, in which some bits are reserved */
+        if (r->id == FAB_SA_VLARB_RECORD)
             continue;
         if (r->id == FAB_SA_PORT_INFO_RECORD)
-            mask[4 + 56] = 0x7f; /* the fields LinkSpeedExt*2 belong to no component */
+            /* the fields LinkSpeedExt*2 are written, although they are in no component */
+            mask[4 + 56] = 0x7f;
         for (size_t i = 0; i < sizeof bytes; i++)
             bytes[i] = i < r->wire_size ? bytes[i] & mask[i] : 0;
         ck_assert_mem_eq(out, bytes, sizeof out);
@@ -337,7 +341,7 @@ START_TEST(masks_become_bits_and_members)
     memset(want + 42, 0xff, 2);
     want[53] = 0x0f;
     fab_wire_rec_mask_bytes(&fab_wire_path_record, mask | UINT64_C(1) << 7,
-                            bits); /* bit 7 is reserved */
+                            bits); /* component 7 is reserved, so it selects no bits */
     ck_assert_mem_eq(bits, want, sizeof want);
     fab_wire_rec_mask_struct(&fab_wire_path_record, mask, &given);
     ck_assert(given.slid && given.sl && given.dgid[0] && given.dgid[1]);
@@ -352,7 +356,8 @@ START_TEST(elements_of_some_arrays_are_components)
 {
     uint8_t bits[176];
     struct fab_wire_service_record given;
-    fab_wire_rec_mask_bytes(&fab_wire_service_record, UINT64_C(1) << 9, bits); /* ServiceData8.3 */
+    /* component 9: ServiceData8.3 */
+    fab_wire_rec_mask_bytes(&fab_wire_service_record, UINT64_C(1) << 9, bits);
     for (size_t i = 0; i < sizeof bits; i++)
         ck_assert_uint_eq(bits[i], i == 114 ? 0xff : 0);
     fab_wire_rec_mask_struct(&fab_wire_service_record, UINT64_C(1) << 32,

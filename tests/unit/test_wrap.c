@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of fabricd/store/wrap.h and fabricd/store/shared_key.h: what is wrapped can be unwrapped
- * only with the same key and in the same context, and the row of a key discloses no key. */
+/* Wrapped keys (fabricd/store/wrap.h and shared_key.h). A wrapped text can be unwrapped only with
+ * the same key and in the same context. The row that shares an M_Key must not disclose it. */
 #include "fabricd/store/wrap.h"
 
 #include <inttypes.h>
@@ -103,7 +103,7 @@ static struct store_m_key rotation(size_t ports)
     return k;
 }
 
-/* Reads the row. It must be that of `k`, with this number of ports. */
+/* Reads the row that was shared. It must have the M_Key of `k`, for this number of ports. */
 static void check_row(const struct store_sharing *w, const struct store_m_key *k, bool confirmed,
                       size_t ports)
 {
@@ -132,7 +132,7 @@ START_TEST(row_is_confirmed_when_a_majority_has_it)
     ck_assert_uint_eq(rows.count, 1);
     ck_assert_str_eq(rows.row[0].table, "shared_key");
     ck_assert_str_eq(rows.row[0].key, "[\"m_key\"]");
-    /* neither the key nor its text, in hexadecimal digits, is in the row */
+    /* the row must contain neither the M_Key nor its hexadecimal digits */
     ck_assert_ptr_null(strcasestr(rows.row[0].value, "0123456789abcdef"));
     ck_assert_ptr_null(strcasestr(rows.row[0].value, "30313233343536373839616263646566"));
     ck_assert_int_eq(store_put_confirmed(s, &rows), FAB_OK);
@@ -201,7 +201,7 @@ START_TEST(replaced_file_is_kept_if_its_key_would_be_lost)
         unsigned kept;
     } rows[] = {{CURRENT, true, 0},      /* the present key */
                 {CURRENT - 1, true, 0},  /* the previous key */
-                {CURRENT + 9, false, 0}, /* a key of the settings, which the operator knows */
+                {CURRENT + 9, false, 0}, /* a key that the operator has set, and thus knows */
                 {CURRENT + 9, true, 1}};
     struct store_m_key now = rotation(1), read;
     char why[300];

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Runs a suite, and returns the exit code of main. Under `make check`, the library Check prints TAP
- * (Test Anything Protocol), otherwise text. CK_FORK=no runs all tests in one process, for a
- * debugger. */
+/* Runs the suite, and returns the exit code for main(). Under `make check`, the library Check
+ * prints TAP (Test Anything Protocol), otherwise plain text. CK_FORK=no runs all tests in one
+ * process, for a debugger. */
 static inline int test_run(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
@@ -20,8 +20,8 @@ static inline int test_run(Suite *suite)
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Returns the seed of a randomised test: TEST_SEED from the environment, or the given seed. Prints
- * it, so that a failure can be run again. */
+/* Returns the seed of a random test: TEST_SEED from the environment, otherwise `seed`. Prints the
+ * seed, so that a failure can be repeated. */
 static inline uint64_t test_seed(const char *what, uint64_t seed)
 {
     const char *from_env = getenv("TEST_SEED");
@@ -32,11 +32,11 @@ static inline uint64_t test_seed(const char *what, uint64_t seed)
     return seed;
 }
 
-/* Returns how often a random test is repeated: `rounds` times, or rounds / 4 times under a
- * sanitizer, because each round then takes about four times as long. */
+/* Returns how often a random test must be repeated: `rounds` times. Under a sanitizer, which makes
+ * a test four times as slow, only a quarter as often. */
 static inline unsigned test_rounds(unsigned rounds)
 {
-#if defined(__has_feature) /* clang reports a sanitizer in this way */
+#if defined(__has_feature) /* clang tells in this way that a sanitizer is used */
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A second, slow implementation of the proof with several VLs, for small fabrics. It follows one
- * packet after the other, with its SL and its VL on each link, and stores the dependencies in a
- * matrix of (port, VL).
+ * A second implementation of the proof with several VLs, for small fabrics. It is slow: it follows
+ * each packet with its SL, and its VL on each link, and stores the dependencies of channels (port,
+ * VL) in a matrix.
  */
 #ifndef TESTS_UNIT_VERIFY_VLS_H
 #define TESTS_UNIT_VERIFY_VLS_H
@@ -12,10 +12,10 @@
 struct naive_vls {
     const struct fab_fabric *f;
     const struct fab_target *t;
-    size_t size;     /* number of channels: ports * VLs */
+    size_t size;     /* number of channels: number of ports * 16 VLs */
     bool *depends;   /* [size][size] channel dependencies */
-    uint8_t *colour; /* [size] state of a channel in the search for cycles */
-    uint16_t *used;  /* [ports] bitset of the VLs in use */
+    uint8_t *colour; /* [size] whether the search for cycles has visited the channel */
+    uint16_t *used;  /* [ports] bitset of the VLs on which packets leave the port */
     uint64_t dependencies;
     uint32_t beyond;
     bool cyclic;
@@ -27,8 +27,8 @@ static inline uint32_t naive_switch_of(const struct fab_fabric *f, uint32_t port
     return fab_fabric_node_is_switch(f, node) ? node : fab_fabric_peer_node(f, port);
 }
 
-/* Follows a packet of a traffic class (level) from port src to the LID, and stores its
- * dependencies. */
+/* Follows a packet of the traffic class `level` from the port src to the LID, and stores its
+ * channel dependencies. */
 static inline void naive_send(struct naive_vls *n, uint32_t src, uint32_t lid, uint8_t level)
 {
     const struct fab_fabric *f = n->f;
@@ -46,7 +46,7 @@ static inline void naive_send(struct naive_vls *n, uint32_t src, uint32_t lid, u
             uint32_t out = fab_fabric_port_id(f, at, num);
             if (num > f->nodes[at].num_ports || !naive_is_channel(f, out))
                 return;
-            /* packets from an endport or from port 0 are of class 0 */
+            /* when a packet begins at an endport or at port 0, the input class is 0 */
             uint8_t from = i > 0 && v->port_class ? v->port_class[in] : 0;
             uint8_t to = v->port_class ? v->port_class[out] : 0;
             size_t channel = out * 16u + v->vl[from][to][sl];
@@ -86,7 +86,7 @@ static inline void naive_lanes_judge(struct naive_vls *n, const struct fab_polic
         n->beyond += (n->used[port] >> fab_target_port_vls(n->f, p, port)) != 0;
 }
 
-/* Follows all packets. The caller must call naive_vls_fini. */
+/* Follows all packets of all traffic classes. The caller must call naive_vls_fini(). */
 static inline struct naive_vls naive_vls(const struct fab_fabric *f, const struct fab_target *t,
                                          const struct fab_policy *p)
 {
