@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 enum fab_congestion_profile {
-    /* no switch marks packets with FECN, and no adapter reduces its rate */
+    /* Congestion control is off: no switch marks packets with FECN, and no adapter reduces its
+     * rate. */
     FAB_CONGESTION_OFF,
-    /* profile for many small incasts and a few large ones, in addition to other traffic */
+    /* profile for mixed traffic with many small incasts and a few large ones */
     FAB_CONGESTION_BALANCED,
-    FAB_CONGESTION_INCAST, /* storage: incasts are large and long */
+    FAB_CONGESTION_INCAST, /* profile for storage: incasts are large and long */
     /* profile for machine learning (collective operations): incasts are short, throughput is
      * most important */
     FAB_CONGESTION_COLLECTIVE,
@@ -29,12 +30,12 @@ enum fab_congestion_value {
     FAB_CONGESTION_THRESHOLD,
     /* Threshold of switch ports that lead to other switches, 0..15 */
     FAB_CONGESTION_SWITCH_THRESHOLD,
-    /* Marking_Rate: 0..65535 packets between two marked packets */
+    /* Marking_Rate: number of packets between two marked packets, 0..65535 */
     FAB_CONGESTION_MARKING_RATE,
     /* Packet_Size: 0..255, in units of 64 bytes */
     FAB_CONGESTION_PACKET_SIZE,
-    /* Victim_Mask: with 1, a switch port that leads to an adapter marks packets even while it
-     * has no credits, that is, while congestion elsewhere blocks the port */
+    /* Victim_Mask: 1: a switch port that leads to an adapter marks packets even while it has no
+     * credits, that is, while congestion elsewhere blocks this port */
     FAB_CONGESTION_VICTIM_MASK,
     /* CCTI_Timer: 1..65535, in units of 1.024 us */
     FAB_CONGESTION_TIMER,
@@ -52,8 +53,8 @@ struct fab_congestion_domain {
 extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES];
 
 #define FAB_CONGESTION_AUTO (-1)
-/* Maximum of fan_in (senders to one endport). For more senders, a congestion control table would
- * need longer delays than its entries can express. */
+/* Maximum of fan_in (senders to one endport). More senders would need longer delays than the
+ * entries of a congestion control table can express. */
 #define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
@@ -74,13 +75,13 @@ struct fab_policy_congestion {
     /* values that the operator sets, by enum fab_congestion_value; FAB_CONGESTION_AUTO: the
      * manager computes the value */
     int32_t value[FAB_CONGESTION_VALUES];
-    /* Number of entries of table[], which are encoded as in CongestionControlTable. If it is 0, the
-     * manager computes the table. */
+    /* Number of entries of table[]; 0: the manager computes the table. The entries are encoded as
+     * in CongestionControlTable. */
     uint16_t table_count;
     uint16_t table[FAB_CONGESTION_TABLE_MOST];
 };
 void fab_policy_congestion_defaults(struct fab_policy_congestion *p);
-/* Checks all values. Returns RANGE if a value is outside its range; why[] then has a sentence
+/* Checks all values. If a value is outside its range, returns RANGE and writes to why[] a sentence
  * that begins with the name of the setting. */
 int fab_policy_congestion_validate(const struct fab_policy_congestion *p, char *why,
                                    size_t why_len);

@@ -11,8 +11,8 @@
 
 #define GROUPS 8
 
-/* Reads a group of hexadecimal digits at s. Returns its number of characters; 0: no group begins
- * at s. */
+/* Reads a group of hexadecimal digits at s. Returns its length in characters; 0: no group begins at
+ * s. */
 static size_t read_group(const char *s, uint16_t *ret)
 {
     uint64_t value = 0;

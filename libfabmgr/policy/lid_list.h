@@ -21,7 +21,7 @@ struct fab_listed_lid {
     unsigned line; /* number of the line, from 1 */
 };
 struct fab_lid_list {
-    /* [count] sorted by GUID; no GUID is repeated, and no LID belongs to two entries */
+    /* [count] sorted by GUID; each GUID is listed once, and no LID belongs to two ports */
     struct fab_listed_lid *entry;
     size_t count;
     int refs; /* private, atomic */

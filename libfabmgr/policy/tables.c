@@ -27,7 +27,7 @@
 #include "libfabmgr/base/status.h"
 
 struct reader {
-    const char *at, *end; /* the rest of the line */
+    const char *at, *end; /* rest of the line that is being read, from `at` to `end` */
     const char *line_start;
     uint32_t line;
     struct fab_tables *t;
@@ -63,8 +63,8 @@ static bool skip(struct reader *r, const char *word)
     return true;
 }
 
-/* Moves the read position after the next occurrence of `word` in the line. Returns false, and
- * does not move, if the word does not occur. */
+/* Finds the next occurrence of `word` in the line, and moves the read position past it. If there is
+ * none, returns false and does not move. */
 static bool seek(struct reader *r, const char *word)
 {
     const char *found = memmem(r->at, (size_t)(r->end - r->at), word, strlen(word));

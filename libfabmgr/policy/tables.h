@@ -30,11 +30,11 @@ struct fab_tables {
     struct fab_policy_tables_switch *sw; /* sorted by GUID */
     struct fab_tables_entry *entry;
     uint32_t top; /* highest LID in the text */
-    /* [top + 1], indexed by LID of the file: GUID of the port with this LID; 0: the file does not
-     * tell */
+    /* [LID of the file] GUID of the port with this LID; 0: the file does not give it; top + 1
+     * elements */
     uint64_t *guid;
-    /* [top + 1], indexed by LID of the file: the lowest LID of the port with this LID; if the port
-     * is not known, this LID itself */
+    /* [LID of the file] lowest LID of the port that has this LID; if the port is not known, this
+     * LID itself; top + 1 elements */
     uint32_t *first;
     int refs; /* private, atomic */
 };
