@@ -22,14 +22,13 @@
 #define COUNTS_OPTIONAL 2
 #define NONE FAB_SIM_ALL_COUNTERS
 
-/* A range of consecutive CounterSelect values that select consecutive counters. */
+/* Consecutive values of CounterSelect, which select consecutive counters. */
 static const struct selection {
     uint16_t first, count;
-    /* counter: the first counter of the range. each: number of VLs or SLs that have a counter of
-     * their own; 1: the port has one counter for all. */
+    /* counter: the counter of the first value. each: number of VLs or SLs with a counter of their
+     * own; 1: the port has a single counter. */
     uint16_t counter, each;
-    /* number of the bit in OptionMask that stands for the first value of the range; 0: the
-     * values are mandatory */
+    /* bit number in OptionMask of the first value; 0: these values are mandatory and have no bit */
     uint8_t option;
 } selections[] = {
     {0x0001, 1, FAB_SIM_XMIT_DATA, 1, 0},
@@ -78,8 +77,8 @@ static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
     return s->nodes[fab_fabric_port(s->fabric, port)->node].power_cycles;
 }
 
-/* Finds the sampling mechanism of the port or switch that the request addresses. NULL: nobody
- * has used this mechanism since the last power-on of the node. */
+/* Finds the sampling mechanism of the port or switch that the request addresses. Returns NULL if
+ * the mechanism was not used since the node's last power-on. */
 static struct sim_sampler *find(const struct gs_request *r)
 {
     uint32_t port = lid_port(r->sim, r->at);
@@ -191,8 +190,8 @@ uint16_t fab_sim_samples_control(struct gs_request *r)
     return status;
 }
 
-/* Answers PortSamplesResult, and returns the status of the answer. The counters in the answer are 0
- * until the sampling is over. */
+/* Answers PortSamplesResult, and returns the status of the answer. While the sampling runs, the
+ * counters in the answer are 0. */
 uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *attr)
 {
     const struct sim_sampler *p = find(r);
