@@ -13,9 +13,10 @@
 struct fab_arena_block;
 struct fab_arena {                  /* all bytes zero: an empty arena */
     struct fab_arena_block *blocks; /* the newest block comes first in the list */
-    /* The newest block has `room` bytes, and callers use the first `used` of them. */
+    /* size of the newest block in bytes, and how many of these bytes are handed out */
     size_t used, room;
-    /* true: an allocation has failed; callers may check this once, after several allocations */
+    /* true: an allocation has failed. A caller may make several allocations, and check this member
+     * once, at the end. */
     bool failed;
 };
 /* Frees everything; the arena can be used again. */
