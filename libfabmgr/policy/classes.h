@@ -56,19 +56,19 @@ enum fab_class_member_kind {
     FAB_CLASS_PARTITION, /* members of the partition `name` */
     /* nodes whose NodeDescription, or its first word, matches the pattern `name` */
     FAB_CLASS_NODES,
-    FAB_CLASS_OF_OTHERS, /* members of a named group of partitions.conf */
-    FAB_CLASS_TYPES,     /* nodes of certain types */
+    FAB_CLASS_OF_OTHERS, /* members of the port group of partitions.conf with a certain name */
+    FAB_CLASS_TYPES,     /* nodes of certain node types */
     FAB_CLASS_SELF       /* the manager's own port */
 };
 struct fab_class_member {
     enum fab_class_member_kind kind;
     /* kinds GUIDS and PKEYS: first and last value of the range. Kind TYPES: `first` is a bitset
-     * of node types, with bit 1 << fab_node_type for each type. */
+     * with bit 1 << type for each node type (enum fab_node_type). */
     uint64_t first, last;
     /* name of the partition (kind PARTITION), pattern of node descriptions (NODES), or name of
      * the group (OF_OTHERS) */
     const char *name;
-    /* kind NODES: port number of the adapter; 0: all ports of the adapter */
+    /* kind NODES: only this port of the adapter; 0: all its ports */
     uint8_t port;
 };
 struct fab_class_group {
@@ -122,7 +122,7 @@ struct fab_classes {
     /* number of lines of qos-policy.conf that were ignored; note[] describes the first ones */
     size_t notes;
     struct fab_arena arena;
-    int refs; /* private, atomic */
+    int refs; /* reference count; private, atomic */
 };
 struct fab_classes_error {
     /* number of the line with the error, from 1; 0: the error belongs to no single line */
@@ -166,7 +166,7 @@ bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab
 /* Returns the number of the class with that name; -1: there is no such class. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);
 
-/* Returns the number of classes; 1 if c is NULL. */
+/* Returns the number of classes. Without a set (c == NULL), there is one class. */
 static inline uint8_t fab_policy_classes_count(const struct fab_classes *c)
 {
     return c != NULL ? c->count : 1;

@@ -20,13 +20,13 @@ enum fab_congestion_profile {
     FAB_CONGESTION_COLLECTIVE,
     FAB_CONGESTION_PROFILES
 };
-/* Returns "off", "balanced", "incast" or "collective". */
+/* Returns the name of a profile: "off", "balanced", "incast" or "collective". */
 const char *fab_policy_congestion_profile_name(uint8_t profile);
 
-/* The values that an operator can set (IBA A10.4.3). */
+/* The settings that an operator can give a value (IBA A10.4.3). */
 enum fab_congestion_value {
-    /* Threshold of switch ports that lead to adapters: 0 (no packet is marked) to 15 (marking
-     * begins at the shortest queue) */
+    /* Threshold of switch ports that lead to adapters, 0..15. 0: no packet is marked. 15: marking
+     * begins at the shortest queue. */
     FAB_CONGESTION_THRESHOLD,
     /* Threshold of switch ports that lead to other switches, 0..15 */
     FAB_CONGESTION_SWITCH_THRESHOLD,
@@ -47,7 +47,7 @@ enum fab_congestion_value {
     FAB_CONGESTION_VALUES
 };
 struct fab_congestion_domain {
-    const char *name; /* name of the value, such as "marking_rate" */
+    const char *name; /* name of the setting, such as "marking_rate" */
     uint16_t least, most;
 };
 extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES];
@@ -58,21 +58,21 @@ extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONG
 #define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
-    /* true: write the settings to devices; false: only compute and show the settings */
+    /* true: the manager writes the settings to devices; false: it only computes and shows them */
     bool apply;
     uint8_t profile; /* enum fab_congestion_profile */
     /* CC_Key that the manager puts into every Set; 0: no key */
     uint64_t key;
     /* CC_KeyLeasePeriod in seconds; 0: the lease never ends */
     uint16_t key_lease_s;
-    /* greatest number of senders to one endport at the same time; 0: the manager estimates it */
+    /* maximum number of senders to one endport at the same time; 0: the manager estimates it */
     uint32_t fan_in;
     uint32_t hop_ns;     /* latency of a switch in ns */
     uint32_t adapter_ns; /* latency of an adapter in ns */
     uint32_t cable_m;    /* length of cables, in metres */
     /* size of the buffer that a switch port has for one VL, in KiB */
     uint32_t queue_kb;
-    /* values that the operator sets, by enum fab_congestion_value; FAB_CONGESTION_AUTO: the
+    /* [enum fab_congestion_value] values that the operator has set; FAB_CONGESTION_AUTO: the
      * manager computes the value */
     int32_t value[FAB_CONGESTION_VALUES];
     /* Number of entries of table[]; 0: the manager computes the table. The entries are encoded as

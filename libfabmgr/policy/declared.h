@@ -36,14 +36,14 @@ enum fab_declared_what {
     FAB_DECLARED_NODE, /* a node name, or a pattern of node names with '*' or '?' */
     FAB_DECLARED_PORT_GUID,
     FAB_DECLARED_NODE_GUID,
-    FAB_DECLARED_LINK, /* NODE/PORT */
+    FAB_DECLARED_LINK, /* a link, as "NODE/PORT" of one of its ports */
 };
 #define FAB_DECLARED_PATH_LEN 96
 /* A name or GUID in the policy that refers to an object of the fabric. The caller checks that the
  * object exists. */
 struct fab_declared_ref {
     enum fab_declared_what what;
-    const char *text; /* a name; "": the policy gives only the GUID */
+    const char *text; /* the name; "": the policy gives only the GUID */
     uint64_t guid;
     struct fab_doc_place at;
     /* path of the value in the policy, such as "partitions[1].full[0]" */
@@ -53,14 +53,15 @@ struct fab_declared_ref {
 struct fab_declared_isolation {
     /* link: a port of the link, as "NODE/PORT". reason: text of the operator; "": none */
     const char *link, *reason;
-    size_t ref; /* index in the array of references of the reference to this link */
+    /* index in ref[] of struct fab_declared of the reference to this link */
+    size_t ref;
 };
 /* A port of an adapter or router that may be connected to a certain switch port. */
 struct fab_declared_approval {
     uint64_t node_guid, port_guid;
     uint8_t port;
     const char *at; /* the switch port, as "NODE/PORT" */
-    size_t ref;     /* index in the array of references of the reference to the switch port */
+    size_t ref;     /* index in ref[] of struct fab_declared of the reference to the switch port */
 };
 struct fab_declared {
     bool has[FAB_DECLARED_SECTIONS];

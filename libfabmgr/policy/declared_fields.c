@@ -37,7 +37,8 @@ int fab_policy_wrong(struct declared_reader *r, uint32_t node, const char *fmt, 
     return FAB_E_FORMAT;
 }
 
-/* Writes the value of a document node for an error message, with control characters replaced. */
+/* Writes the value of a document node to to[], for an error message. Replaces control characters,
+ * and shortens a long value. */
 static void shown(const struct fab_doc_node *n, char to[SHOWN + 8])
 {
     size_t len = 0;
@@ -76,10 +77,10 @@ static size_t find_word(const char *text, const char *const *words, size_t count
     return i;
 }
 
-/* The words for truth values. The words with even indexes mean yes. */
+/* The words for truth values. Those with even indexes mean yes, those with odd indexes no. */
 static const char *const truth[] = {"yes", "no", "true", "false", "on", "off"};
 
-/* Returns true if YAML takes a text without quotes for a number, a date, a truth value or null. */
+/* Returns true if a text without quotes is a number, a date, a truth value or null in YAML. */
 static bool is_other_type(const char *text)
 {
     static const char *const null[] = {"null", "~"};

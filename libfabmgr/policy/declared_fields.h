@@ -11,7 +11,7 @@ enum field_kind {
     FIELD_NUMBER, /* a number from `least` to `most` */
     FIELD_AUTO,   /* a number from `least` to `most`, or the word "auto" */
     FIELD_BOOL,
-    FIELD_WORD, /* one of the words in `expected`, which are separated by blanks */
+    FIELD_WORD, /* one of the words in the member `expected`, which are separated by blanks */
     FIELD_GUID,
     FIELD_TEXTS,   /* a list of texts */
     FIELD_MEMBERS, /* a list of texts and GUIDs */
@@ -27,7 +27,7 @@ struct field {
     const char *expected; /* for FIELD_WORD: the allowed words, separated by blanks */
 };
 #define FIELDS_MAX 20
-/* The value of a field. */
+/* the value that a mapping has for a field */
 struct field_value {
     uint32_t node; /* document node of the value; 0: the mapping does not have the key */
     /* a number, a GUID, a truth value, or the index of a word */
@@ -42,14 +42,14 @@ struct declared_reader {
     struct fab_declared_error *error;
     /* path of the value that is read, such as "partitions[2].pkey" */
     char path[FAB_DECLARED_PATH_LEN];
-    /* true: the partition that the reader reads now may list port GUIDs that the fabric has never
-     * had */
+    /* true: the partition that is being read may list port GUIDs that were never in the fabric */
     bool unknown_guids;
 };
 
 /* Sets the path to "BASE[INDEX]" or, if key is not NULL, "BASE[INDEX].KEY". */
 void fab_policy_path_of(struct declared_reader *r, const char *base, size_t index, const char *key);
-/* Writes the error "PATH SENTENCE" for a node, and returns FORMAT. */
+/* Writes the error message "PATH SENTENCE", with the reader's path and the position of the document
+ * node. Returns FORMAT. */
 int fab_policy_wrong(struct declared_reader *r, uint32_t node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Reads the mapping at document node `node`. fields[count] describes the allowed keys. The caller
@@ -61,7 +61,8 @@ int fab_policy_field_text(struct declared_reader *r, uint32_t node, size_t most,
 int fab_policy_field_number(struct declared_reader *r, uint32_t node, uint64_t least, uint64_t most,
                             const char * or, uint64_t *ret);
 int fab_policy_field_guid(struct declared_reader *r, uint32_t node, uint64_t *ret);
-/* Returns true and the GUID if the node is a number, or a text of 0x and hexadecimal digits. */
+/* Returns true, with the GUID in *ret, if the node is a number, or a text of 0x and hexadecimal
+ * digits. */
 bool fab_policy_node_guid(const struct fab_doc_node *n, uint64_t *ret);
 /* Adds a reference to an object of the fabric (struct fab_declared_ref): the name or GUID at
  * document node `node`, and the reader's path. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the keys congestion, names, isolation and approvals of an applied policy. */
+/* Reads the keys `congestion`, `names`, `isolation` and `approvals` of an applied policy. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

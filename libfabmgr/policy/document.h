@@ -23,7 +23,7 @@ struct fab_doc_place {
 };
 struct fab_doc_node {
     enum fab_doc_kind kind;
-    /* The text was not in quotes, so YAML may take it for a number, a truth value or null. */
+    /* true: the text was not in quotes, so YAML may take it for a number, a truth value or null */
     bool plain;
     /* key of an element of a mapping; NULL: the node is not an element of a mapping */
     const char *key;
@@ -35,7 +35,7 @@ struct fab_doc_node {
 };
 /* All files of one policy. Node 0 is a list whose elements are the documents. */
 struct fab_doc {
-    struct fab_doc_node *node; /* [count] */
+    struct fab_doc_node *node; /* [count] the nodes of the tree */
     size_t count;
     const char *file[FAB_DOC_FILES_MAX]; /* names of the files */
     uint32_t files;

@@ -46,7 +46,7 @@ int fab_policy_gid_parse(const char *text, uint8_t ret_gid[16])
     if (gap > GROUPS ? count != GROUPS : count == GROUPS)
         return FAB_E_FORMAT;
     for (unsigned i = 0; i < GROUPS; i++) {
-        /* index in the GID (0..7) of the first group after the "::" */
+        /* index in the GID of the first group after the "::"; the groups have the indexes 0 to 7 */
         unsigned tail = GROUPS - (count - gap);
         unsigned value = gap > GROUPS || i < gap ? group[i] : i >= tail ? group[i - tail + gap] : 0;
         ret_gid[2 * i] = (uint8_t)(value >> 8);

@@ -26,9 +26,9 @@ bool fab_policy_guid_lines_is_over(const char **at, const char *end);
  * the reason, a string constant. */
 typedef int fab_policy_guid_lines_take(void *ctx, const char *at, const char *end, unsigned line,
                                        const char **ret_why);
-/* Passes the lines of the text to `take`, until `take` returns an error. Returns OK or this error.
- * With FORMAT, *ret_error has the line and the reason. A line of more than line_max bytes is a
- * FORMAT error; line_max 0: lines can have any length. */
+/* Calls the function `take` for each line of the text, until take() returns an error. Returns OK,
+ * or this error; with FORMAT, *ret_error has the line and the reason. A line of more than line_max
+ * bytes is a FORMAT error; line_max 0: lines can have any length. */
 int fab_policy_guid_lines_each(const char *text, size_t len, size_t line_max,
                                fab_policy_guid_lines_take *take, void *ctx,
                                struct fab_line_error *ret_error);

@@ -32,7 +32,7 @@ struct fab_locations {
     struct entries names; /* names without wildcards, sorted by name */
     struct entries patterns;
     struct fab_arena arena; /* memory of the names and locations */
-    int refs;               /* atomic */
+    int refs;               /* reference count, atomic */
 };
 
 enum column { NAME, HOST, RACK, ROW, SLOT, COLUMNS };
@@ -127,7 +127,7 @@ static const char *field(const struct reader *r, enum column column)
     return r->field_of[column] < r->count ? r->fields[r->field_of[column]] : "";
 }
 
-/* Reads the first row, which has the names of the columns. */
+/* Reads the header row, which has the names of the columns. */
 static int read_header(struct reader *r)
 {
     bool any = false;

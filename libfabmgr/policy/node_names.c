@@ -18,13 +18,13 @@ struct entry {
     char name[FAB_NODE_NAME_LEN];
 };
 struct fab_node_names {
-    struct entry *entry; /* [count] */
+    struct entry *entry; /* [count] the names, in the order of the text */
     size_t count, room;
     struct fab_map by_guid; /* GUID -> index in entry[] */
     /* hash of a name -> index in entry[]; if another name uses this hash, the next free number is
      * the key */
     struct fab_map by_hash;
-    int refs; /* atomic */
+    int refs; /* reference count, atomic */
 };
 
 static bool is_blank(char c)

@@ -53,10 +53,10 @@ struct fab_port_group {
 struct fab_partition {
     /* name of the partition; "" if it has none */
     const char *name;
-    uint16_t pkey; /* 1..0x7fff */
+    uint16_t pkey; /* P_Key without the bit for full membership, 1..0x7fff */
     bool ipoib;
-    /* Encoded as in PathRecord. rate and mtu apply to the multicast groups for IP over InfiniBand;
-     * sl applies to these groups and to all paths in the partition. */
+    /* As encoded in PathRecord. `rate` and `mtu` apply to the multicast groups for IP over
+     * InfiniBand; `sl` applies to these groups and to all paths in the partition. */
     uint8_t rate, mtu, sl;
     /* Number of the line of partitions.conf that first defines the partition. 0: the partition is
      * built in. */
@@ -66,8 +66,8 @@ struct fab_partition {
 struct fab_partition_rule {
     uint32_t partition; /* index in fab_partitions.partition */
     enum fab_membership membership;
-    /* true: the P_Key of this partition gets index 0 of the port's P_Key table; false: the P_Key of
-     * the default partition gets index 0 */
+    /* true: the P_Key of this partition gets index 0 of the port's P_Key table; false: index 0 is
+     * for the default partition */
     bool index0;
     struct fab_port_selector who;
 };
@@ -94,11 +94,11 @@ struct fab_partitions {
     struct fab_partitions_note note[FAB_PARTITION_NOTES];
     /* number of all notes, including those that did not fit into note[] */
     size_t notes;
-    struct fab_arena arena; /* holds the names */
+    struct fab_arena arena; /* memory of the names */
     /* [P_Key] 1 + the index in partition[] of the partition with this P_Key; 0: there is no such
      * partition */
     uint16_t by_pkey[FAB_PKEY_FULL];
-    int refs; /* private, atomic */
+    int refs; /* reference count; private, atomic */
 };
 struct fab_partitions_error {
     uint32_t line, column; /* position in partitions.conf, from 1 */

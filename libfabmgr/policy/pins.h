@@ -32,9 +32,9 @@ enum fab_pin_mode {
     /* Pins are not used. Patterns are compared with the names that nodes show now. */
     FAB_PIN_OFF,
 };
-#define FAB_PIN_NAME_LEN 65 /* bytes of a NodeDescription, with the NUL */
+#define FAB_PIN_NAME_LEN 65 /* size in bytes of a NodeDescription with the NUL */
 #define FAB_PIN_BY_LEN 64
-/* greatest number of pins that the manager makes without an operator */
+/* maximum number of pins that the manager makes without an operator */
 #define FAB_PINS_MAX 131072
 
 struct fab_pin {
@@ -45,12 +45,11 @@ struct fab_pin {
     char by[FAB_PIN_BY_LEN];
     /* Unix time in us at which the pin was made */
     int64_t since_us;
-    /* time at which the pin was made, in us of the manager's clock; 0: before the manager
-     * started */
+    /* time in us of the manager's clock at which the pin was made; 0: before the manager started */
     uint64_t made_us;
 };
 enum fab_pin_reason {
-    /* the node's new name matches patterns that its pinned name does not match */
+    /* the name that the node shows now matches patterns that its pinned name does not match */
     FAB_PIN_CHANGED,
     /* another GUID has a pin with the same host name */
     FAB_PIN_HELD,
@@ -60,12 +59,12 @@ enum fab_pin_reason {
     FAB_PIN_FULL, /* there are FAB_PINS_MAX pins already */
 };
 /* A node whose name waits for the approval of an operator. Before the approval, no pattern matches
- * this name. */
+ * the node. */
 struct fab_pin_waiting {
     uint64_t guid;
     char name[FAB_PIN_NAME_LEN]; /* the name that the node shows */
     uint8_t reason;              /* enum fab_pin_reason */
-    /* if the reason is FAB_PIN_HELD: the lowest GUID that is pinned to this host name */
+    /* for FAB_PIN_HELD: the lowest GUID that has a pin with this host name */
     uint64_t holder;
     /* Unix time in us at which the node first showed this name */
     int64_t since_us;
@@ -81,7 +80,7 @@ struct fab_pins {
     /* hash of a host name -> lowest index in pin[] of the pins with this host name */
     struct fab_map by_host;
     struct fab_map by_waits; /* GUID -> index in waiting[] */
-    int refs;                /* private, atomic */
+    int refs;                /* reference count; private, atomic */
 };
 
 /* Makes a set with one reference (refs == 1). Copies the pins, which may be in any order; if

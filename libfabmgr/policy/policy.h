@@ -20,14 +20,15 @@
 #include "libfabmgr/policy/routers.h"
 #include "libfabmgr/policy/tables.h"
 
-#define FAB_MANAGER_SWITCH_LEN 72 /* size in bytes, with the NUL */
+#define FAB_MANAGER_SWITCH_LEN 72 /* size in bytes of the name of a switch, with the NUL */
 
 /* Another subnet manager that the operator trusts: its port GUID, and the switch port to which it
  * is connected. A host can claim any GUID, but cannot choose the switch port to which it is
  * connected. */
 struct fab_manager {
     uint64_t guid;
-    char switch_name[FAB_MANAGER_SWITCH_LEN]; /* NodeDescription, or the node GUID in hexadecimal */
+    /* name of the switch: its NodeDescription, or its node GUID in hexadecimal */
+    char switch_name[FAB_MANAGER_SWITCH_LEN];
     uint8_t switch_port;
 };
 #define FAB_MANAGERS_MAX 16
@@ -51,13 +52,13 @@ struct fab_policy_quotas {
     uint32_t transfers;
     /* rate limit: maximum average number of SA requests of a port per second; 0: no limit */
     uint32_t requests;
-    /* maximum number of SA requests of a port that may arrive at once (burst of the rate limit), at
+    /* burst of the rate limit: maximum number of SA requests of a port that may arrive at once, at
      * least 1 */
     uint32_t request_burst;
 };
 
 struct fab_policy {
-    uint8_t sm_priority; /* 0..15 */
+    uint8_t sm_priority; /* priority of this subnet manager, 0..15 */
     uint64_t sm_key;
     /* SM_Key that marks an SA request as trusted; 0: no SA request is trusted */
     uint64_t sa_key;
@@ -73,7 +74,7 @@ struct fab_policy {
     /* other subnet managers that the operator trusts */
     struct fab_manager managers[FAB_MANAGERS_MAX];
     uint32_t manager_count;
-    uint64_t subnet_prefix; /* default 0xfe80000000000000 */
+    uint64_t subnet_prefix; /* GID prefix of the subnet; default 0xfe80000000000000 */
     /* LMC of adapter and router ports, 0..7 */
     uint8_t lmc;
     /* maximum number of data VLs, as encoded in PortInfo: 1 = VL0, 2 = VL0-1, 3 = VL0-3, 4 = VL0-7,
@@ -81,7 +82,7 @@ struct fab_policy {
     uint8_t max_op_vls;
     /* maximum MTU, as encoded in PortInfo: 1 = 256 bytes .. 5 = 4096 bytes */
     uint8_t max_mtu;
-    uint8_t packet_life_time; /* SwitchInfo LifeTimeValue */
+    uint8_t packet_life_time; /* LifeTimeValue of SwitchInfo */
     /* HOQLife of PortInfo. The members with leaf_ (also leaf_vl_stall_count) apply to switch ports
      * that lead to adapters and routers. */
     uint8_t hoq_life, leaf_hoq_life;

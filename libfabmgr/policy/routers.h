@@ -17,7 +17,7 @@ struct fab_prefix_route {
 struct fab_routers {
     struct fab_prefix_route *route;
     size_t count;
-    int refs; /* private, atomic */
+    int refs; /* reference count; private, atomic */
 };
 struct fab_routers_error {
     unsigned line; /* number of the line, from 1 */

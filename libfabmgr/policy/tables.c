@@ -74,8 +74,8 @@ static bool seek(struct reader *r, const char *word)
     return true;
 }
 
-/* Reads a number at the read position. Returns false, and does not move, if there is no number
- * or if it exceeds `most`. */
+/* Reads a number at the read position, and moves past it. If there is no number, or if it exceeds
+ * `most`, returns false and does not move. */
 static bool number(struct reader *r, unsigned base, uint64_t most, uint64_t *ret)
 {
     const char *stop = fab_base_digits_read(r->at, r->end, base, most, ret);
@@ -103,7 +103,7 @@ static int read_switch(struct reader *r)
     return FAB_OK;
 }
 
-/* Grows guid[], which is indexed by LID, so that it has an element for this LID. */
+/* Enlarges guid[], which is indexed by LID, so that it has an element for this LID. */
 static int reach_lid(struct reader *r, uint32_t lid)
 {
     struct fab_tables *t = r->t;
