@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Declarations that the files of sim share. For this folder only. */
+/* Declarations that the files of this folder share. For this folder only. */
 #ifndef LIBFABMGR_SIM_DEVICE_H
 #define LIBFABMGR_SIM_DEVICE_H
 
@@ -36,7 +36,7 @@ enum {
 
 /* A growing array of items of one type. Each item has a key, by which items.c finds it. */
 struct sim_items {
-    struct fab_map index; /* key -> index in items */
+    struct fab_map index; /* key of an item -> index in items */
     void *items;
     size_t count, capacity;
 };
@@ -53,11 +53,11 @@ struct sim_port {
     uint8_t max_lanes, max_speed;
     /* share (0..1) of the packets arriving at this port that are corrupted on the cable */
     float noise_share;
-    /* time at which link training ends, in us; 0: the port is not training */
+    /* time in us at which link training ends; 0: the port is not training */
     uint64_t trained_at;
-    /* time at which the M_Key lease expires, in us; 0: no lease is running */
+    /* time in us at which the lease of the M_Key expires; 0: no lease is running */
     uint64_t lease_ends;
-    /* time at which the lease of the CC_Key expires, in us; 0: no lease is running */
+    /* time in us at which the lease of the CC_Key expires; 0: no lease is running */
     uint64_t cc_lease_ends;
     /* number of degrees Celsius by which the module is hotter than usual (fab_sim_heat) */
     int8_t heat;
@@ -117,8 +117,8 @@ struct sim_outbox {
 struct sim_counters {
     uint64_t value[FAB_SIM_COUNTERS];
 };
-/* A counter of an attribute with detailed counters (fab_wire_attr_perf_details). Each counter is
- * stored separately, because most ports never use any of them. */
+/* A counter of an attribute with detailed counters (fab_wire_attr_perf_details). Each of them is
+ * stored alone, because most ports use none. */
 struct sim_detail {
     /* power_cycles of the node when the counter last rose. If power_cycles is higher now, the node
      * has lost power since then, and the counter is 0. */
@@ -172,9 +172,9 @@ enum sim_event_kind {
 
 struct fab_sim {
     struct fab_fabric *fabric;
-    struct sim_port *ports;      /* [port_count] */
-    struct sim_switch *switches; /* [switch_count] */
-    struct sim_node *nodes;      /* [node_count] */
+    struct sim_port *ports;      /* [port_count] state of each port */
+    struct sim_switch *switches; /* [switch_count] state of each switch */
+    struct sim_node *nodes;      /* [node_count] state of each node */
     /* table blocks (struct sim_block); key: block_key() of tables.c */
     struct sim_items blocks;
     /* Number of writes of SLtoVLMappingTable so far; the writes are numbered. If two writes apply
@@ -221,7 +221,8 @@ struct request {
     uint16_t slid; /* LID of the requester */
     bool set;
     uint32_t mod;
-    /* first the attribute of the request, later the attribute of the answer */
+    /* before the agent handles the request, the attribute in the request; after that, the attribute
+     * for the answer */
     uint8_t data[FAB_SMP_DATA];
 };
 typedef uint16_t sim_handler(struct request *r); /* returns the Status of the SMP */
@@ -233,7 +234,8 @@ struct gs_request {
     bool set;
     uint32_t mod;
     uint8_t *mad; /* the whole MAD; it becomes the answer */
-    /* first the attribute of the request, later the attribute of the answer */
+    /* before the agent handles the request, the attribute in the request; after that, the attribute
+     * for the answer */
     uint8_t data[FAB_GS_DATA];
 };
 
@@ -357,7 +359,7 @@ uint16_t fab_sim_congestion_handle(struct gs_request *r, uint16_t attr_id);
 bool fab_sim_congestion_key_fits(struct gs_request *r);
 /* inventory.c: answers MADs of the vendor class */
 uint16_t fab_sim_vendor_handle(struct gs_request *r, uint16_t attr_id);
-/* Finds the ports that PortSelect names: one port, or with 0xff all external ports of a switch.
+/* Finds the ports that PortSelect names: one port or, with 0xff, all external ports of a switch.
  * Returns false if there is no such port. */
 bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
                         uint32_t *ret_last);

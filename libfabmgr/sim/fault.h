@@ -39,7 +39,7 @@ int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double ra
 int fab_sim_power_off(struct fab_sim *s, uint32_t node);
 int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_t step_us);
 /* Delays each answer of the node's agents by late_us plus a random time from 0 to spread_us. If
- * both are 0, ends the fault. */
+ * late_us and spread_us are 0, the delay ends. */
 int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
 
 /* Heats the module at a port (port 0: the ASIC of the node) to this number of degrees Celsius above
@@ -74,8 +74,8 @@ int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_
 int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
                       uint16_t lease_s);
 /* Sends a trap with its DataDetails, and repeats it until a manager represses it (IBA 14.2.5.1).
- * trap: 128-131, 144, 145 or 256-259; INVAL: any other number. port: the port where the condition
- * occurred. */
+ * trap: 128-131, 144, 145 or 256-259; for other numbers, the function returns INVAL. port: number
+ * of the port with the condition that causes the trap. */
 int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap);
 /* Sends the trap `count` times, once per period_us, whether or not the manager represses it. */
 int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
@@ -84,13 +84,14 @@ int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t
 /* ---- impairments of MADs in the whole fabric; the seed decides which MADs -------------------- */
 
 struct fab_sim_impairments {
-    /* share (0..1) of requests, and of answers, that are lost; fab_sim_loss sets it */
+    /* share (0..1) of the MADs that are lost, requests and answers alike; fab_sim_loss sets it */
     double loss;
     double duplicate; /* share (0..1) of requests that arrive twice */
-    /* share (0..1) of requests, and of answers, that are delayed */
+    /* share (0..1) of the MADs that are delayed, requests and answers alike */
     double delay;
     uint32_t delay_us; /* fixed part of the delay */
-    /* maximum of the random part of the delay, in us; a later MAD can overtake an earlier one */
+    /* maximum of the random part of the delay in us; because it is random, MADs can overtake each
+     * other */
     uint32_t spread_us;
 };
 void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *impairments);
@@ -175,13 +176,12 @@ uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 
 struct fab_sim_congestion {
-    uint16_t slid, dlid; /* local and remote LID; only for adapters */
+    uint16_t slid, dlid; /* local LID and remote LID of the flow; only for adapters */
     uint8_t sl;
     uint32_t local_qp, remote_qp; /* local and remote queue pair, 24 bits each; only for adapters */
 };
-/* Adds an event to the congestion log of the node, and increments a counter of the port: at a
- * switch the congestion counter of the VL, at an adapter the counter of received packets with
- * BECN. */
+/* Adds an event to the congestion log of the node. Also increments a counter of the port: the
+ * congestion counter of the VL at a switch, the counter of received BECNs at an adapter. */
 int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
                     const struct fab_sim_congestion *what);
 

@@ -12,8 +12,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-/* Length in bits of a packet with a MAD. In addition to the MAD, the packet has 30 bytes of LRH
- * (8), BTH (12), DETH (8) and VCRC (2). The 4 bytes of ICRC are not counted. */
+/* Length in bits of a packet with a MAD: the MAD, and 30 bytes for LRH (8), BTH (12), DETH (8) and
+ * VCRC (2). The 4 bytes of ICRC are not counted. */
 #define MAD_BITS (8 * (FAB_MAD_SIZE + 30))
 
 static bool disabled(const struct sim_port *p)

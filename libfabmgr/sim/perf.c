@@ -29,7 +29,7 @@ static const struct place {
     const char *name;
     /* offset (in struct fab_port_counters) and size of the member, both in bytes */
     uint16_t narrow, size;
-    uint16_t wide; /* offset in fab_port_counters_ext */
+    uint16_t wide; /* offset in struct fab_port_counters_ext */
     /* width of the counter in PortCounters on the wire, in bits */
     uint8_t bits;
     /* Numbers of the bits that select this counter; -1: no bit selects it. For PortCounters, the

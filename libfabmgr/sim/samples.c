@@ -12,9 +12,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-/* value of the field Tick: n means a tick of (n + 1) * 4 ns, so 249 means 1 us */
+/* value of the field Tick; a value n means that a tick lasts (n + 1) * 4 ns, so 249 means 1 us */
 #define TICK 249
-/* value of CounterWidth that announces 32-bit counters */
+/* value of CounterWidth for 32-bit counters */
 #define WIDTH_32 4
 #define WIDTH_64 2 /* value of ExtendedWidth for 64-bit counters */
 #define ALL_MECHANISMS 0xffffffffu
@@ -36,7 +36,8 @@ static const struct selection {
     {0x0003, 1, FAB_SIM_XMIT_PKTS, 1, 0},
     {0x0004, 1, FAB_SIM_RCV_PKTS, 1, 0},
     {0x0005, 1, FAB_SIM_XMIT_WAIT, 1, 0},
-    /* counters of errors, discards, op codes, flow control, congestion and data per SL */
+    /* detailed counters of errors, discards, op codes, flow control, congestion, and data for each
+     * SL */
     {0x4005, 14, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1, 6},
     {0x4013, 4, FAB_SIM_VL_OP_PACKETS, 16, 20},
     {0x4030, 1, FAB_SIM_SW_VL_CONGESTION, 16, 48},

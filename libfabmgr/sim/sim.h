@@ -31,7 +31,7 @@ int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
  * so that an answer may come later. Call this function after fab_sim_send returned 0. */
 bool fab_sim_in_flight(const struct fab_sim *s);
 
-/* A MAD that arrives at a port: a trap, a MAD for an attached manager, or a late answer. */
+/* A MAD that has arrived at a port: a trap, a MAD for an attached manager, or a late answer. */
 struct fab_sim_delivery {
     /* id of the node at which the MAD arrives, and number of its port */
     uint32_t node;
@@ -64,7 +64,7 @@ struct fab_sim_timing {
     uint32_t hop_us;
     /* time in us in which an agent handles a MAD, one MAD after the other; initially 0 */
     uint32_t answer_us;
-    uint32_t train_us; /* duration of link training; initially 0 */
+    uint32_t train_us; /* duration in us of link training; initially 0 */
     /* time in us after which a device sends a trap again; initially 1 s; 0: devices do not
      * repeat traps */
     uint32_t trap_us;
@@ -76,14 +76,14 @@ void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
  * the snapshot has no such node, or no link at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
-/* silent: true if the node answers no MAD, but still forwards packets. */
+/* silent: true: the node answers no MAD, but still forwards packets. */
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent);
 /* rate: share (0..1) of MADs that are lost at random */
 void fab_sim_loss(struct fab_sim *s, double rate);
 
 /* Finds the node with this GUID ("0x...") or description. Returns NOT_FOUND. */
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
-/* Returns the snapshot given to fab_sim_new. */
+/* Returns the snapshot that was given to fab_sim_new. */
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s);
 /* Returns the LFT of a switch, and writes the highest LID in it to *ret_top (LinearFDBTop). Returns
  * NULL if no entry was ever written. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The subnet management agent of every simulated device (IBA 14.2.5). It checks the M_Key and its
- * lease (14.2.4), finds the attribute in a table and sends the answer. The larger attributes have
- * files of their own. The agent does not implement RandomForwardingTable. It implements two vendor
+ * lease (14.2.4), finds the attribute in a table and sends the answer. The larger attributes are in
+ * other files. The agent does not implement RandomForwardingTable, but implements two vendor
  * attributes.
  */
 #include "libfabmgr/base/status.h"

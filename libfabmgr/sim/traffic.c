@@ -24,7 +24,7 @@
 #define EPOCH_US UINT64_C(300000000)
 #define REROUTED_US UINT64_C(1000000)
 #define HOPS_MOST 32
-#define WORDS_PER_MBPS 31250.0 /* 4-byte words per second at a rate of 1 Mb/s */
+#define WORDS_PER_MBPS 31250.0 /* number of 4-byte words per second at a rate of 1 Mb/s */
 #define WORDS_PER_PACKET 520   /* length of a packet in words of 4 bytes: MTU 2048 and headers */
 #define IDLE_SHARE 0.1         /* share (0..1) of the endports that send nothing in an epoch */
 /* WORK_MOST: maximum work for the next epoch during one read of a counter, where a port counts as 1
@@ -45,7 +45,7 @@ struct rates {
 
 /* The parts of the work for the next epoch, in the order in which they are done. */
 enum part {
-    PART_SETTLE, /* computes the counters of all ports up to the end of the last epoch */
+    PART_SETTLE, /* computes the counters of all ports up to the beginning of the present epoch */
     PART_ENDS,   /* collects the endports */
     PART_FLOWS,  /* chooses the flow of each endport */
     PART_DEMAND, /* adds up the demands of the flows at each port */
@@ -69,7 +69,8 @@ struct sim_traffic {
     enum part part;
     /* number of ports or flows that the present part of the work has handled so far */
     uint32_t done;
-    uint32_t *end; /* [ends] port ids of the endports, in random order from PART_FLOWS on */
+    /* [ends] ids of the endports; their order is random after PART_FLOWS has begun */
+    uint32_t *end;
     uint32_t ends;
     struct flow *flow;
     uint32_t flows;
