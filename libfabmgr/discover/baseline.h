@@ -31,14 +31,14 @@ struct fab_approved {
     char by[FAB_APPROVED_BY_LEN];
     int64_t since_us; /* Unix time of the approval, in microseconds */
 };
-/* A sealed baseline; any thread may read it. */
+/* All approved places. The struct is sealed, so any thread may read it. */
 struct fab_baseline;
 
 enum fab_unapproved_why {
     FAB_APPROVED_HERE, /* the device is approved at this place */
     /* The baseline does not have this node GUID. */
     FAB_UNAPPROVED_NEW,
-    /* This device is approved, but at another place. */
+    /* This device is approved, but at another place than this one. */
     FAB_UNAPPROVED_MOVED,
     /* The node is approved, but this port of the node is not approved, or only with another port
      * GUID. */

@@ -194,7 +194,7 @@ static void note_approved(struct fab_baseline_names *w, const struct fab_fabric 
     }
 }
 
-/* Returns the index of the first text that equals text i, which may be i itself. */
+/* Returns the index of the first text that equals text i; this may be i itself. */
 static uint32_t first_same(const struct fab_baseline_names *w, uint32_t i)
 {
     uint32_t same = i;

@@ -14,7 +14,7 @@
 struct fab_baseline_names {
     char *const *text;
     size_t count;
-    struct fab_map map; /* hash -> index in text[] */
+    struct fab_map map; /* hash of a text -> its index in text[] */
     /* [count] for each text, the number of devices that it names */
     uint32_t *found;
 };

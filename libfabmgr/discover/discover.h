@@ -25,10 +25,10 @@
 struct fab_discover;
 
 struct fab_discover_config {
-    /* The snapshot from which a targeted sweep starts. NULL: a heavy sweep from the manager's
-     * port. */
+    /* Snapshot from which a targeted sweep starts; NULL: the sweep is a heavy sweep, from the
+     * manager's port. */
     const struct fab_fabric *base;
-    /* For a targeted sweep: GUIDs of the nodes to query again. */
+    /* For a targeted sweep: GUIDs of the nodes that the sweep must query again. */
     const uint64_t *suspects;
     uint32_t suspect_count;
     /* For a targeted sweep: GUIDs of switches that have probably failed. Only nodes without another
@@ -55,7 +55,8 @@ struct fab_discover_config {
 };
 #define FAB_DISCOVER_NODE_LIMIT (1u << 18)
 #define FAB_DISCOVER_PORT_LIMIT (1u << 22)
-/* A query: SubnGet(attr_id, attr_mod) along `path`, which is valid until the query is answered. */
+/* A query: SubnGet(attr_id, attr_mod) along the route `path`, which is valid until the query is
+ * answered. */
 struct fab_discover_ask {
     const struct fab_path *path;
     /* GUID that the queried node reported before. For a query of NodeInfo it is 0, because the

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps silent switches in the result of a discovery (silent.h). The discovery queries neither a
- * silent switch nor the port of a neighbour that leads to it, with one exception: a port in state
- * Init. Its link was trained again, so the switch may have restarted.
+ * Keeps silent switches in the result of a discovery (silent.h). Discovery does not query a silent
+ * switch, nor the ports of neighbours that lead to such a switch. A port in state Init is an
+ * exception: its link was trained again, so the switch may have restarted.
  *
- * A targeted sweep has the silent switches in its base snapshot. At its start, it adds the links
- * of these switches that the manager excluded. At its end, a heavy sweep takes each silent switch
- * from the last snapshot, if at least one neighbour reports a link to the switch as up. It also
- * takes nodes behind silent switches: all adapters, and those switches of which this discovery
- * reached no neighbour.
+ * A targeted sweep has the silent switches in its base snapshot. At its start, it adds the links of
+ * these switches that the manager excluded. At its end, a heavy sweep takes each silent switch from
+ * the last snapshot, if at least one neighbour reports a link to the switch as up. It also takes
+ * nodes behind silent switches: all adapters, and those switches of which this discovery reached no
+ * neighbour.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -21,7 +21,7 @@ static bool is_up(const struct fab_discover *d, uint32_t ref, uint8_t port)
 
 /* ---- ports that are not queried -------------------------------------------------------------- */
 
-/* Returns the GUID of the node that the last snapshot has behind a port; 0: not known. */
+/* Returns the GUID of the node that was behind a port in the last snapshot; 0: not known. */
 static uint64_t former_peer(const struct fab_discover *d, uint64_t guid, uint8_t port)
 {
     const struct fab_fabric *f = d->former;

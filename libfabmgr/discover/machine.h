@@ -15,7 +15,7 @@
  * fab_discover.port_guids. */
 #define FAB_DISCOVER_NODES_MOST (1u << 23)
 
-/* Data of discovery about a node, in addition to the data in the snapshot builder.
+/* What discovery knows about a node, in addition to what the snapshot builder stores. The array
  * fab_discover.known is indexed by the builder's reference of the node. */
 struct known_node {
     /* Directed route to the node; path.hops is FAB_PATH_UNKNOWN if there is no route. */
@@ -40,12 +40,12 @@ struct known_node {
     bool passed;
     /* The switch is silent (silent.h), so it is not queried. */
     bool silent;
-    /* The node was taken from the last snapshot (keep.c). */
+    /* The node was not reached, and was taken from the last snapshot (keep.c). */
     bool kept;
     /* Bitset of kinds of queries. Such a query to this node has failed, and
      * fab_discover.unresponsive[] has an entry for it. */
     uint8_t reported;
-    /* Number of the next step of the node's walk (walk_step). */
+    /* Position in the node's walk: number of the next step (walk_step). */
     uint16_t cursor;
     uint64_t guid, near_guid;
     /* Bitset of port numbers: PortInfo of these ports was queried. */
@@ -76,7 +76,7 @@ enum query_kind {
     ASK_NODE_DESC,
     ASK_SWITCH_INFO,
     ASK_PORT_INFO,
-    /* NodeInfo of a known switch, queried along its known route */
+    /* a query of NodeInfo of a known switch, along its known route */
     ASK_IDENTITY
 };
 
@@ -135,7 +135,7 @@ struct fab_discover {
     size_t query_capacity;
     uint32_t query_count, free_query, in_flight;
     struct queue probes, reads, walks, identities;
-    /* The query that fab_discover_next returns next; settle() has found it. */
+    /* the query that settle() has found for the next call of fab_discover_next */
     struct item staged;
     uint8_t staged_kind;
     bool is_staged;
@@ -146,7 +146,7 @@ struct fab_discover {
     /* Reference of the manager's node; NO_REF: not known. */
     uint32_t self;
     uint8_t self_port;
-    /* fab_discover_next has not returned the first query yet. */
+    /* true: fab_discover_next has not yet returned the first query */
     bool root_pending;
 
     const struct fab_fabric *base;
@@ -160,7 +160,7 @@ struct fab_discover {
     struct fab_places *places;
     /* Baseline of approved devices; NULL: every device is accepted. */
     struct fab_baseline *baseline;
-    /* Switches that are known not to answer; NULL: none. */
+    /* Silent switches, which are not queried; NULL: none. */
     struct fab_silent *silent;
     struct fab_fabric *former; /* the last snapshot; NULL: none */
     struct claim *claims;
@@ -173,7 +173,7 @@ struct fab_discover {
     size_t unresponsive_count, unresponsive_capacity;
 };
 
-/* The functions of model.c that return int return OK or NOMEM; fab_discover_link_seen also returns
+/* Functions of model.c. Those with an int result return OK or NOMEM, unless their comment names
  * other errors. */
 
 /* Returns the node with this reference; NULL: not known. */
@@ -200,8 +200,9 @@ bool fab_discover_link_contradicts(const struct fab_discover *d, const struct kn
 int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
                            struct known_node *b, uint8_t port_b);
 
-/* The functions of answer.c that return int return OK or NOMEM, unless their comment names other
- * errors. fab_discover_query_attr returns the attribute ID that a kind of query requests. */
+/* Functions of answer.c. Those with an int result return OK or NOMEM, unless their comment names
+ * other errors. fab_discover_query_attr returns the ID of the attribute that a kind of query
+ * requests. */
 uint16_t fab_discover_query_attr(uint8_t kind);
 int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status);
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
@@ -212,7 +213,7 @@ int fab_discover_query_answered(struct fab_discover *d, const struct query *q, c
 int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
                                 struct known_node *near, const struct fab_node_info *info);
 
-/* The functions of contest.c return NOMEM and no other error. */
+/* Functions of contest.c. Those with an int result return OK or NOMEM. */
 /* If the NodeInfo of the device behind a port has a GUID that was last seen at another place,
  * returns true and fills the claim *ret. Discovery decides about the claim later. The NodeInfo of
  * the device behind the manager's own port is never a claim. */
@@ -239,7 +240,7 @@ int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
 int fab_discover_denied(struct fab_discover *d, const struct query *q,
                         const struct fab_node_info *info);
 
-/* The functions of keep.c return NOMEM and no other error. */
+/* Functions of keep.c. Those with an int result return OK or NOMEM. */
 /* Returns true if a silent switch is behind this port. */
 bool fab_discover_leads_to_silent(const struct fab_discover *d, const struct known_node *p,
                                   uint8_t port);
@@ -251,7 +252,7 @@ int fab_discover_keep_base(struct fab_discover *d);
  * result. */
 int fab_discover_keep_silent(struct fab_discover *d);
 
-/* The functions of targeted.c return NOMEM and no other error. */
+/* Functions of targeted.c. Those with an int result return OK or NOMEM. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
 /* Queues the next wave: queries of those suspects, not queried yet, that are nearest to the
  * manager. Returns false if no suspect is left. */

@@ -21,7 +21,7 @@ struct fab_place {
     uint8_t port, near_port;
     bool is_switch;
 };
-/* A sealed set of places; any thread may read it. */
+/* The places of all ports. The struct is sealed, so any thread may read it. */
 struct fab_places;
 
 /* Makes a sealed set from a list of places. If several places have the same node GUID and port,

@@ -22,8 +22,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-/* Adds all nodes of the base snapshot as known nodes. The builder's references are their node ids
- * in this snapshot. */
+/* Adds all nodes of the base snapshot as known nodes. In the builder, the reference of each of them
+ * is its id in this snapshot. */
 static int add_base_nodes(struct fab_discover *d)
 {
     for (uint32_t n = 0; n < d->base->node_count; n++) {
@@ -146,8 +146,8 @@ static int expand(struct fab_discover *d, const struct known_node *p, struct que
 
 /* Computes directed routes to all nodes by a breadth-first search over the known links. around: the
  * routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes that have no
- * other route, because a silent switch possibly forwards no directed-route SMPs. The same holds for
- * a switch that has probably failed. */
+ * other route, because a silent switch possibly forwards no directed-route SMPs. Routes avoid
+ * switches that have probably failed in the same way. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0}, last = {0};
