@@ -87,8 +87,8 @@ static struct scope find_scope(const struct fab_cabling_check *c)
     return s;
 }
 
-/* Returns true if the plan does not cover a cable between the ports a and b. Both ports must have
- * no planned link. */
+/* Returns true if the plan does not cover a cable between the ports a and b, neither of which has a
+ * planned link. */
 static bool is_outside(const struct fab_cabling_check *c, const struct scope *scope, uint32_t a,
                        uint32_t b)
 {

@@ -31,8 +31,8 @@ struct fab_cabling_site {
     const char *name;
     const char *rack; /* name of the rack; "": not known; borrowed */
     const char *key;  /* key of the name (fab_cabling_key); borrowed */
-    /* ids of the node in the plan and in the fabric; FAB_NONE: the plan, or the fabric, does not
-     * have the node */
+    /* ids of this node in the plan and in the fabric; FAB_NONE: the plan, or the fabric, does not
+     * have it */
     uint32_t planned, observed;
     /* number of port 0 of the site; the ports of all sites are numbered together */
     uint32_t first_port;
@@ -110,15 +110,17 @@ struct fab_cabling_check {
     /* [site_count] The plane of each site, denoted by the lowest site id in it. A site without
      * planned links between switches has a plane of its own. */
     uint32_t *plane;
-    struct fab_cabling_moves moves; /* ordered by rack, switch and port */
-    /* [difference_count] ordered by rack, switch and port of `a`, then by kind */
+    /* the moves that correct the cabling, ordered by rack, switch and port */
+    struct fab_cabling_moves moves;
+    /* [difference_count] the differences, ordered by rack, switch and port of `a`, then by kind */
     struct fab_cabling_difference *differences;
     size_t difference_count, difference_room;
-    struct fab_cabling_exchange *exchanges; /* [exchange_count] */
+    /* [exchange_count] pairs of nodes that have exchanged their places */
+    struct fab_cabling_exchange *exchanges;
     size_t exchange_count;
     /* [method] number of planned nodes that were found by this method (enum fab_cabling_match) */
     uint32_t matched[FAB_CABLING_BY_PLACE + 1];
-    uint32_t correct;                  /* number of planned links that have their cable */
+    uint32_t correct;                  /* number of planned links that are cabled correctly */
     uint32_t kinds[FAB_CABLING_KINDS]; /* [kind] number of differences of this kind */
     struct fab_arena arena;            /* private: memory of the keys of names */
 };

@@ -8,7 +8,9 @@
 /* The level of a switch, and how many of its links lead to hosts, down, up and to the side
  * (infer.h). */
 struct fab_cabling_links {
-    uint8_t level; /* 1 for leaves, 2 for the next level, ...; 0: no path to any host */
+    /* level of the switch: 1 for leaves, 2 for the switches above them, and so on; 0: no path to
+     * any host */
+    uint8_t level;
     uint8_t hosts, down, up, side;
 };
 /* Finds the level of each switch, and counts its links by direction, in links[switch_count]. All

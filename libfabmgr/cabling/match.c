@@ -29,7 +29,7 @@
 /* Nodes sorted by their keys. */
 struct names {
     const char **keys; /* [count] key of each node */
-    uint32_t *order;   /* [count] nodes in the order of their keys */
+    uint32_t *order;   /* [count] ids of the nodes in the order of their keys */
     uint32_t count;
 };
 
@@ -379,8 +379,8 @@ static uint32_t count_name(const struct names *n, const char *key)
     return count;
 }
 
-/* Reports each name in the plan that more nodes of the fabric have than nodes of the plan. Names of
- * aggregation nodes are not reported, because these nodes all have the same name. */
+/* Reports the names that more nodes have in the fabric than in the plan. Leaves out aggregation
+ * nodes, because they all have the same name. */
 static int find_duplicates(struct matcher *m)
 {
     const struct names *o = &m->observed;

@@ -65,7 +65,7 @@ struct fab_cabling_ports {
     const void *ctx; /* argument of distance() */
 };
 struct fab_cabling_moves {
-    struct fab_cabling_move *moves; /* [count] ordered by group */
+    struct fab_cabling_move *moves; /* [count] the moves, ordered by group */
     size_t count, room;
     /* [ports.count] number of the group to which each port belongs; FAB_NONE: the port is cabled as
      * planned */

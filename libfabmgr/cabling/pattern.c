@@ -18,8 +18,9 @@ struct pattern {
     /* The upper neighbours of each switch, sorted, without duplicates. Switch s has the neighbours
      * uppers[first[s]] to uppers[first[s + 1] - 1]. */
     uint32_t *first, *uppers;
-    uint32_t *order; /* [f->switch_count] switches, sorted by their upper neighbours */
-    bool *grouped;   /* [f->switch_count] true: the switch already belongs to a group */
+    /* [f->switch_count] ids of the switches, sorted by their sets of upper neighbours */
+    uint32_t *order;
+    bool *grouped; /* [f->switch_count] true: the switch already belongs to a group */
     /* [f->switch_count] true: the switch is an upper neighbour of the group that is being made */
     bool *marked;
     uint32_t *members; /* [member_count] switches of the group that is being made */

@@ -37,15 +37,15 @@ struct fab_cabling_link {
     struct fab_link_modes rate;
 };
 struct fab_cabling_plan {
-    struct fab_cabling_node *nodes; /* [node_count] */
-    struct fab_cabling_link *links; /* [link_count] */
+    struct fab_cabling_node *nodes; /* [node_count] nodes of the plan */
+    struct fab_cabling_link *links; /* [link_count] links of the plan */
     uint32_t node_count, link_count;
     const char *format; /* format of the last file read, such as "ibnetdiscover" */
-    /* The following members are private. */
+    /* The members from here on are private. */
     size_t node_room, link_room;
     struct fab_arena arena;
-    struct fab_map names; /* hash of a key -> index in nodes[] */
-    struct fab_map ports; /* node and port -> index in links[] */
+    struct fab_map names; /* hash of a key -> index in nodes[] of the node with this key */
+    struct fab_map ports; /* node id and port number -> index in links[] of the link at this port */
 };
 
 struct fab_cabling_plan *fab_cabling_plan_new(void);    /* returns NULL if memory ran out */

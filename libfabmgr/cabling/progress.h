@@ -7,7 +7,7 @@
 #include "libfabmgr/cabling/compare.h"
 
 struct fab_cabling_progress {
-    const char *rack; /* "": not known; borrowed from the plan */
+    const char *rack; /* name of the rack; "": not known; borrowed from the plan */
     /* number of planned links, and number of those that are cabled correctly */
     uint32_t planned, correct;
 };
@@ -25,8 +25,8 @@ struct fab_cabling_estimate {
     uint32_t count; /* number of samples that were ever added */
 };
 void fab_cabling_estimate_add(struct fab_cabling_estimate *e, uint64_t time_us, uint32_t correct);
-/* Returns how many links become correct per minute, on average over the stored samples. Returns 0
- * if this is not known, or if no links become correct. */
+/* Returns the number of links that are corrected per minute, on average over the stored samples.
+ * Returns 0 if it is not known, or if no links are corrected. */
 double fab_cabling_estimate_rate(const struct fab_cabling_estimate *e);
 
 #endif
