@@ -10,10 +10,10 @@
 #include "libfabmgr/wire/wire.h"
 
 /* Byte offsets in MADs of performance management and congestion control. */
-#define FAB_PERF_DATA 64 /* offset of the attribute in performance management */
+#define FAB_PERF_DATA 64 /* offset in bytes of the attribute in a MAD of performance management */
 #define FAB_CC_KEY 24
-#define FAB_CC_DATA 64     /* offset of the attribute in congestion control */
-#define FAB_CC_LOG_DATA 32 /* offset of the attribute CongestionLog */
+#define FAB_CC_DATA 64     /* offset in bytes of the attribute in a MAD of congestion control */
+#define FAB_CC_LOG_DATA 32 /* offset in bytes of the attribute CongestionLog, which is longer */
 /* size in bytes of an attribute that begins at FAB_PERF_DATA or FAB_CC_DATA */
 #define FAB_GS_DATA 192
 
@@ -119,7 +119,7 @@ struct fab_samples_control { /* defined in IBA 16.1.3.2 */
     uint8_t op_code, port_select;
     /* code of the length of a tick: n means 4 ns * (n + 1) */
     uint8_t tick;
-    uint8_t counter_width; /* 4 means that counters have 32 bits */
+    uint8_t counter_width; /* CounterWidth; 4 means that counters have 32 bits */
     /* For each counter, a bitset: which kinds of counters it can sample (1 mandatory, 2 optional, 4
      * vendor counters). */
     uint8_t counter_mask[FAB_SAMPLES];

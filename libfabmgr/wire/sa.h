@@ -96,13 +96,13 @@ enum fab_rmpp_status {
 };
 struct fab_rmpp { /* defined in IBA 13.6.2.1 */
     uint8_t version, type;
-    /* RespTimeValue (5 bits): n means 4.096 us * 2^n; 31: no time is given */
+    /* RespTimeValue (5 bits): a value n means 4.096 us * 2^n; 31: no time is given */
     uint8_t resp_time;
     uint8_t flags, status;
     /* SegmentNumber; in an ACK, the number of the last segment that the sender of the ACK has
      * received */
     uint32_t segment;
-    uint32_t length; /* PayloadLength; in an ACK: NewWindowLast */
+    uint32_t length; /* PayloadLength; in an ACK, NewWindowLast */
 };
 struct fab_sa_header { /* defined in IBA 15.2.1.1 */
     uint64_t sm_key;
@@ -186,7 +186,7 @@ struct fab_wire_link_record { /* defined in IBA 15.2.5.13 */
 struct fab_wire_service_record { /* defined in IBA 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
-    /* ServiceLease in seconds; all bits 1: the lease does not end */
+    /* ServiceLease in seconds; all bits 1: the service never expires */
     uint32_t lease;
     uint64_t key[2];
     uint8_t name[64];
@@ -274,7 +274,7 @@ struct fab_rec {
     const struct fab_part *parts;
     size_t part_count;
 };
-/* greatest size of a record on the wire, in bytes */
+/* maximum size of a record on the wire, in bytes */
 #define FAB_REC_MAX 200
 extern const struct fab_rec fab_wire_node_record, fab_wire_port_info_record, fab_wire_sl2vl_record,
     fab_wire_switch_info_record, fab_wire_lft_record, fab_wire_mft_record, fab_wire_vlarb_record,
