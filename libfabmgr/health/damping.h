@@ -51,7 +51,7 @@ void fab_health_damping_up(struct fab_damping *d, uint64_t now_us);
 /* Returns the time at which the hold-down ends if the link stays up; 0: the link is down, or not
  * held down. */
 uint64_t fab_health_damping_due(const struct fab_damping *d);
-/* Ends the hold-down of the link at the time now_us. */
+/* Ends the hold-down at the time now_us. */
 void fab_health_damping_release(struct fab_damping *d, uint64_t now_us);
 /* Ends the hold-down. The flaps so far will not count towards a later hold-down, but the number of
  * flaps and their stored times stay. */

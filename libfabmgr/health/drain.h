@@ -26,7 +26,7 @@ struct fab_drain_input {
     /* Bitset of the ids of the switches that forward packets between other switches
      * (libfabmgr/study/transit.h). It is used only for switches with hosts. */
     const uint64_t *transit;
-    /* [link_count] links to drain, by the id of one of their ports */
+    /* [link_count] links to drain; each is given by the id of one of its ports */
     const uint32_t *link;
     size_t link_count;
 };
@@ -35,8 +35,8 @@ struct fab_drain {
      * id of its two ports */
     uint32_t *out;
     uint32_t out_count;
-    /* [kept_count] the ISLs that drained switches without hosts keep, for management packets
-     * only */
+    /* [kept_count] the ISLs that drained switches without hosts keep for management packets; an ISL
+     * is given by the lower id of its two ports */
     uint32_t *kept;
     uint32_t kept_count;
     uint32_t hosts;  /* number of endports that are connected to the drained switches */

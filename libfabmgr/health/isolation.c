@@ -90,7 +90,8 @@ static struct fab_isolation refuse(enum fab_isolation_verdict verdict, uint32_t 
     return (struct fab_isolation){verdict, node, s ? s->links : 0, s ? s->out : 0, 0};
 }
 
-/* Returns ALLOWED if limit and floor allow a link between these switches to be excluded. */
+/* Returns ALLOWED if limit and floor allow a link between these switches to be excluded; otherwise
+ * the reason why not. */
 static struct fab_isolation apply_limit(const struct chooser *c, uint32_t near, uint32_t far,
                                         bool operated)
 {

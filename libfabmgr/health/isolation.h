@@ -27,8 +27,8 @@ enum fab_isolation_verdict {
 struct fab_isolation_link {
     /* id of one port of the link; FAB_NONE: the link is already excluded, and down */
     uint32_t port;
-    /* Used only if port is FAB_NONE: ids of the two switches that the link connected; FAB_NONE:
-     * this switch is not in the fabric any more. */
+    /* ids of the two switches that the link connected, used only if `port` is FAB_NONE; an id is
+     * FAB_NONE if this switch is not in the fabric any more */
     uint32_t node[2];
     /* true: an operator drains the link, so limit and floor cannot prevent its exclusion. When
      * other links are judged, this link counts as excluded. */
@@ -37,7 +37,7 @@ struct fab_isolation_link {
      * links are judged, this link counts as excluded. */
     bool operated;
 };
-/* Rules of isolation. */
+/* Rules by which links may be excluded. */
 struct fab_isolation_rule {
     /* of the links of a switch in one direction, the largest share in percent that may be
      * excluded */
@@ -45,7 +45,8 @@ struct fab_isolation_rule {
     /* The capacity floor: of the uplinks of a leaf or of a pod, the smallest share in percent that
      * must stay in use. The resulting number of links is rounded down. 0: no floor. */
     uint32_t min_percent;
-    /* [lost_count] links between switches that have failed; they count as lost for the floor */
+    /* [lost_count] links between switches that have failed; the capacity floor counts them as
+     * lost */
     const struct fab_lost_link *lost;
     size_t lost_count;
 };

@@ -9,7 +9,8 @@
 
 #include "libfabmgr/health/floor.h"
 
-struct fab_known; /* immutable, with a reference count that any thread may change */
+/* a set of known links; it never changes, and any thread may change its reference count */
+struct fab_known;
 /* Makes a new set: the links of the set `was` (NULL: none), and all links between switches that are
  * up in the fabric. Leaves out links of `was` whose ports now have other peers. Returns NOMEM. */
 int fab_health_known_next(const struct fab_known *was, const struct fab_fabric *f,
