@@ -19,7 +19,7 @@ struct fab_arena {                  /* all bytes zero: an empty arena */
      * once, at the end. */
     bool failed;
 };
-/* Frees everything; the arena can be used again. */
+/* Frees all memory of the arena. The arena is then empty, and can be used again. */
 void fab_base_arena_fini(struct fab_arena *a);
 /* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type. Returns NULL
  * if there is no memory, or if count * item overflows. If count is 0, the result is not NULL, but

@@ -26,7 +26,7 @@ const char *fab_base_read_range(const char *text, struct fab_number_range *ret);
  * does not begin with such a list. */
 const char *fab_base_end_of_ranges(const char *text);
 
-/* greatest number of names that one text may have */
+/* maximum number of names that one text may stand for */
 #define FAB_HOST_LIST_MAX 1000000u
 
 /* Gets each name. If it returns an error, fab_base_host_list_each stops and returns this error. */

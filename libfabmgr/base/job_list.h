@@ -25,7 +25,7 @@ struct fab_job_reader {
 /* A job and its hosts. The pointers point into the line that was read. */
 struct fab_job_line {
     char id[FAB_JOB_ID_LEN];
-    const char *hosts; /* not NUL-terminated */
+    const char *hosts; /* the list of hosts, which does not end with a NUL */
     int hosts_len;
 };
 /* Reads one line. Before the first line of a text, all bytes of the reader must be zero. If the

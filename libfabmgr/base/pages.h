@@ -61,9 +61,8 @@ void fab_base_pages_prepare(const struct fab_pages *p);
  * with nothing changed, if there is no memory. */
 uint8_t *fab_base_pages_edit(struct fab_pages *p, size_t i);
 
-/* Returns how many bytes are in use for all versions that come from the same call of
- * fab_base_pages_new as *p. The `memory` that the caller passed to fab_base_pages_new is not
- * counted. */
+/* Returns how many bytes all versions use that come from the same call of fab_base_pages_new as *p.
+ * The `memory` that was passed to fab_base_pages_new is not counted. */
 size_t fab_base_pages_memory(const struct fab_pages *p);
 
 #endif
