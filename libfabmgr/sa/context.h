@@ -11,7 +11,7 @@
  * of a large fabric fit into a CPU cache. */
 struct fab_sa_link {
     uint32_t peer; /* id of the port at the other end; FAB_NONE: the port cannot send */
-    uint32_t node; /* node id of the peer */
+    uint32_t node; /* id of the node at the other end */
     /* the lower MTU of the two ends, as PortInfo encodes it */
     uint8_t mtu;
     /* rank of the link's rate: its position in the ascending order of rates (rate.c) */
@@ -23,7 +23,7 @@ struct fab_sa {
     const struct fab_sa_aliases *aliases; /* alias GUIDs; NULL: there are none */
     struct fab_sm_info manager[FAB_SA_MANAGERS];
     uint32_t manager_count;
-    /* [endport_count] ids of the ports that own LIDs */
+    /* [endport_count] ids of the ports that have LIDs of their own */
     uint32_t *endports;
     uint32_t endport_count;
     /* [port_count] the limits that each port and its link set to paths */

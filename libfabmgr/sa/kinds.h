@@ -17,11 +17,11 @@ struct fab_sa_kind {
     bool trusted;
     /* Returns the maximum number of records of `port`. */
     uint32_t (*count)(const struct fab_sa_query *q, uint32_t port);
-    /* Fills in the k-th record of `port`, from 0. The caller has zeroed the struct. Returns false
-     * if this record does not exist. */
+    /* Fills in record number k of `port`, from 0. The caller has set the struct to zero. Returns
+     * false if there is no such record. */
     bool (*fill)(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret_struct);
 };
-/* Returns NULL if the attribute is not supported. */
+/* Returns how records of an attribute are made; NULL: the attribute is not supported. */
 const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id);
 
 /* The kinds of path.c: PathRecord, and attributes with the same components. fab_sa_begin_path and

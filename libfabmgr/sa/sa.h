@@ -66,7 +66,7 @@ struct fab_sa_source {
     bool filters;
 };
 struct fab_sa_request {
-    /* FAB_METHOD_ value of Get, GetTable, GetMulti or GetTraceTable */
+    /* method of the request: FAB_METHOD_GET, or that of GetTable, GetMulti or GetTraceTable */
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
@@ -111,15 +111,15 @@ struct fab_sa_query {
     uint32_t own[FAB_MULTI_PATH_GIDS];
     /* for each port in own[], the GUID by which the request named it */
     uint64_t guid[FAB_MULTI_PATH_GIDS];
-    uint32_t slid, dlid; /* LIDs in the request; 0: not given */
+    uint32_t slid, dlid; /* LIDs in the request; 0: the request has none */
     /* pairs: number of LID pairs of the present source and destination. limit: number of paths that
      * the request permits between two ports. found: number of paths found so far between the
      * present two ports. */
     uint32_t pairs, limit, found;
     bool routed; /* true: the destination is in another subnet */
     struct fab_wire_path_record path, given;
-    /* GID prefixes of SGID and DGID, from the request; if the request has none, the prefix of this
-     * subnet */
+    /* GID prefixes of source and destination: those of SGID and DGID in the request, or else the
+     * prefix of this subnet */
     uint64_t gid_prefix[2];
 };
 /* Begins a query. Returns 0, or the status of the answer (enum fab_smp_status, enum fab_sa_status)
