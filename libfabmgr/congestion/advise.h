@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* what was observed between two readings of the counters */
+/* What the manager observed between two readings of the counters. */
 struct fab_congestion_observed {
     uint32_t congested_endports; /* number of endports that received marked packets */
     /* number of endports that received marked packets in several consecutive readings */

@@ -84,9 +84,9 @@ struct fab_congestion_basis {
     uint8_t profile;
     /* true: the port is a switch port with a link to an endport */
     bool edge;
-    /* Direction of the link, if it joins two switches: `up` leads away from endports, `down`
-     * towards them. Both are false if both switches are equally far from endports, and for all
-     * other links. */
+    /* Direction of a link between two switches: `up` leads away from endports, `down` towards them.
+     * `up` and `down` are both false if the switches are equally far from endports, and for links
+     * to endports. */
     bool up, down;
     uint8_t fan_in_from; /* enum fab_congestion_fan_in */
     uint8_t hops;        /* number of switches on the longest path of the fabric */
@@ -113,11 +113,13 @@ struct fab_congestion_input {
     const struct fab_fabric *fabric;
     /* policy, of which fab_congestion_compute uses only the congestion settings and max_mtu */
     const struct fab_policy *policy;
-    /* number of switches on the longest path of the active tables; 0: use shortest paths instead */
+    /* number of switches on the longest path of the active tables; 0: not known, so shortest paths
+     * are used */
     uint32_t hops;
-    const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */
-    /* [FAB_CONGESTION_SLS] for each traffic class, the number of senders to one endport; 0, or a
-     * NULL pointer: unknown */
+    /* [node_count] ControlTableCap of each device; an element of 0, or a NULL pointer: not known */
+    const uint8_t *table_blocks;
+    /* [FAB_CONGESTION_SLS] for each traffic class, the number of senders to one endport; an element
+     * of 0, or a NULL pointer: unknown */
     const uint32_t *fan_in;
     /* [port_count] For each adapter port, the maximum number of senders that the partitions permit
      * to any endport to which this port can send. If it is lower than fan_in, it is used instead.

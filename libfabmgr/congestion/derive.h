@@ -12,14 +12,15 @@ void fab_congestion_derive_adapter(const struct fab_congestion_basis *b,
                                    const struct fab_policy_congestion *p,
                                    struct fab_congestion_adapter *ret);
 /* Returns the number of senders that the settings must be able to throttle: twice the assumed
- * fan_in, but at most the number of endports and at least fan_in. */
+ * fan_in, or the number of endports if that is less; at least fan_in. */
 uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in);
 /* the times from which the timer (CCTI_Timer) is derived */
 struct fab_congestion_derive_times {
     /* time in ns of the longest packet: a mean of the time on the sender's own link and that on the
      * slowest endport's link (derive.c) */
     uint32_t packet_ns;
-    /* number of senders that share the marked packets (fab_congestion_derive_senders) */
+    /* number of senders among which the marked packets are divided
+     * (fab_congestion_derive_senders) */
     uint32_t senders;
     /* minimum of CCTI_Timer, as a number of round-trip times */
     uint32_t loops;
