@@ -15,7 +15,7 @@
 
 enum fab_export_format {
     FAB_EXPORT_IBNETDISCOVER, /* the output of ibnetdiscover, which ibsim loads */
-    FAB_EXPORT_DOT,           /* Graphviz */
+    FAB_EXPORT_DOT,           /* a graph for the programs of Graphviz */
     FAB_EXPORT_JSON,          /* JSON with the nodes, links and LIDs */
     FAB_EXPORT_SLURM,         /* topology.conf of Slurm's topology/tree */
     FAB_EXPORT_OPENSM_LST,    /* opensm-subnet.lst, for ibdmchk -s */
@@ -39,8 +39,8 @@ struct fab_export_input { /* the input; all pointers must stay valid until fab_e
     /* the LFTs; required by the formats OPENSM_FDBS and OPENSM_LFTS; for other formats it may be
      * NULL */
     const struct fab_lft *lft;
-    const char *engine;  /* name of the routing engine, shown in JSON */
-    uint64_t generation; /* generation of the view, shown in JSON */
+    const char *engine;  /* name of the routing engine; shown in JSON */
+    uint64_t generation; /* generation of the view; shown in JSON */
     /* SLs and VLs of paths, for OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
     const struct fab_vls *vls;
     /* policy, used by OPENSM_SL2VL, and by SLURM* for the names of hosts; NULL: the default

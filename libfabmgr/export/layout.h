@@ -18,7 +18,7 @@ struct fab_export_spot {
 };
 
 struct fab_export_picture {
-    struct fab_export_spot *spots; /* [switch_count] */
+    struct fab_export_spot *spots; /* [switch_count] position of each switch */
     /* [switch_count] ids of the switches, row by row from the lowest one */
     uint32_t *order;
     /* [switch_count] for each switch, the mean x of its neighbours in the row below */

@@ -24,7 +24,7 @@
 struct writing {
     const struct fab_slurm_tree *tree;
     struct fab_text *t;
-    const char **names; /* memory for the names in a list */
+    const char **names; /* scratch memory for the names of a list */
 };
 
 /* ---- lists ----------------------------------------------------------------------------------- */

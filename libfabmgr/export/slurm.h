@@ -41,7 +41,8 @@ struct fab_slurm_tree {
      * groups, each after its members */
     struct fab_slurm_switch *switches;
     uint32_t leaf_count, count;
-    uint32_t nameless; /* number of hosts whose names are GUIDs, because they have no own name */
+    /* number of hosts that are named by GUIDs, because they have no name of their own */
+    uint32_t nameless;
     struct fab_arena arena;
 };
 /* Makes the tree of a fabric. locations: the operator's file with names of hosts; may be NULL.

@@ -12,7 +12,7 @@ struct fab_export {
     uint64_t row; /* number of the row that comes next */
     /* only for format IBNETDISCOVER: a copy of the fabric, with in->lids as the LIDs in PortInfo */
     struct fab_fabric *copy;
-    char *whole; /* SLURM*: the text of the whole file */
+    char *whole; /* only for formats SLURM*: the text of the whole file */
     size_t whole_len;
     /* only for format JSON: lower port id of the first link in the file */
     uint32_t first;
