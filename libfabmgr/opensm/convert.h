@@ -7,9 +7,9 @@
 
 #define FAB_OPENSM_SETTINGS 96
 
-/* a setting of fabricd.yaml */
+/* a setting of fabricd.yaml, with its value */
 struct fab_opensm_setting {
-    const char *group, *key, *value; /* value: the value in YAML syntax */
+    const char *group, *key, *value; /* the setting "group.key", and its value in YAML syntax */
     /* name of the option or of the file from which the setting comes */
     const char *origin;
 };
@@ -39,7 +39,7 @@ struct fab_opensm_option {
     /* preset: OpenSM's default, as its template shows it */
     const char *name, *preset;
     enum fab_opensm_kind kind;
-    const char *setting; /* NUMBER, FLAG: "group.key" */
+    const char *setting; /* NUMBER, FLAG: path of fabricd's setting, "group.key" */
     /* NUMBER: default of fabricd's setting. FLAG: value of the setting if the option does not have
      * its default. */
     const char *to;
@@ -54,7 +54,7 @@ const struct fab_opensm_option *fab_opensm_option_find(const char *name);
  * name. */
 const char *fab_opensm_near(const char *name);
 
-/* Reads a number as OpenSM does: decimal, or hexadecimal with 0x. */
+/* Reads a number as OpenSM does: decimal, or hexadecimal after 0x. */
 bool fab_opensm_number(const char *text, uint64_t *ret);
 /* Returns the name that an engine of fabricd has in OpenSM; NULL: OpenSM does not have this
  * engine. */
@@ -82,7 +82,7 @@ const char *fab_opensm_write(struct fab_opensm_convert *c, const char *name, con
 /* Sets the fate and the note of an item. */
 void fab_opensm_judge(struct fab_opensm_item *item, enum fab_opensm_fate fate, const char *note);
 
-/* Converts one file other than opensm.conf. */
+/* Converts a file that is not opensm.conf. */
 void fab_opensm_file_rule(struct fab_opensm_convert *c, enum fab_opensm_file file,
                           struct fab_opensm_item *item);
 /* Writes the settings as fabricd.yaml. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes files with which OpenSM manages the fabric as fabricd does: guid2lid, so that all ports
- * keep their LIDs, the list of root switches, a node-name-map, and an opensm.conf with the options
+ * keep their LIDs; the list of root switches; a node-name-map; and an opensm.conf with the options
  * that are equivalent to settings of fabricd.
  */
 #include <inttypes.h>

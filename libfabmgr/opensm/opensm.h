@@ -84,7 +84,7 @@ const char *fab_opensm_fate_name(enum fab_opensm_fate fate);
 
 /* An option or a file, and what became of it. */
 struct fab_opensm_item {
-    const char *name;  /* name of the option or of the file */
+    const char *name;  /* name of the option, or of the file */
     const char *value; /* value of the option; "" for a secret key */
     unsigned line;     /* line in opensm.conf; 0: no line sets the option, or the item is a file */
     bool preset;       /* true: the value is OpenSM's default */
@@ -136,7 +136,7 @@ struct fab_opensm_port {
     const char *node_name;
 };
 struct fab_opensm_export_input {
-    const struct fab_opensm_port *port; /* [port_count] */
+    const struct fab_opensm_port *port; /* [port_count] the ports for guid2lid */
     size_t port_count;
     const char *settings; /* fabricd's settings, as lines "path: value" */
     /* contents of the files in fabricd's settings partitions.file and qos.file; NULL: none */
