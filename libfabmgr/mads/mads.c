@@ -173,7 +173,7 @@ static uint32_t retries_of(const struct fab_mads *m, const struct fab_slot *s)
     return m->config.retries > least ? m->config.retries : least;
 }
 
-/* Returns the M_Key for the next try of the request. tries: number of earlier tries. */
+/* Returns the M_Key for the next try of the request. tries: number of tries so far. */
 static uint64_t m_key_of(const struct fab_mads *m, const struct fab_slot *s, uint32_t tries)
 {
     uint32_t retries = retries_of(m, s), keys = last_keys(&s->req);

@@ -27,8 +27,8 @@
 
 /* Address of a MAD: its destination when it is sent, or its source when it was received. */
 struct fab_mad_addr {
-    uint16_t dlid; /* 0xffff: the MAD follows a directed route */
-    /* LID of the sender; only in received MADs. */
+    uint16_t dlid; /* DLID; 0xffff: the MAD follows a directed route */
+    /* SLID; only in received MADs */
     uint16_t slid;
     uint8_t sl;
     uint32_t qpn, qkey;
@@ -51,7 +51,7 @@ struct fab_mads_answer {
     uint64_t m_key;
     /* the path of the request; NULL: there was no response */
     const struct fab_path *path;
-    /* Time since the request was last sent, in us. */
+    /* Time in us from the last transmission of the request to the response. */
     uint64_t rtt_us;
 };
 #define FAB_MADS_LAST_KEYS 2
@@ -98,9 +98,9 @@ struct fab_mads_stats {
     uint64_t sent; /* number of MADs sent, retries included */
     /* Number of requests that got a response, whatever its status. */
     uint64_t answered;
-    /* Number of MADs sent again after a time-out or BUSY. */
+    /* number of repetitions: MADs that were sent again after a time-out or BUSY */
     uint64_t retried;
-    /* Number of requests that got no response to any try. */
+    /* number of requests of which no try got a response */
     uint64_t timed_out;
     /* Number of requests whose response has an error status. */
     uint64_t refused;

@@ -43,8 +43,8 @@ struct fab_rmpp_sender {
  * than 2^24 segments. */
 int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
                               size_t len, const struct fab_rmpp_config *config, uint64_t now);
-/* Returns true and the next MAD to send, a segment or an ABORT. Returns false if there is nothing
- * to send now. */
+/* Stores the next MAD to send, which is a segment or an ABORT, and returns true. Returns false if
+ * there is nothing to send now. */
 bool fab_mads_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now,
                                  uint8_t mad[FAB_MAD_SIZE]);
 /* Handles a received ACK, STOP or ABORT. A MAD of another RMPP type ends the transfer with

@@ -14,7 +14,8 @@
 
 #define FAB_SLOT_LIMIT (UINT32_C(1) << 20) /* maximum number of slots */
 
-/* State of a request that was sent. */
+/* State of a request that was sent: waiting for a response, waiting to be sent again after a
+ * time-out, or after BUSY. */
 enum fab_slot_state { FAB_SLOT_OUTSTANDING, FAB_SLOT_RETRY, FAB_SLOT_BACKOFF };
 struct fab_slot {
     struct fab_slot *prev, *next;
@@ -50,7 +51,8 @@ struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l);
 
 void fab_mads_slots_init(struct fab_slots *t, const uint8_t tid_key[FAB_STREAM_KEY]);
 void fab_mads_slots_fini(struct fab_slots *t);
-int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* Returns OK, NOMEM or LIMIT. */
+/* Allocates slots, so that there are at least `count`. Returns OK, NOMEM or LIMIT. */
+int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count);
 /* Takes a slot from the free list, and sets its request to zero. Returns OK, NOMEM or LIMIT. */
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
 /* Gives the slot a TID that no other slot has. */
