@@ -10,7 +10,7 @@
 #define ANY 0xffff
 #define ANY_PRODUCER 0xffffff
 #define CLASS_MANAGER 4
-#define SUBNET_MANAGEMENT 3 /* value of Notice.Type */
+#define SUBNET_MANAGEMENT 3 /* value of Notice.Type: subnet management */
 
 /* offset in bytes of the GID in the DataDetails of traps 64-67 (IBA 14.2.5.1) */
 enum { AT_GID = 6 };

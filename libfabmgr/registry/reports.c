@@ -277,9 +277,9 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
     return r;
 }
 
-/* Finds the next report to send among the slots that are in neither list: visits the slots one
- * after the other until a subscription selects a notice. Returns OK, or an error of
- * fab_registry_reports_output. */
+/* Finds the next report to send among the slots that are neither in `ready` nor in `waiting`:
+ * visits one slot after the other, until a subscription selects a notice. Returns OK, or an error
+ * of fab_registry_reports_output. */
 static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                        void *ctx, uint32_t *ret_slot)
 {

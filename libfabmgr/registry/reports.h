@@ -22,8 +22,8 @@
 struct fab_reports_config {
     /* the window: maximum number of reports in flight, without those that are older than slow_us */
     uint32_t window;
-    /* The subscription is removed after this number of consecutive reports without a response. Each
-     * repetition of a report counts as a report. */
+    /* number of consecutive reports without a response after which a subscription is removed;
+     * repetitions of a report count, too */
     uint8_t tries;
     /* time in us after which a report in flight no longer counts against the window */
     uint64_t slow_us;

@@ -31,7 +31,7 @@ struct fab_services {
     size_t count, room;
     /* GUID of an owner -> number of its services */
     struct fab_map owners;
-    /* the earliest time, in us, at which a service may expire; 0: no service expires */
+    /* time in us at which the first of the services may expire; 0: no service expires */
     int64_t ends_us;
 };
 /* Frees all services. A struct whose bytes are all zero is empty, and need not be freed. */

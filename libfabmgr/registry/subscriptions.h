@@ -46,7 +46,7 @@ struct fab_subscription {
 
 struct fab_report_ring;
 struct fab_subscriptions {
-    struct fab_subscription *slot; /* [slots] subscriptions; a subscription keeps its index */
+    struct fab_subscription *slot; /* [slots] the slots; a subscription stays in its slot */
     /* slots: number of slots ever used; room: number of allocated slots; count: number of
      * subscriptions; free: first of the list of free slots */
     uint32_t slots, room, count, free;
@@ -85,7 +85,7 @@ void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slo
 /* An event to report: a notice, and the P_Keys that allow a subscriber to receive it. */
 struct fab_event_notice {
     struct fab_notice is;
-    uint64_t issuer[2]; /* GID of the issuer */
+    uint64_t issuer[2]; /* GID of the issuer of the notice */
     /* P_Keys of the port or group that the notice is about; a subscriber must have one of them */
     uint16_t key[FAB_NOTICE_KEYS];
     uint8_t keys;
