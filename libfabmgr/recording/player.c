@@ -46,7 +46,7 @@ struct fab_recording_player {
     /* first and last element of the list of requests whose answers are due, in the order in which
      * they were sent; NONE: the list is empty */
     uint32_t first, last;
-    /* index of the MAD that was delivered last */
+    /* index of the received MAD that was delivered last */
     uint32_t came;
     struct fab_recording_player_stats stats;
 };

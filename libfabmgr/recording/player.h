@@ -17,7 +17,8 @@
 #include "libfabmgr/recording/recording.h"
 
 struct fab_recording_player_stats {
-    uint32_t recorded_out, recorded_in; /* numbers of sent and received MADs in the recording */
+    /* number of sent MADs, and of received MADs, in the recording */
+    uint32_t recorded_out, recorded_in;
     /* number of MADs that both the recorded and the replaying manager sent */
     uint32_t asked;
     uint32_t delivered;
@@ -47,7 +48,7 @@ fab_recording_player_header(const struct fab_recording_player *p);
  * FORMAT: it has an invalid entry. In each case the player plays all entries before that point. */
 int fab_recording_player_tail(const struct fab_recording_player *p);
 enum fab_recording_player_sent {
-    /* the recording has this MAD, and the player will return the recorded answer */
+    /* the recording has this MAD; the manager gets what the recorded manager got */
     FAB_RECORDING_PLAYER_RECORDED,
     /* the recording does not have the MAD, or the run has sent it more often than the recording has
      * it; the MAD gets no answer */

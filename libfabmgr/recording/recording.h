@@ -48,7 +48,7 @@
 
 struct fab_recording_header {
     uint32_t window;
-    int64_t began_us; /* Unix time in us */
+    int64_t began_us; /* Unix time in us at which the recording starts */
     uint64_t port_guid;
     char version[33], name[65];
 };
@@ -70,7 +70,7 @@ struct fab_recording_entry {
     uint8_t kind;
     bool failed;
     uint64_t time_us;
-    /* Members for MADs. */
+    /* The next members are for MADs. */
     struct fab_mad_addr addr;
     uint8_t qp;
     uint16_t len;
