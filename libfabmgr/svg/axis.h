@@ -27,7 +27,7 @@ void fab_svg_label(const struct fab_svg_axis *a, double value, char text[FAB_SVG
  * decimals. */
 void fab_svg_number(double value, char text[FAB_SVG_LABEL]);
 
-/* An axis of time. The ticks are at round times of day. */
+/* An axis of time. Its ticks are at round times, such as full hours. */
 struct fab_svg_times {
     int64_t from, to, first, step; /* local times in seconds; first: the time of the first tick */
 };

@@ -9,10 +9,11 @@
 
 #define BAR 14u   /* height of a bar in pixels */
 #define GAP 7u    /* distance in pixels from the bars of one label to those of the next */
-#define BELOW 34u /* height of the axis below a panel, and the space after it */
+#define BELOW 34u /* height in pixels of the axis below a panel, and of the space below the axis   \
+                   */
 #define LETTER 6.2
 #define LABEL_MOST 300.0
-#define VALUE 96.0 /* space for the value of the longest bar */
+#define VALUE 96.0 /* width in pixels of the space for the value of the longest bar */
 
 struct place {
     const struct fab_svg_bar_panel *panel;

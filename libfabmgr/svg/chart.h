@@ -37,10 +37,11 @@ struct fab_svg_panel {
     const char *title;
     struct fab_svg_unit unit;
     bool bars; /* true: values are drawn as bars, for counts; false: as lines, for rates */
-    const struct fab_svg_series *series; /* [series_count], at most FAB_SVG_SERIES */
+    /* [series_count] the series of the panel; at most FAB_SVG_SERIES */
+    const struct fab_svg_series *series;
     size_t series_count;
     double limit;           /* a value at which a dashed line is drawn; 0: none */
-    const char *limit_name; /* name of the limit in the legend */
+    const char *limit_name; /* name of `limit` in the legend */
 };
 /* Times are local times in seconds since 1970; `zone` is the name of the time zone. */
 struct fab_svg_chart {
@@ -48,7 +49,7 @@ struct fab_svg_chart {
     const int64_t *until; /* [count] end of the period of each value, in ascending order */
     const uint32_t *span; /* [count] duration of the period of each value, in seconds */
     size_t count;
-    const struct fab_svg_panel *panels; /* [panel_count] */
+    const struct fab_svg_panel *panels; /* [panel_count] the panels, the uppermost first */
     size_t panel_count;
 };
 int fab_svg_write_chart(const struct fab_svg_chart *c, struct fab_text *t);
@@ -73,13 +74,13 @@ struct fab_svg_bar_panel {
     const char *const *names;
     size_t name_count;
     size_t series_count;
-    const char *limit_name;         /* name of the limit in the legend; NULL: bars have no limit */
-    const struct fab_svg_bar *bars; /* [count] */
+    const char *limit_name;         /* name of `limit` in the legend; NULL: no bar has a limit */
+    const struct fab_svg_bar *bars; /* [count] the bars, the uppermost first */
     size_t count;
 };
 struct fab_svg_bars {
     const char *title, *subtitle;
-    const struct fab_svg_bar_panel *panels; /* [panel_count] */
+    const struct fab_svg_bar_panel *panels; /* [panel_count] the panels, the uppermost first */
     size_t panel_count;
 };
 int fab_svg_write_bars(const struct fab_svg_bars *b, struct fab_text *t);
@@ -87,20 +88,20 @@ int fab_svg_write_bars(const struct fab_svg_bars *b, struct fab_text *t);
 /* ---- marks on a time line -------------------------------------------------------------------- */
 
 struct fab_svg_mark {
-    int64_t at;       /* local time in seconds */
+    int64_t at;       /* local time of the mark, in seconds since 1970 */
     uint32_t lane;    /* index of the mark's lane in lanes[] */
     uint32_t kind;    /* index of the mark's kind in kinds[] */
     const char *note; /* text that viewers show under the mouse pointer */
 };
 struct fab_svg_timeline {
     const char *title, *subtitle, *zone;
-    const char *const *lanes; /* [lane_count] */
+    const char *const *lanes; /* [lane_count] names of the lanes */
     size_t lane_count;
     /* [kind_count] for each kind: its name in the legend, and the class of its marks, such as
      * "warn" or "f0" */
     const char *const *kinds, *const *classes;
     size_t kind_count;
-    const struct fab_svg_mark *marks; /* [count] in the order of time */
+    const struct fab_svg_mark *marks; /* [count] the marks, in the order of time */
     size_t count;
 };
 int fab_svg_write_timeline(const struct fab_svg_timeline *l, struct fab_text *t);

@@ -12,7 +12,7 @@
 #define FAB_SVG_FOOT 40u   /* height in pixels of the axis of time below the last panel */
 #define FAB_SVG_TITLE 26u  /* height in pixels of the title of a panel */
 
-/* Begins a chart with a title and a dim line below it. */
+/* Begins a chart: writes the title, and a line in a dim colour below it. */
 void fab_svg_head(struct fab_text *t, unsigned height, const char *title, const char *subtitle);
 /* Appends a text at position (x, y). anchor: "start", "middle" or "end". class: name of a class;
  * NULL: none. */

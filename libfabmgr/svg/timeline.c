@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Marks on a time line, with one lane for each kind of event. */
+/* A chart with marks at times, in one lane for each kind of event. */
 #include "libfabmgr/svg/frame.h"
 
 #include <inttypes.h>
