@@ -27,7 +27,8 @@ enum fab_column {
     FAB_COLUMN_PEAK_XMIT_DATA,
     FAB_COLUMN_PEAK_RCV_DATA,
     FAB_COLUMN_PEAK_XMIT_WAIT,
-    /* 16 columns: the part of FAB_COLUMN_XMIT_WAIT that each VL caused, in parts per million */
+    /* 16 columns, one for each VL: the part of FAB_COLUMN_XMIT_WAIT that this VL caused, in parts
+     * per million */
     FAB_COLUMN_VL_WAIT,
     /* Increases of error counters, in the order of enum fab_counter. From here on, values are
      * counts, which can be added over several samples and are never missing. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks ports by a value: keeps the ports with the greatest values. */
+/* Ranks ports by a value: keeps the ports with the highest values. */
 #ifndef LIBFABMGR_COUNTERS_RANK_H
 #define LIBFABMGR_COUNTERS_RANK_H
 
