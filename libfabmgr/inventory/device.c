@@ -27,7 +27,7 @@ static bool is_decimal(unsigned bcd)
     return true;
 }
 
-/* The date of the firmware is in binary-coded decimals. */
+/* Writes the date of the firmware, which the device reports in binary-coded decimals. */
 static void take_date(const struct fab_general_info *from, char ret[11])
 {
     ret[0] = '\0';

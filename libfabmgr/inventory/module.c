@@ -103,7 +103,8 @@ static int16_t temperature(const uint8_t *bytes)
     return value == 0 ? FAB_NO_TEMPERATURE : (int16_t)(value / 32);
 }
 
-/* The date is text: two digits each of the year, the month and the day. */
+/* Writes the date, which is text in the memory: two digits each for the year, the month and the
+ * day. */
 static void take_date(const uint8_t *bytes, char ret[11])
 {
     ret[0] = '\0';

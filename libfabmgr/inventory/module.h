@@ -44,7 +44,8 @@ struct fab_module {
     uint8_t identifier; /* byte 0 of the memory: the kind of the module (SFF-8024) */
     uint8_t medium;     /* enum fab_medium */
     bool damaged;       /* true: the checksum of the memory is wrong */
-    char vendor[17], part[17], serial[17], revision[3], date[11]; /* date: "2024-03-14" */
+    /* date: date of manufacture, such as "2024-03-14" */
+    char vendor[17], part[17], serial[17], revision[3], date[11];
     /* length of the cable in cm; 0: the module has no fixed cable */
     uint32_t length_cm;
     uint32_t power_mw;                  /* maximum power that the module may use */
@@ -52,7 +53,7 @@ struct fab_module {
     /* temperature at which the module warns (high warning), in 0.125 degrees Celsius */
     int16_t warning;
 };
-/* Returns the name of the kind: "QSFP28", "OSFP" ...; "": not known. */
+/* Returns the name of a kind of module, such as "QSFP28" or "OSFP"; "": not known. */
 const char *fab_inventory_module_kind(uint8_t identifier);
 /* Decodes the parts that were read. Returns false if FAB_MODULE_STATUS was not read. */
 bool fab_inventory_module_decode(const struct fab_module_memory *m, struct fab_module *ret);

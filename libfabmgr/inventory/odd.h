@@ -17,7 +17,7 @@ struct fab_firmware {
     const char *usual;
     bool odd;
 };
-/* Sets the results of all devices. Changes the order of all[]. */
+/* Sets the results `usual` and `odd` of all devices. Changes the order of all[]. */
 void fab_inventory_find_odd(struct fab_firmware *all, size_t count);
 
 #endif
