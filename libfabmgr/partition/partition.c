@@ -291,8 +291,8 @@ static uint32_t owner_of(const struct draft *d, uint32_t port)
     return enforces && fab_fabric_port_has_lid(f, peer) ? peer : FAB_NONE;
 }
 
-/* Makes the table of one port. The grants of port p are grant[begin[p]] to grant[begin[p + 1] - 1].
- * No key occurs in them twice, because no two partitions have the same P_Key. */
+/* Makes the table of one port. The grants of port p are grant[begin[p]] to grant[begin[p + 1] - 1];
+ * no two of them have the same key, because no two partitions have the same P_Key. */
 static int table_of(struct draft *d, uint32_t port, const size_t *begin, uint16_t *key)
 {
     uint32_t owner = owner_of(d, port), count = 0;
