@@ -264,6 +264,6 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
     for (uint8_t i = 0; i < v->levels; i++)
         others |= fab_target_class_vls(f, p, v, port, i);
     if (!fab_target_arb(f, p, v, port, NULL, &arb))
-        return 0; /* with one VL, there is no arbitration */
+        return 0; /* there is no arbitration if there is only one VL */
     return fab_target_arb_guarantee(&arb, mine, others, fab_target_mtu(f, p, port));
 }
