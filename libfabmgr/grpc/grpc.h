@@ -14,7 +14,7 @@
 
 #include "libfabmgr/grpc/code.h"
 
-/* Returns the gRPC code that corresponds to an enum fab_status. */
+/* Returns the gRPC code for an enum fab_status. */
 enum fab_grpc_code fab_grpc_code_of(int status);
 
 /* ---- framing: a byte "compressed", the length of the message in four bytes, the message ------ */
