@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts what is in each rack. */
+/* Counts the nodes and hosts in each rack. */
 #include <stdlib.h>
 #include <string.h>
 
