@@ -16,7 +16,8 @@ struct fab_claim {
     uint8_t lmc;
 };
 struct fab_claims {
-    struct fab_claim *by_guid; /* [count] sorted by (guid, port) */
+    /* [count] claims of the ports in the fabric, sorted by GUID, then by port */
+    struct fab_claim *by_guid;
     uint32_t count;
     /* [absent_count] leases of ports that are not in the fabric, sorted by GUID */
     struct fab_lease *absent;
