@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the list alerts: targets that get events. A URL can contain a secret, so no message shows
- * the URL, and the URL can be in a separate file (file:PATH). */
+/* Reads the list `alerts`, whose entries are targets that get events. A URL can contain a secret,
+ * so no message shows the URL, and the URL can be in a separate file (file:PATH). */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -57,7 +57,7 @@ struct config_replication {
     char *ca, *cert, *key; /* paths of PEM files */
     /* name that the certificates of all servers must contain; NULL: the HOST of the endpoint */
     char *server_name;
-    char *prefix; /* prefix of the names of all keys in etcd; not NULL if there are endpoints */
+    char *prefix; /* prefix of the names of all keys in etcd; not NULL if there are etcd servers */
     /* Key with which M_Keys and CC_Keys are encrypted when they are sent to other managers
      * (replication.wrapping_key); used only if `wraps` is true. */
     uint8_t wrapping_key[32];
@@ -115,7 +115,7 @@ struct config_counters {
 
 /* settings for reading the inventory (fabricd/inventory) */
 struct config_inventory {
-    uint32_t read; /* 1: the manager reads vendor attributes; 0: it does not */
+    uint32_t read; /* 1: the manager reads vendor attributes for the inventory; 0: it does not */
     /* time in s in which the inventory of every device is read once */
     uint32_t interval_s;
     /* time in s in which the temperatures of every device are read once; 0: never */
@@ -190,7 +190,7 @@ struct config_role_entry {
     bool known;
 };
 struct config_roles {
-    struct config_role_entry *entry; /* [count] */
+    struct config_role_entry *entry; /* [count] entries of all roles */
     size_t count;
 };
 
@@ -228,7 +228,7 @@ struct config_alert {
     size_t type_count;
 };
 struct config_alerts {
-    struct config_alert *alert; /* [count] */
+    struct config_alert *alert; /* [count] the targets of alerts */
     size_t count;
 };
 /* Returns true if the target gets this event. */

@@ -51,7 +51,8 @@ static int lines_init(const char *text, struct lines *ret)
     return FAB_OK;
 }
 
-/* Splits a line "path: value" and returns the value. *ret_path_len: length of the path. */
+/* Splits a line "path: value": returns the value, and sets *ret_path_len to the length of the
+ * path. */
 static const char *split(const char *line, size_t *ret_path_len)
 {
     const char *colon = strstr(line, ": ");

@@ -15,7 +15,7 @@ struct document_file {
  * must call fab_policy_doc_fini on *doc, from which document_place takes the names of the files. */
 int document_read(const struct document_file *file, size_t files, struct fab_doc *doc,
                   struct fab_declared *ret, char *why, size_t why_len);
-/* Writes "FILE:LINE:COLUMN: " for a place in the documents. */
+/* Writes the position of a value in the files as "FILE:LINE:COLUMN: ". */
 void document_place(const struct fab_doc *doc, const struct fab_doc_place *at, char *to,
                     size_t len);
 

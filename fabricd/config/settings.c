@@ -18,18 +18,18 @@ enum kind {
     KIND_NUMBER,
     /* the name of a log level, stored as enum log_level */
     KIND_LEVEL,
-    /* MTU in bytes, stored in the encoding of PortInfo */
+    /* MTU in bytes in the file; stored as the code of PortInfo */
     KIND_MTU,
-    /* number of VLs, stored in the encoding of PortInfo */
+    /* number of VLs in the file; stored as the code of PortInfo */
     KIND_VLS,
     /* a GUID or GID prefix, stored as uint64_t */
     KIND_GUID,
     /* a secret key, stored as uint64_t; messages never show values of KIND_SECRET, KIND_KEY and
      * KIND_M_KEY */
     KIND_SECRET,
-    /* like KIND_SECRET, or the word "generated", stored as 0 */
+    /* a secret key, stored as uint64_t; or the word "generated", stored as 0 */
     KIND_KEY,
-    /* like KIND_KEY, or the word "derived", stored as 0 */
+    /* a secret key, stored as uint64_t; or the word "generated" or "derived", stored as 0 */
     KIND_M_KEY,
     /* stored as a bool, which is true if the value is "generated" or "derived" */
     KIND_GENERATED,
