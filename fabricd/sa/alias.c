@@ -128,9 +128,9 @@ struct change {
     struct fab_wire_guid_info_record record;
     /* id of the port, and the GUID indexes `first` to `end` - 1 of the requested block */
     uint32_t port, first, end;
-    uint64_t own; /* GUID of the port itself */
+    uint64_t own; /* port GUID of this port */
     bool trusted; /* the request carried the sa_key */
-    /* bitset: bit i stands for GUID index first + i, if the request selects this index */
+    /* bitset of the GUID indexes that the request selects: bit i is for index first + i */
     uint8_t places;
 };
 

@@ -48,7 +48,7 @@ struct row {
      * free. */
     uint64_t guid, told_us;
     uint32_t refused; /* number of refusals since the last event */
-    uint8_t kind;     /* kind of quota: an index of names[] */
+    uint8_t kind;     /* index in names[] of the kind of quota */
     /* true: the limit for all ports together was reached; false: the limit for this port */
     bool in_all;
 };

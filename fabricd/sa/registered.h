@@ -19,8 +19,8 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
 uint16_t sa_inform_set(struct sa *s, const struct transport_mad *mad,
                        const struct fab_sa_request *req, uint8_t ret_data[FAB_SA_DATA_LEN]);
 bool sa_inform_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
-/* Set and Delete of multicast members (member.c); queries of multicast members and of multicast
- * forwarding tables (mft.c). ctx is the struct sa. */
+/* Set and Delete of multicast members (member.c), and queries of multicast members and MFTs
+ * (mft.c). ctx is the struct sa. */
 sa_change sa_member_set, sa_member_delete;
 bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);

@@ -80,7 +80,7 @@ void sa_services_arm(struct sa *s);
 /* Functions of inform.c. */
 /* Loads the subscriptions. Returns NOMEM, LIMIT, IO or FORMAT. */
 int sa_subscriptions_load(struct sa *s);
-/* Drops a subscription. `why` is the reason in the event; NULL: no event is emitted. */
+/* Drops a subscription. `why`: the reason that the event gives; NULL: no event is emitted. */
 void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why);
 
 /* Functions of report.c. */

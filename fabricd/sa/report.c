@@ -55,7 +55,7 @@ static bool shares(const struct fab_view *v, uint32_t port, const struct fab_eve
     return false;
 }
 
-/* Returns true if the subscription selects the issuers of notices by GID or LID range. The
+/* Returns true if the subscription selects issuers of notices by GID or by a range of LIDs. The
  * subscriber must then share a partition with each of these ports. */
 static bool names_ports(const struct fab_inform_info *info)
 {
