@@ -25,7 +25,7 @@ struct etcd {
     bool ended;
     unsigned at;      /* index in config->endpoint of the server that is used */
     int64_t revision; /* revision of etcd in the last answer */
-    char why[300];    /* why the last call failed */
+    char why[300];    /* reason why the last call failed */
 };
 void etcd_init(struct etcd *e, const struct config_replication *config);
 void etcd_fini(struct etcd *e);

@@ -101,7 +101,7 @@ static void note(struct receiving *x, int64_t revision)
     x->heard = false;
 }
 
-/* Gives the rows to the store. Returns true if the watch must continue. */
+/* Gives the received rows to the store. Returns true if the watch must continue. */
 static bool give(void *ctx, int64_t revision)
 {
     struct receiving *x = ctx;
