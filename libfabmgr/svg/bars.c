@@ -9,8 +9,7 @@
 
 #define BAR 14u   /* height of a bar in pixels */
 #define GAP 7u    /* distance in pixels from the bars of one label to those of the next */
-#define BELOW 34u /* height in pixels of the axis below a panel, and of the space below the axis   \
-                   */
+#define BELOW 34u /* height in pixels of the axis and of the space below a panel */
 #define LETTER 6.2
 #define LABEL_MOST 300.0
 #define VALUE 96.0 /* width in pixels of the space for the value of the longest bar */
