@@ -24,7 +24,7 @@ struct fab_persistence {
     /* number of windows since the first crossing, with the window of that crossing; 0: no crossing
      * yet */
     uint32_t windows;
-    uint32_t crossed; /* number of these windows that have a crossing */
+    uint32_t crossed; /* number of windows with a crossing among those that `windows` counts */
     /* number of windows that have passed without a crossing since the last crossing */
     uint32_t clean;
     /* Sum over the windows with a crossing: for each, the largest multiple of its threshold by
