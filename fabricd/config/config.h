@@ -49,7 +49,8 @@ struct config_sweep {
     uint32_t confirm_loss_percent;
 };
 
-/* The etcd servers by which managers share their state (fabricd/replica). */
+/* The etcd servers through which managers share their state (fabricd/replica), at most this
+ * number. */
 #define CONFIG_ENDPOINTS_MAX 7
 struct config_replication {
     char *endpoint[CONFIG_ENDPOINTS_MAX]; /* addresses "tls:HOST:PORT" */

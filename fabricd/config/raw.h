@@ -240,7 +240,7 @@ void roles_fini(struct config_roles *roles);
 /* ---- alerts.c ---- */
 
 struct config_alerts;
-/* Reads the list alerts. Errors: FORMAT (an entry has no target, or two), INVAL (a wrong value),
+/* Reads the list `alerts`. Errors: FORMAT (an entry has no target, or two), INVAL (a wrong value),
  * those of slurp_secret, NOMEM. The caller must call alerts_fini even after an error. */
 int alerts_take(const struct raw *raw, struct report *report, struct config_alerts *ret);
 void alerts_fini(struct config_alerts *alerts);
