@@ -48,7 +48,8 @@ static void take_pins(struct fab_pins *p, const struct fab_pin *from, size_t cou
         qsort(p->pin, p->count, sizeof *p->pin, compare_pins);
 }
 
-/* Fills the maps of the set. They already have room for all entries, so fab_map_put cannot fail. */
+/* Fills the maps of the set. They already have room for all entries, so fab_base_map_put cannot
+ * fail, and fab_base_map_add fails only for a key that exists. */
 static void index_all(struct fab_pins *p)
 {
     for (size_t i = 0; i < p->count; i++) {
