@@ -91,7 +91,8 @@ static void take(struct fab_baseline *b, const struct fab_approved *a)
     b->list[b->count++].place = at;
 }
 
-/* Fills the maps. They have room for all entries, so fab_map_put cannot fail. */
+/* Fills the maps. They have room for all entries, so fab_base_map_put cannot fail, and
+ * fab_base_map_add fails only for a key that exists. */
 static void index_all(struct fab_baseline *b)
 {
     if (b->count > 1)
