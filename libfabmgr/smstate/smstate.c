@@ -6,8 +6,8 @@
  *     DISCOVERING --a master, or a better manager--> STANDBY --it is gone--> DISCOVERING
  *     STANDBY --HANDOVER--> MASTER, --DISABLE--> NOT_ACTIVE --STANDBY--> STANDBY
  *
- * If this manager finds a master in state DISCOVERING, it becomes standby, even if that master has
- * a lower priority. A master finds this manager in its own sweeps, and hands over to it if this
+ * In state DISCOVERING, this manager becomes standby if it finds a master, even a master with a
+ * lower priority. A master finds this manager in its own sweeps, and hands over to it if this
  * manager has precedence. This manager itself, as master, hands over only to a manager in standby
  * (fab_smstate_successor).
  */
