@@ -40,8 +40,8 @@ static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notic
         fab_sim_deliver_to_manager(s, at, lid, sm_lid, bytes);
 }
 
-/* Returns true if the port can send traps: the port and the SM have LIDs, and the node has power
- * and responds. */
+/* Returns true if the port can send traps: the port has a LID and knows the LID of the SM, and the
+ * node has power and responds. */
 static bool can_send_traps(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *info = &s->ports[port].info;
