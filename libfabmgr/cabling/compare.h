@@ -140,8 +140,9 @@ static inline unsigned fab_cabling_port_number(const struct fab_cabling_check *c
 {
     return port - fab_cabling_site_of(c, port)->first_port;
 }
-/* Returns true if the plan seems to be one of another fabric, so that the differences mean nothing:
- * fewer than half of the nodes were found, counted in the smaller of the plan and the fabric. */
+/* Returns true if the plan seems to be one of another fabric, so that the differences mean nothing.
+ * This is so if fewer nodes were found than half of the nodes of the plan, or of the fabric if it
+ * has fewer nodes. */
 bool fab_cabling_is_foreign(const struct fab_cabling_check *c);
 
 #endif
