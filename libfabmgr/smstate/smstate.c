@@ -65,8 +65,9 @@ static void respect(struct fab_smstate *s, uint64_t guid)
     s->passed_count = kept;
 }
 
-/* Returns the one of the other subnet managers that beats the rest; NULL: there is none. masters:
- * true: considers only those in state MASTER; false: those in state DISCOVERING or STANDBY. */
+/* Returns the best of the other subnet managers, which beats all the rest (fab_smstate_beats);
+ * NULL: there are none. masters: true: considers only those in state MASTER; false: those in state
+ * DISCOVERING or STANDBY. */
 static const struct fab_sm_info *
 best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
 {
