@@ -300,7 +300,7 @@ enum fab_print {
     FAB_PRINT_MTU,
     FAB_PRINT_VLS,
     FAB_PRINT_SM_STATE,
-    /* from here on, the value is a bitset */
+    /* fields of this kind and of the kinds below are bitsets */
     FAB_PRINT_WIDTHS,
     FAB_PRINT_SPEEDS,
     FAB_PRINT_SPEEDS_EXT,
