@@ -10,8 +10,8 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_drain_batch {
-    /* kept_percent: of the shares of ISLs, in percent, that the switches outside of the batch keep,
-     * the lowest. least: id of the switch with this share; FAB_NONE: no switch loses an ISL. */
+    /* kept_percent: lowest share of its ISLs, in percent, that any switch outside of the batch
+     * keeps. least: id of that switch; FAB_NONE: no switch loses an ISL. */
     uint32_t kept_percent, least;
     uint32_t hosts; /* number of endports connected to the switches of the batch */
 };
