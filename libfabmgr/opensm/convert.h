@@ -25,7 +25,7 @@ typedef void fab_opensm_rule(struct fab_opensm_convert *c, const struct fab_open
                              struct fab_opensm_item *item);
 
 enum fab_opensm_kind {
-    /* fabricd needs nothing like the option, whatever its value is; the note says why */
+    /* fabricd has no use for the option, whatever its value is; the note says why */
     FAB_OPENSM_KIND_NONE,
     /* without a setting, fabricd behaves as OpenSM does with the default of the option; for any
      * other value, the operator must decide */

@@ -75,7 +75,7 @@ extern const struct fab_opensm_file_kind fab_opensm_files[FAB_OPENSM_FILES];
 enum fab_opensm_fate {
     FAB_OPENSM_TAKEN,   /* the option became a setting of fabricd */
     FAB_OPENSM_DEFAULT, /* without any setting, fabricd behaves as the option says */
-    FAB_OPENSM_NONE,    /* fabricd needs nothing like the option; the note says why */
+    FAB_OPENSM_NONE,    /* fabricd has no use for the option; the note says why */
     FAB_OPENSM_DECIDE,  /* the operator must decide; the note says what */
     FAB_OPENSM_UNKNOWN, /* OpenSM has no such option */
 };

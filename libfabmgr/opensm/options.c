@@ -5,7 +5,7 @@
 
 #include "libfabmgr/opensm/convert.h"
 
-/* Defines an option for which fabricd needs nothing; note: the reason. */
+/* Defines an option for which fabricd has no use; note: the reason. */
 #define NONE(name, preset, note)                                                                   \
     {                                                                                              \
         name, preset, FAB_OPENSM_KIND_NONE, NULL, NULL, 0, 0, note, NULL                           \
