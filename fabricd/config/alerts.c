@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the list alerts: targets that get events. A URL can contain a secret, so no message shows
- * the URL, and the URL can be in a separate file (file:PATH). */
+/* Reads the list `alerts`, whose entries are targets that get events. A URL can contain a secret,
+ * so no message shows the URL, and the URL can be in a separate file (file:PATH). */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static bool begins_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Returns true if the text is an http or https URL with a host, and has no blanks or control
+/* Returns true if the text is an http or https URL with a host, without blanks and control
  * characters. */
 static bool is_url(const char *text)
 {
@@ -45,7 +45,7 @@ static int read_url(const char *path, const char *file, struct report *report, c
         report_key(report, path, "%s: %s", path, why);
         return rc;
     }
-    /* The buffer is larger than the maximum size of the file, so there is room for the NUL. */
+    /* there is room for the NUL, because the buffer is larger than the maximum size of the file */
     text[len] = '\0';
     text[strcspn(text, "\r\n")] = '\0';
     *ret = text;
@@ -145,7 +145,8 @@ int alerts_take(const struct raw *raw, struct report *report, struct config_aler
     for (unsigned i = 0; i < raw->alerts_count && rc == FAB_OK; i++) {
         char entry[PATH_LEN / 2];
         snprintf(entry, sizeof(entry), "alerts[%u]", i);
-        /* The entry counts from here on, so that alerts_fini frees it even if take_alert fails. */
+        /* increments the count first, so that alerts_fini frees the entry even if take_alert
+         * fails */
         ret->count++;
         rc = take_alert(entry, &raw->alerts[i], report, &ret->alert[i]);
     }

@@ -18,7 +18,8 @@ struct taking {
     struct report *report;
     struct fab_classes *to;
     const struct fab_partitions *partitions; /* the configured partitions; NULL: none */
-    /* Path of the class in fabricd.yaml, such as "qos.classes[1]", for error messages. */
+    /* path in fabricd.yaml of the class that is being read, such as "qos.classes[1]"; for error
+     * messages */
     char path[PATH_LEN];
 };
 
@@ -81,9 +82,9 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
     return known;
 }
 
-/* Checks the names of groups and partitions in a rule that was just added. `first`: index of the
- * first group of this rule. If a name is unknown, returns NOT_FOUND, with a message in the
- * report. */
+/* Checks the names of groups and partitions in the rule that was added last. `first`: index of the
+ * first group of this rule. Returns NOT_FOUND, with a message in the report, if a name is
+ * unknown. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {
     for (size_t i = first; i < t->to->groups; i++) {

@@ -28,9 +28,9 @@
 
 /* ---- defaults ---- */
 
-/* Returns the path of a directory, with `rest` appended. The directory is the first one in the
- * environment variable `variable`, which systemd sets, or `otherwise` if this variable is not
- * set. */
+/* Returns the path of a directory followed by `rest`. The directory is the first one in the
+ * environment variable `variable`, which systemd sets; if it is not set, the directory is
+ * `otherwise`. */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);
@@ -90,8 +90,8 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    /* INVAL means that the path of the default socket is too long for the system. The operator must
-     * then configure an address. */
+    /* INVAL: the path of the default socket is too long for the system, so the operator must
+     * configure an address */
     if (rc == FAB_E_INVAL)
         rc = FAB_OK;
     free(listen);
@@ -143,7 +143,8 @@ static int append_listen(struct config *c, const struct config_listen *l)
     return FAB_OK;
 }
 
-/* Adds a listen address. Returns NOMEM or INVAL; for INVAL, expected[] says what is expected. */
+/* Adds a listen address. Returns NOMEM, or INVAL with a text in expected[] that says which
+ * addresses are accepted. */
 static int add_listen(struct config *c, const char *address, char *expected, size_t len)
 {
     struct config_listen l;
@@ -166,7 +167,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
     if (rc == FAB_OK && replace)
         drop_listen(&kept);
     else if (replace)
-        *c = kept; /* on an error, keep the earlier addresses */
+        *c = kept; /* after an error, the earlier addresses stay */
     log_clean(address, clean, sizeof(clean));
     if (rc == FAB_E_INVAL)
         snprintf(why, why_len, "the address is '%s', expected %s", clean, expected);
@@ -178,7 +179,8 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
 static int take_listen(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200], path[32];
-    /* The list is NULL in two cases: the file does not have the key, or its list is empty. */
+    /* the list is NULL if the file does not have the key, and also if the list in the file is
+     * empty */
     if (!place_has(report, "listen"))
         return FAB_OK;
     drop_listen(c);
@@ -231,7 +233,7 @@ static int take_roots(const struct raw *raw, struct report *report, struct confi
     return FAB_OK;
 }
 
-/* Parses "GUID SWITCH/PORT". Returns INVAL if the text has another form. */
+/* Parses a trusted manager, "GUID SWITCH/PORT". Returns INVAL if the text has another form. */
 static int parse_manager(const char *text, struct fab_manager *ret)
 {
     char guid[24];
@@ -311,9 +313,8 @@ static int take_tables(const struct raw *raw, struct report *report, struct conf
 
 /* ---- partitions ---- */
 
-/* Sets *ret to the index of `word` in a NULL-terminated list of words. If the file does not have
- * the key, so that `word` is NULL, *ret stays unchanged. Returns RANGE if the list does not have
- * the word. */
+/* Sets *ret to the index of `word` in a NULL-terminated list of words. word == NULL: the file does
+ * not have the key, so *ret stays unchanged. Returns RANGE if the list does not have the word. */
 static int take_word(struct report *report, const char *path, const char *word,
                      const char *const *words, uint8_t *ret)
 {
@@ -469,10 +470,9 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Returns true if TLS is not configured completely: the configuration has a TLS address, or some of
- * the three files that TLS needs, but not all three. path[] then gets the path of the setting that
- * needs the missing file, such as "listen[1]". *ret_missing is the missing file: "cert", "key" or
- * "ca". */
+/* Returns true if the TLS configuration is incomplete: there is a TLS address, or one of the three
+ * files that TLS needs, but not all three files. path[] gets the path of the setting that needs the
+ * missing file, such as "listen[1]". *ret_missing is the missing one: "cert", "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -517,8 +517,8 @@ static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Checks that no configured partition has the P_Key of quarantined hosts. The members of such a
- * partition could reach quarantined hosts. */
+/* Checks that no configured partition has the P_Key of quarantined hosts; otherwise its members
+ * could reach quarantined hosts. */
 static int check_quarantine(const struct config *c, char *why, size_t why_len)
 {
     const struct fab_partitions *p = c->policy.partitions;
@@ -551,9 +551,9 @@ int config_check(const struct config *c, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Calls config_check, and reports its error with a line and column in the file. A message about the
- * policy begins with the name of a field, such as "engine". The report has the path of the setting
- * instead, such as "routing.engine". */
+/* Calls config_check, and reports its error with a line and column in the file. If the message
+ * begins with the name of a field of the policy, such as "engine", the report has the path of the
+ * setting instead ("routing.engine"). */
 static int check_whole(const struct config *c, struct report *report)
 {
     char path[32], why[300];

@@ -20,16 +20,16 @@ enum config_listen_kind { CONFIG_LISTEN_UNIX, CONFIG_LISTEN_TLS };
 
 struct config_listen {
     enum config_listen_kind kind;
-    /* address as configured: "unix:/run/fabricd/fabricd.sock", "tls:[::1]:7471" */
+    /* address as configured, such as "unix:/run/fabricd/fabricd.sock" or "tls:[::1]:7471" */
     char *text;
-    /* For "unix:", the path of the socket. For "tls:", a host name or an IP address without
-     * brackets; "*" means all local addresses. */
+    /* Of a "unix:" address, the path of the socket. Of a "tls:" address, the host name, or the IP
+     * address without brackets; "*" means all local addresses. */
     char *host;
     uint16_t port; /* port number, 1 to 65535; only for tls */
 };
 
-/* Paths of PEM files: certificate, key and CA; either all three are set or all are NULL. crl:
- * revocation lists of the CA; NULL or "": certificates are not checked for revocation. */
+/* Paths of PEM files: certificate, key and CA, which are all set or all NULL. crl: revocation lists
+ * of the CA; NULL or "": certificates are not checked for revocation. */
 struct config_tls {
     char *cert, *key, *ca, *crl;
 };
@@ -41,51 +41,51 @@ struct config_sweep {
     uint32_t heavy_interval_s;
     /* time in s in which the scrub reads LFTs, PortInfo, P_Key tables and MFTs once; 0: no scrub */
     uint32_t scrub_interval_s;
-    /* Time in ms that the manager waits after a round if traps arrived during this round. A trap
-     * that arrives at another time starts a sweep at once (fabricd/sm/core/rounds.c). */
+    /* Time in ms for which the manager waits after a round, if traps arrived during the round. At
+     * other times, a trap starts a sweep at once (fabricd/sm/core/rounds.c). */
     uint32_t trap_settle_ms;
-    /* If a sweep loses more than this percentage of the nodes, another sweep must confirm the loss;
-     * 0: losses are not confirmed. */
+    /* If a sweep finds that more than this percentage of the nodes are lost, another sweep must
+     * confirm it; 0: no confirmation. */
     uint32_t confirm_loss_percent;
 };
 
-/* The etcd servers by which managers share their state (fabricd/replica). */
+/* The etcd servers through which managers share their state (fabricd/replica), at most this
+ * number. */
 #define CONFIG_ENDPOINTS_MAX 7
 struct config_replication {
     char *endpoint[CONFIG_ENDPOINTS_MAX]; /* addresses "tls:HOST:PORT" */
     unsigned endpoints;    /* number of etcd servers; 0: the state is not replicated */
     char *ca, *cert, *key; /* paths of PEM files */
-    /* the name in the certificates of all servers; NULL: the name is the HOST of the endpoint */
+    /* name that the certificates of all servers must contain; NULL: the HOST of the endpoint */
     char *server_name;
-    char *prefix; /* first part of the names of all keys in etcd; not NULL if there are endpoints */
-    /* With this key, M_Keys and CC_Keys are encrypted for the other managers
+    char *prefix; /* prefix of the names of all keys in etcd; not NULL if there are etcd servers */
+    /* Key with which M_Keys and CC_Keys are encrypted when they are sent to other managers
      * (replication.wrapping_key); used only if `wraps` is true. */
     uint8_t wrapping_key[32];
     bool wraps;
 };
 
 struct config_managers {
-    /* Time in ms between two polls of the master by a standby manager. */
+    /* time in ms between two polls of the master, while this manager is standby */
     uint32_t standby_poll_ms;
-    /* Time in s for which the manager does not hand over again to a manager that repeatedly lost
-     * the role of master; this time doubles with each further loss. 0: the manager hands over
-     * without this delay. */
+    /* Time in s for which this manager does not hand over to a manager that has lost the role of
+     * master repeatedly; it doubles with each further loss. 0: no delay. */
     uint32_t handover_hold_s;
 };
 
 struct config_flapping {
-    /* a link is held down if it goes down this many times in a period of within_s seconds */
+    /* a link is held down if it has gone down this many times within within_s seconds */
     uint32_t flaps;
     uint32_t within_s;
     /* First hold-down time in s; it doubles each time the link is held down again. 0: no link is
      * held down. */
     uint32_t hold_down_s;
     uint32_t max_hold_down_s; /* maximum hold-down time in s */
-    /* Maximum percentage of links that may be excluded: of a switch's uplinks, of its downlinks,
-     * and of its other ISLs. */
+    /* of a switch's uplinks, of its downlinks, and of its other ISLs: maximum percentage that may
+     * be excluded */
     uint32_t max_excluded_percent;
-    /* The capacity floor: the smallest share of the uplinks of a leaf, and of a pod, that must stay
-     * in use; 0: there is no floor. */
+    /* The capacity floor: of the uplinks of a leaf, and of a pod, the smallest percentage that must
+     * stay in use; 0: there is no floor. */
     uint32_t min_capacity_percent;
 };
 
@@ -98,49 +98,49 @@ enum config_on_errors {
 struct config_counters {
     /* time in s in which the counters of every port are read once; 0: never */
     uint32_t interval_s;
-    /* Length of the window in s. The increases of a counter in this window are added up and
-     * compared with the threshold. */
+    /* Length of the window in s: the increases of a counter in this time are added up, and the sum
+     * is compared with the threshold. */
     uint32_t within_s;
-    enum config_on_errors on_errors; /* what to do about an unhealthy link */
+    enum config_on_errors on_errors; /* what the manager does about an unhealthy link */
     /* Number of windows (of within_s seconds) in which a counter must cross its threshold before
      * the manager isolates the link. */
     uint32_t confirm;
     /* 1: the manager clears counters that have reached their maximum value; 0: it never clears
      * counters */
     uint32_t clear;
-    uint32_t max_mb; /* greatest size of the history of counters in MiB; 0: there is none */
-    /* [counter] threshold: a link is unhealthy if the counter rises by this much within within_s
-     * seconds; 0: the counter is ignored */
+    uint32_t max_mb; /* maximum size in MiB of the history of counters; 0: no history */
+    /* [counter] a link is unhealthy if the counter rises by this much within within_s seconds; 0:
+     * the counter is ignored */
     uint32_t most[FAB_COUNTERS];
 };
 
-/* reading what devices and modules say about themselves (fabricd/inventory) */
+/* settings for reading the inventory (fabricd/inventory) */
 struct config_inventory {
-    uint32_t read; /* 1: the manager reads vendor attributes; 0: it does not */
-    /* time in s in which every device is read once */
+    uint32_t read; /* 1: the manager reads vendor attributes for the inventory; 0: it does not */
+    /* time in s in which the inventory of every device is read once */
     uint32_t interval_s;
     /* time in s in which the temperatures of every device are read once; 0: never */
     uint32_t temperature_interval_s;
-    uint32_t requests; /* maximum number of requests per second */
+    uint32_t requests; /* maximum number of inventory requests per second */
 };
 
 /* what the manager does about a host that misbehaves */
 enum config_offence { CONFIG_OFFENCE_REPORT, CONFIG_OFFENCE_ISOLATE };
 struct config_offenders {
-    /* what to do about a host that answers SMInfo, but is not trusted as a manager */
+    /* what the manager does about a host that answers SMInfo, but is not trusted as a manager */
     enum config_offence refused_manager;
-    /* what to do about a host that sends control packets, SubnSet(SMInfo), but is not trusted as a
-     * manager */
+    /* what the manager does about a host that sends control packets, SubnSet(SMInfo), but is not
+     * trusted as a manager */
     enum config_offence forged_control;
-    /* maximum number of hosts that are isolated for misbehaviour at the same time */
+    /* maximum number of hosts that may be isolated for misbehaviour at the same time */
     uint32_t max_isolated;
 };
 
 struct config_multicast {
-    /* maximum number of MLIDs in use; 0: the number of entries in the smallest MFT */
+    /* maximum number of MLIDs in use; 0: as many as the smallest MFT has entries */
     uint32_t mlids;
     enum fab_mcast_share share;
-    /* time in s for which a port that left the fabric stays a member of its multicast groups */
+    /* time in s for which a port that has left the fabric stays a member of its multicast groups */
     uint32_t absent_s;
 };
 
@@ -155,9 +155,9 @@ struct config_smp {
 
 /* what the manager does if its own adapter or port is missing */
 enum config_device_lost { CONFIG_DEVICE_LOST_EXIT, CONFIG_DEVICE_LOST_WAIT };
-/* What the manager does with devices that are not in the baseline. */
+/* what the manager does about devices that are not in the baseline */
 enum config_unapproved { CONFIG_ALLOW, CONFIG_QUARANTINE, CONFIG_EXCLUDE };
-/* Roles of clients of the RPC, with the numbers of enum Role in access.proto. A role has all
+/* Roles of clients of the RPC, with the numbers that enum Role in access.proto has. A role has all
  * permissions of the roles with lower numbers. */
 enum config_role {
     CONFIG_ROLE_NONE,
@@ -170,32 +170,32 @@ enum config_role {
 /* Returns the name of a role, such as "viewer"; "none" for CONFIG_ROLE_NONE and unknown numbers. */
 const char *config_role_name(unsigned role);
 
-/* the kind of client that an entry of rpc.roles matches */
+/* What an entry of rpc.roles compares with a client. */
 enum config_subject {
     CONFIG_SUBJECT_USER,
     CONFIG_SUBJECT_GROUP,
     CONFIG_SUBJECT_CN,
     CONFIG_SUBJECT_SAN
 };
-/* returns the word that names the subject in the settings file: "user", "group", "cn" or "san" */
+/* Returns the key in the settings file: "user", "group", "cn" or "san". */
 const char *config_subject_name(enum config_subject subject);
 
 struct config_role_entry {
     enum config_role role;
     enum config_subject subject;
     char *name; /* name of the user or group, or name in the certificate, as configured */
-    /* uid or gid of `name`; only for users and groups. config_load looks it up, so that no RPC call
-     * waits for the name service. */
+    /* uid or gid of `name`; only for users and groups. config_load looks it up, so that RPC calls
+     * need not wait for the name service. */
     uint32_t id;
-    /* false: the system has no user or group `name`; the entry then matches no client */
+    /* true: the system has the user or group `name`; false: the entry matches no client */
     bool known;
 };
 struct config_roles {
-    struct config_role_entry *entry; /* [count] */
+    struct config_role_entry *entry; /* [count] entries of all roles */
     size_t count;
 };
 
-/* ports that have metrics of their own */
+/* which ports have their own time series in the metrics */
 enum config_metrics_ports {
     CONFIG_METRICS_NONE,
     CONFIG_METRICS_ERRORS,       /* the ports of links with recent errors */
@@ -203,34 +203,33 @@ enum config_metrics_ports {
     CONFIG_METRICS_SWITCHES,     /* all ports of switches */
     CONFIG_METRICS_ALL
 };
-/* the names of the metrics of ports: our own, or those of treydock/infiniband_exporter or of
- * guilbaults/infiniband-exporter */
+/* Which names the metrics of ports have: our own, or those of treydock/infiniband_exporter or
+ * guilbaults/infiniband-exporter. */
 enum config_metrics_names {
     CONFIG_METRICS_OWN,
     CONFIG_METRICS_TREYDOCK,
     CONFIG_METRICS_GUILBAULTS
 };
 struct config_metrics {
-    /* address at which HTTP serves the metrics; text == NULL: no address */
+    /* address of the HTTP server for metrics; text == NULL: there is none */
     struct config_listen listen;
     enum config_metrics_ports ports;
-    /* names of the metrics in a page; a request can ask for the others */
+    /* names of the metrics of ports in a page, unless the request asks for other names */
     enum config_metrics_names names;
-    uint32_t max_series; /* maximum number of time series of ports in a page */
+    uint32_t max_series; /* maximum number of time series of ports in one page */
 };
 
-/* A target of alerts, which gets the events that match its patterns. */
+/* A target of alerts. It gets the events whose types match its patterns. */
 struct config_alert {
     char *url; /* URL of the webhook, which may contain a secret; NULL: the target is syslog */
-    /* PEM file with the authorities that can sign the certificate of the webhook; NULL: the
-     * authorities that the host trusts */
+    /* PEM file of the certificate authorities for the webhook; NULL: those that the host trusts */
     char *ca;
     enum event_severity min_severity;
     char **types; /* [type_count] patterns of event types; if there are none, all types match */
     size_t type_count;
 };
 struct config_alerts {
-    struct config_alert *alert; /* [count] */
+    struct config_alert *alert; /* [count] the targets of alerts */
     size_t count;
 };
 /* Returns true if the target gets this event. */
@@ -238,14 +237,14 @@ bool config_alert_wants(const struct config_alert *a, const struct event *e);
 
 struct config {
     char *state_dir;
-    /* adapter port that the manager uses, as "CA:PORT"; "": the first active port */
+    /* port that the manager uses, as "CA:PORT"; "": the first active port */
     char *port;
     enum config_device_lost on_device_lost;
     struct config_listen *listen;
     size_t listen_count;
     struct config_metrics metrics;
     struct config_alerts alerts;
-    /* name of the group that owns the Unix sockets; "": the group of the process */
+    /* name of the group that owns the Unix sockets; "": the primary group of the process */
     char *socket_group;
     struct config_tls tls;
     struct config_roles roles; /* the setting rpc.roles */
@@ -261,12 +260,12 @@ struct config {
     struct config_multicast multicast;
     struct config_offenders offenders;
     struct config_smp smp;
-    /* maximum share of one CPU core that the computation of contingencies may use, in percent */
+    /* maximum share of one CPU core for the computation of contingencies, in percent */
     uint32_t contingency_cpu;
-    /* maximum memory of contingencies in MiB; 0: no contingencies */
+    /* maximum memory for contingencies, in MiB; 0: no contingencies */
     uint32_t contingency_mb;
-    /* time in s without changes and traps after which the manager tries a rebalance; 0: no
-     * rebalances */
+    /* time in s that must pass without changes and traps before the manager tries a rebalance; 0:
+     * no rebalances */
     uint32_t rebalance_s;
     /* gone_days: time in days after which nodes and links that are gone are forgotten. gone_nodes:
      * maximum number of nodes that are gone. */
@@ -278,21 +277,21 @@ struct config {
     /* audit_days: time in days for which rows of the audit log are kept. audit_mb: maximum size of
      * the audit log in MiB. */
     uint32_t audit_days, audit_mb;
-    /* true: fabricd makes the M_Key (subnet.m_key is "generated"); main() then sets policy.m_keys
-     * from the key file */
+    /* true: fabricd generates the M_Key (subnet.m_key is "generated"); main() then reads
+     * policy.m_keys from the key file */
     bool m_key_generated;
-    /* true: each port gets its own M_Key (subnet.m_key is "derived"); m_key_generated is then true,
+    /* true: each port has its own M_Key (subnet.m_key is "derived"); m_key_generated is then true,
      * too */
     bool m_key_derived;
-    /* Path of a setting, such as "subnet.m_key", whose secret key is in the configuration file
-     * itself. NULL: the file contains no secret key. */
+    /* path of the first setting, such as "subnet.m_key", whose secret key is in the configuration
+     * file itself; NULL: there is none */
     const char *key_in_file;
-    /* true: fabricd makes the CC_Key (congestion.cc_key is "generated"); main() then sets
+    /* true: fabricd generates the CC_Key (congestion.cc_key is "generated"); main() then reads
      * policy.congestion.key from the key file */
     bool cc_key_generated;
     struct fab_policy policy;
     /* The settings of the file as lines "path: value", for config_difference. The text contains
-     * secret keys, so it must not be shown. NULL: the file sets nothing. */
+     * secret keys, so nobody may show it. NULL: the file sets nothing. */
     char *text;
 };
 
@@ -301,8 +300,8 @@ struct config {
  * has nothing to free. */
 int config_defaults(struct config *ret);
 /*
- * Reads a configuration file. On an error *ret stays unchanged, and why[] has one sentence. If the
- * position of the error in the file is known, the sentence begins with "FILE:LINE:COLUMN: ".
+ * Reads a configuration file. After an error *ret is unchanged, and why[] has a sentence, which
+ * begins with "FILE:LINE:COLUMN: " if the position of the error is known.
  *
  * Returns NOT_FOUND, DENIED or IO if this file, or a file named in it, cannot be read. Returns
  * FORMAT if the file is not valid, and RANGE or INVAL if a value is not accepted. For a list,
@@ -316,23 +315,23 @@ int config_load_text(const char *text, size_t len, const char *name, struct conf
                      size_t why_len);
 void config_fini(struct config *c);
 
-/* Writes to ret[] which settings of two configurations differ, such as "log_level: info -> debug;
- * subnet.m_key: changed"; "": none differs. The values of secret keys are not shown. If the text
- * does not fit into ret[], it ends with "...". The contents of files that the settings name are not
- * compared. Returns NOMEM. */
+/* Writes to ret[] the settings in which two configurations differ, such as "log_level: info ->
+ * debug; subnet.m_key: changed"; "": there is no difference. The values of secret keys are not
+ * shown. If the text does not fit into ret[], it ends with "...". The contents of files that the
+ * settings name are not compared. Returns NOMEM. */
 int config_difference(const struct config *old, const struct config *now, char *ret, size_t len);
-/* Appends the settings of the configuration file to the text, as lines "path: value". The text
- * shows the value of a secret key only if it says where the key comes from ("generated" or
- * "file:PATH"). It leaves out settings that the schema does not have. */
+/* Appends the settings of the configuration file to the text, as lines "path: value". The value of
+ * a secret key is shown only if it says where the key comes from ("generated" or "file:PATH").
+ * Settings that are not in the schema are left out. */
 void config_show(const struct config *c, struct fab_text *to);
-/* Adds a listen address from the command line. replace: first drops all earlier addresses. The
- * caller sets `replace` for the first address, so that the command line overrides the file. Returns
- * OK, NOMEM or INVAL; for INVAL, why[] tells what is wrong with the address. */
+/* Adds a listen address from the command line. replace: true: drops all earlier addresses first.
+ * This is for the first address on the command line, which overrides the file. Returns OK, NOMEM,
+ * or INVAL with the reason in why[]. */
 int config_listen_add(struct config *c, const char *address, bool replace, char *why,
                       size_t why_len);
 /* Checks conditions on several keys: the TLS files for a TLS address, and the policy. config_load
- * calls this function. Call it again after the command line has changed the config. Returns OK,
- * NOMEM, INVAL or RANGE; for INVAL and RANGE, why[] has the message. */
+ * calls this function. Call it again after the command line has changed the configuration. Returns
+ * OK, NOMEM, or INVAL or RANGE with a message in why[]. */
 int config_check(const struct config *c, char *why, size_t why_len);
 
 #endif

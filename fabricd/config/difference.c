@@ -14,9 +14,9 @@
 #include "libfabmgr/base/status.h"
 
 struct lines {
-    /* copy of the settings as text, in which each line ends with a NUL */
+    /* copy of the settings as text, with a NUL at the end of each line */
     char *text;
-    char **line; /* [count] sorted */
+    char **line; /* [count] the lines, sorted */
     size_t count;
 };
 
@@ -51,7 +51,8 @@ static int lines_init(const char *text, struct lines *ret)
     return FAB_OK;
 }
 
-/* Splits a line "path: value" and returns the value. *ret_path_len: length of the path. */
+/* Splits a line "path: value": returns the value, and sets *ret_path_len to the length of the
+ * path. */
 static const char *split(const char *line, size_t *ret_path_len)
 {
     const char *colon = strstr(line, ": ");
@@ -59,7 +60,7 @@ static const char *split(const char *line, size_t *ret_path_len)
     return colon != NULL ? colon + 2 : "";
 }
 
-/* Appends the text to ret[], or "..." if the text does not fit. */
+/* Appends the text to ret[]. Appends "..." instead if the text does not fit. */
 static void append(char *ret, size_t len, const char *text)
 {
     size_t used = strlen(ret);
@@ -69,7 +70,7 @@ static void append(char *ret, size_t len, const char *text)
         strcpy(ret + used, "...");
 }
 
-/* Appends a setting that differs. old, now: line of the setting in the old and in the new
+/* Appends a setting that differs. old, now: the line "path: value" in the old and in the new
  * configuration; NULL: this configuration does not have the setting. */
 static void tell(char *ret, size_t len, const char *old, const char *now)
 {
@@ -89,7 +90,7 @@ static void tell(char *ret, size_t len, const char *old, const char *now)
     append(ret, len, text);
 }
 
-/* Compares the paths of two lines. NULL, which means that no line is left, is greater than any
+/* Compares the paths of two lines. NULL stands for the end of the lines, which comes after every
  * line. */
 static int compare_paths(const char *a, const char *b)
 {
@@ -99,8 +100,8 @@ static int compare_paths(const char *a, const char *b)
     split(a, &a_len);
     split(b, &b_len);
     int order = strncmp(a, b, a_len < b_len ? a_len : b_len);
-    /* qsort has compared whole lines. If one path is a prefix of the other, the ':' after the
-     * shorter path decided. So strcmp must compare this ':', too. */
+    /* qsort has compared whole lines, in which a ':' follows the path. If one path is the beginning
+     * of the other, this ':' has decided, so strcmp must compare it, too. */
     return order != 0 || a_len == b_len ? order : strcmp(a, b);
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Makes a tree (libfabmgr/policy/document.h) of the events of libyaml. The text comes from a
- * client, so its size, the number of its nodes and their depth are limited. Anchors and tags are
- * refused: with aliases, a short text could describe a very large tree.
- */
+/* Makes a document tree (libfabmgr/policy/document.h) from the events of libyaml. The text comes
+ * from a client, so its size, the number of its nodes and their depth are limited. Anchors and tags
+ * are refused, because with aliases a short text could describe a very large tree. */
 #include "fabricd/config/document.h"
 
 #include <stdarg.h>
@@ -14,17 +12,18 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of keys of a mapping; no mapping of a policy has so many */
+/* maximum number of keys in a mapping; no mapping of a policy needs so many */
 #define KEYS_MAX 64
 
 struct builder {
     struct fab_doc *doc;
     yaml_parser_t parser;
-    uint32_t open[FAB_DOC_DEPTH_MAX + 1]; /* the lists and mappings that have not ended */
-    /* number of keys that each of these mappings has so far */
+    /* the lists and mappings whose ends the parser has not reached yet, the outermost first */
+    uint32_t open[FAB_DOC_DEPTH_MAX + 1];
+    /* for each of them, the number of keys so far */
     uint32_t keys[FAB_DOC_DEPTH_MAX + 1];
     size_t depth;
-    char key[256]; /* the key whose value follows */
+    char key[256]; /* the key that was read last; its value is the next node */
     struct fab_doc_place key_at;
     bool has_key;
     char *why;
@@ -86,7 +85,7 @@ static int take_key(struct builder *b, const yaml_event_t *e)
     return FAB_E_EXISTS;
 }
 
-/* Adds a node to the open list or mapping. */
+/* Adds a node to the innermost list or mapping in open[]. */
 static int add(struct builder *b, const yaml_event_t *e, struct fab_doc_node *node, uint32_t *ret)
 {
     node->at = place_of(b, &e->start_mark);
@@ -114,7 +113,7 @@ static int take_scalar(struct builder *b, const yaml_event_t *e)
         return take_key(b, e);
     if (memchr(text, '\0', e->data.scalar.length) != NULL)
         return refuse(b, &e->start_mark, "a NUL character in the text, expected none");
-    /* A file that has only comments is an empty document. */
+    /* A file that has only comments counts as an empty document. */
     if (b->depth == 0 && text[0] == '\0')
         return FAB_OK;
     return add(b, e, &node, &number);

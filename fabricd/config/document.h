@@ -10,12 +10,12 @@ struct document_file {
     const char *text;
     size_t len;
 };
-/* Reads the files as one policy. Returns the errors of fab_policy_declared_read; why[] then begins
- * with "FILE:LINE:COLUMN: ". files == 0 makes an empty policy. doc: keeps the names of the files
- * for document_place; the caller calls fab_policy_doc_fini if this function succeeds. */
+/* Reads the files as one policy. With files == 0, makes an empty policy. Returns the errors of
+ * fab_policy_declared_read; why[] then begins with "FILE:LINE:COLUMN: ". After success, the caller
+ * must call fab_policy_doc_fini on *doc, from which document_place takes the names of the files. */
 int document_read(const struct document_file *file, size_t files, struct fab_doc *doc,
                   struct fab_declared *ret, char *why, size_t why_len);
-/* Writes "FILE:LINE:COLUMN: " for a place in the documents. */
+/* Writes the position of a value in the files as "FILE:LINE:COLUMN: ". */
 void document_place(const struct fab_doc *doc, const struct fab_doc_place *at, char *to,
                     size_t len);
 

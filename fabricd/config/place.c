@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the line and column of keys and values. libcyaml reports the place of a value of the wrong
- * type, but not the place of a key. When it has loaded the file, it does not report any place. So
- * place.c parses the text a second time with libyaml, into a tree whose nodes have a line and a
- * column. A path such as "listen[1]" identifies a node.
+ * Finds the line and column of keys and values. libcyaml reports the position of a value only if it
+ * has the wrong type, and never the position of a key. So place.c parses the text a second time
+ * with libyaml, into a tree whose nodes have a line and a column. A path such as "listen[1]"
+ * identifies a node.
  *
  * place.c also rejects two errors that the schema cannot exclude: duplicate keys, and a second
  * document. config.c limits the size of the configuration file, and so the size of the tree.
@@ -97,7 +97,7 @@ static yaml_node_t *find_entry(const struct report *r, yaml_node_t *list, unsign
 }
 
 /* Returns the value at a path such as "a.b[2]"; NULL: the file does not have the path. *ret_key is
- * the node of the last key or list entry in the path. */
+ * the node of the last key in the path, or of the last list entry. */
 static yaml_node_t *find_node(const struct report *r, const char *path, yaml_node_t **ret_key)
 {
     yaml_node_t *node = yaml_document_get_root_node(&r->document->yaml);
@@ -181,8 +181,8 @@ bool place_has(const struct report *r, const char *path)
 
 /* ---- loading ---- */
 
-/* Moves a position in the text (a mark of libyaml: line and column) forward by one byte. Columns
- * count characters, as in editors. */
+/* Moves a position in the text forward by one byte. The position is a mark of libyaml (line and
+ * column). Columns count characters, as in editors. */
 static void step(const char *text, yaml_mark_t *mark)
 {
     char byte = text[mark->index++];
@@ -204,8 +204,8 @@ static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
     return mark;
 }
 
-/* Returns the byte at a position in the text (a mark of libyaml). The index in a mark counts
- * characters and not bytes, so this function finds the byte by line and column. */
+/* Returns the byte at a position in the text. The position is a mark of libyaml, whose index counts
+ * characters and not bytes. So the byte is found by line and column. */
 static char byte_at(const char *text, size_t len, const yaml_mark_t *at)
 {
     yaml_mark_t mark = {0};
@@ -334,8 +334,8 @@ bool place_is_empty(const struct report *r)
 
 /* ---- all values ---- */
 
-/* Appends a line "path: value" for each value below a node of the YAML tree. Values that are more
- * than 8 levels deep are left out; the schema has no such values. */
+/* Appends a line "path: value" for each value below a node of the YAML tree. Leaves out values that
+ * are more than 8 levels deep, because the schema has no such values. */
 static void flatten(const struct report *r, const yaml_node_t *node, const char *path, int depth,
                     struct fab_text *to)
 {

@@ -11,8 +11,8 @@
 
 struct place_document;
 
-/* The report about an error in a configuration file. why[] gets the message "NAME:LINE:COLUMN:
- * ...". The parsed text in this struct shows the line and column. */
+/* Report of an error in a configuration file. why[] gets the message "NAME:LINE:COLUMN: ...". The
+ * struct also has the parsed text, in which the line and column are looked up. */
 struct report {
     const char *name;
     struct place_document *document;
@@ -21,8 +21,8 @@ struct report {
 };
 
 /* Parses the text, so that the functions below can find lines and columns. Returns OK, NOMEM or
- * FORMAT. FORMAT: the text is not YAML, or has a duplicate key or a second document; the report
- * then has the message. */
+ * FORMAT (the text is no YAML, or has a duplicate key or a second document; the report has the
+ * message). */
 int place_open(const char *text, size_t len, struct report *report);
 void place_close(struct report *report);
 /* Returns true if the configuration file is empty or has only comments. */
@@ -32,8 +32,8 @@ bool place_is_empty(const struct report *report);
 int place_flatten(const struct report *report, char **ret);
 bool place_has(const struct report *report, const char *path);
 
-/* The functions report_... write one error message and return FAB_E_FORMAT. If the position of
- * the error is not known, the message has only the file name. */
+/* The functions report_... write an error message into the report and return FAB_E_FORMAT. If the
+ * position of the error is not known, the message has only the file name. */
 int report_at(struct report *report, size_t line, size_t column, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Writes an error message with the line and column of a key, not of its value. */
@@ -43,8 +43,8 @@ int report_key(struct report *report, const char *path, const char *fmt, ...)
 int report_value(struct report *report, const char *path, const char *expected);
 /* Writes "PATH SENTENCE", with the line and column of the value. */
 int report_sentence(struct report *report, const char *path, const char *sentence);
-/* Writes the same message as report_value, for the value at this line and column. Both are counted
- * from 1. */
+/* Writes the same message as report_value, for the value at this line and column, which count from
+ * 1. */
 int report_node_at(struct report *report, size_t line, size_t column, const char *path,
                    const char *expected);
 

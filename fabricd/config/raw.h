@@ -185,30 +185,29 @@ struct raw {
     unsigned alerts_count;
 };
 
-/* Checks the text of the file against the schema (keys and types) and returns its values. *ret
- * is NULL if the file sets nothing. Returns NOMEM or FORMAT; for FORMAT, the report has the
- * message. */
+/* Checks the text of the file against the schema (keys and types) and returns its values. *ret is
+ * NULL if the file sets nothing. Returns NOMEM, or FORMAT with a message in the report. */
 int raw_load(const char *text, size_t len, struct report *report, struct raw **ret);
 void raw_free(struct raw *raw);
 
 /* ---- settings.c ---- */
 
 struct config;
-/* Returns a text that says what a key such as "subnet.lmc" accepts, for example "a number from 0 to
- * 7". The text is either constant or in buffer[]. */
+/* Returns a text about the values that a setting such as "subnet.lmc" accepts, for example "a
+ * number from 0 to 7". The text is a constant, or is in buffer[]. */
 const char *setting_expected(const char *path, char *buffer, size_t len);
 /* Returns true if the value of the setting with this path, such as "rpc.roles.viewer[0].user", is a
- * secret. Also returns true if the schema has no such setting. The name of a file with keys is not
- * a secret. */
+ * secret. Also returns true if the schema has no such setting. The name of a file with keys is no
+ * secret. */
 bool setting_is_secret(const char *path, size_t len);
-/* Returns true if the value of a secret setting contains no key, because it lets the manager make
- * the key: "generated" or "derived". */
+/* Returns true if the value of a secret setting is the word "generated" or "derived", so that the
+ * manager makes the key. Such a value is no secret. */
 bool setting_is_made(const char *value);
 /* Checks all keys except those whose values are lists, and stores their values in *c. Returns
- * NOMEM, RANGE or INVAL; for RANGE and INVAL, the report has the message. */
+ * NOMEM, or RANGE or INVAL with a message in the report. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
-/* Returns the path of a key, such as "subnet.lmc", for a message of fab_policy_validate that begins
- * with this key ("lmc is ..."). Returns NULL if the message does not begin with a key. */
+/* Returns the path of the setting, such as "subnet.lmc", that a message of fab_policy_validate is
+ * about ("lmc is ..."). Returns NULL if the message does not begin with the key of a setting. */
 const char *setting_path(const char *sentence);
 /* Parses a GUID or a GID prefix: "0x0002c90300000001" or "0002:c903:0000:0001". Returns INVAL if
  * the text has another form. */
@@ -241,20 +240,21 @@ void roles_fini(struct config_roles *roles);
 /* ---- alerts.c ---- */
 
 struct config_alerts;
-/* Reads the list alerts. Errors: FORMAT (an entry has no target, or two), INVAL (a wrong value),
- * those of slurp_secret, NOMEM. Call alerts_fini in any case. */
+/* Reads the list `alerts`. Errors: FORMAT (an entry has no target, or two), INVAL (a wrong value),
+ * those of slurp_secret, NOMEM. The caller must call alerts_fini even after an error. */
 int alerts_take(const struct raw *raw, struct report *report, struct config_alerts *ret);
 void alerts_fini(struct config_alerts *alerts);
 
 /* Parses a decimal number, or a hexadecimal number after 0x. Returns RANGE if the number is too
- * large, or INVAL if the text is not a number. A decimal number with a leading zero is INVAL, too,
- * because other programs read it as octal. */
+ * large, or INVAL if the text is no number. A leading zero is INVAL, too, because other programs
+ * read such a number as octal. */
 int setting_parse_number(const char *text, uint64_t *ret);
 
 /* ---- listen.c ---- */
 
 struct config_listen;
-/* Parses a listen address. Returns NOMEM or INVAL; for INVAL, expected[] says what is expected. */
+/* Parses a listen address. Returns NOMEM, or INVAL with a text in expected[] that says which
+ * addresses are accepted. */
 int listen_parse(const char *text, struct config_listen *ret, char *expected, size_t len);
 /* Parses the address of the metrics server, HOST:PORT. Returns the errors of listen_parse. */
 int listen_parse_metrics(const char *text, struct config_listen *ret, char *expected, size_t len);

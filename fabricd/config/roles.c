@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads rpc.roles: the users, groups and certificates that have a role. Looks up the uid or gid of
- * each name only once, so that RPC calls only compare numbers. */
+ * each name when the configuration is read, so that RPC calls only compare numbers. */
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -25,8 +25,8 @@ const char *config_subject_name(enum config_subject subject)
     return names[subject];
 }
 
-/* Sets *ret to the uid or gid. `name` is a number, or the name of a user or group. Returns false if
- * the system does not know the name. */
+/* Sets *ret to the uid or gid that `name` stands for. `name` is a number, or the name of a user or
+ * group. Returns false if the system does not know the name. */
 static bool look_up(enum config_subject subject, const char *name, uint32_t *ret)
 {
     uint64_t number;
@@ -70,7 +70,7 @@ static int find_subject(const struct raw_role_entry *raw, enum config_subject *r
     return count == 1 ? FAB_OK : FAB_E_FORMAT;
 }
 
-/* Returns the earlier entry for the same user, group or name; NULL: there is no such entry. */
+/* Returns an earlier entry for the same user, group, CN or SAN; NULL: there is none. */
 static const struct config_role_entry *find_same(const struct config_roles *roles,
                                                  const struct config_role_entry *e)
 {

@@ -39,8 +39,8 @@
 #define WORD(group, key) TEXT(group, key, 1, TEXT_MAX)
 #define LIST(group, key, most)                                                                     \
     CYAML_FIELD_SEQUENCE(#key, MAYBE, struct group, key, &entry_schema, 0, most)
-/* A mapping of keys. The value may also be null, because YAML gives a mapping this value if all its
- * keys are commented out. */
+/* Defines a mapping of keys. Its value may also be null: this is the value that YAML gives to a
+ * mapping if all its keys are commented out. */
 #define GROUP(key)                                                                                 \
     CYAML_FIELD_MAPPING_PTR(#key, CYAML_FLAG_POINTER_NULL_STR | CYAML_FLAG_OPTIONAL, struct raw,   \
                             key, key##_fields)
@@ -358,15 +358,15 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    /* name of the unknown key; "": the error is not an unknown key */
+    /* name of an unknown key, if this is the error; otherwise "" */
     char unknown_key[64];
-    /* path of the key with the error, outermost name first, for example "subnet.lmc" */
+    /* path of the key with the error, such as "subnet.lmc" */
     char path[128];
-    /* line and column of the innermost value, counted from 1; 0: not known */
+    /* line and column of the innermost value, from 1; 0: not known */
     size_t line, column;
 };
 
-/* Prepends a name to the path. The backtrace lists the innermost name first. */
+/* Puts a name in front of the path. The backtrace lists the innermost name first. */
 static void prepend(struct complaint *c, const char *name)
 {
     char path[sizeof(c->path)];
@@ -403,8 +403,8 @@ static void listen_to_cyaml(cyaml_log_t level, void *ctx, const char *fmt, va_li
     }
 }
 
-/* Returns the schema of the keys below a key whose value is a mapping or a list of mappings.
- * Returns NULL if the value is neither. */
+/* Returns the schema of the keys in the mapping, or in each mapping of the list, that is the value
+ * of f. Returns NULL if the value is neither. */
 static const cyaml_schema_field_t *fields_below(const cyaml_schema_field_t *f)
 {
     if (f->value.type == CYAML_MAPPING)
@@ -440,8 +440,8 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    /* The path of a key in an element of a list does not show which element, so place.c cannot find
-     * the key. In this case, report the line and column of the parser. */
+    /* The path does not say in which element of a list the key is, so place.c cannot find it. Then
+     * the line and column of the parser are reported. */
     if (!place_has(r, path))
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);

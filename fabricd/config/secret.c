@@ -27,8 +27,8 @@ bool secret_is_elsewhere(const char *value)
     return begins_with(value, FROM_FILE) || begins_with(value, FROM_CREDENTIAL);
 }
 
-/* Writes the path of the credential to path[]. systemd lets only the user of the service read a
- * credential. Returns OK, or FORMAT with a message in the report. */
+/* Writes the path of the credential to path[]. systemd makes a credential readable only for the
+ * user of the service. Returns OK, or FORMAT with a message in the report. */
 static int find_credential(const char *key, const char *name, char *path, size_t len,
                            struct report *report)
 {
@@ -66,14 +66,14 @@ int secret_read(const char *key, const char *value, const char *expected, char *
         report_key(report, key, "%s: %s", key, why);
         return rc;
     }
-    /* The buffer is larger than the maximum size of the file, so there is room for the NUL. */
+    /* there is room for the NUL, because the buffer is larger than the maximum size of the file */
     text[len] = '\0';
     text[strcspn(text, " \t\r\n")] = '\0';
     *ret_text = text;
     return FAB_OK;
 }
 
-/* If *value names a file, replaces it by the number in this file. */
+/* If the string *value names a file, replaces it by the number in this file. */
 static int take_file(const char *key, char **value, struct report *report)
 {
     char *text = NULL;
@@ -96,8 +96,7 @@ static int take_file(const char *key, char **value, struct report *report)
 
 int secrets_take(struct raw *raw, struct report *report, struct config *c)
 {
-    /* `known`: everybody knows this number and all smaller numbers as defaults, so they are no
-     * secrets */
+    /* `known`: this number and all smaller ones are well-known defaults, so they are no secrets */
     const struct {
         const char *key;
         char **value;

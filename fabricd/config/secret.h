@@ -13,8 +13,9 @@
  * Returns NOT_FOUND, DENIED (other users can read the file of a key), IO, FORMAT or NOMEM. For all
  * errors except NOMEM, the report has a message, which never shows the content of a file. */
 int secrets_take(struct raw *raw, struct report *report, struct config *c);
-/* Reads the file that the value of a setting names. *ret_text is the first word, from malloc.
- * `expected` names the expected content. Returns the errors of secrets_take. */
+/* Reads the file that the value of a setting names. *ret_text is the first word in the file; the
+ * caller frees it. `expected`: what the file should contain, for messages. Returns the errors of
+ * secrets_take. */
 int secret_read(const char *key, const char *value, const char *expected, char **ret_text,
                 struct report *report);
 /* Returns true if the value of a key setting has the form "file:PATH" or "credential:NAME". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of settings. Each row has a key, the values that the key accepts, and the member of
- * struct config that stores the value. config.c reads the lists (listen, routing.roots); rows of
- * lists only have the expected values, for error messages. */
+ * struct config that stores the value. Lists (such as listen and routing.roots) are read by other
+ * files, so their rows have only the expected values, for error messages. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,44 +12,45 @@
 #include "fabricd/config/raw.h"
 #include "libfabmgr/base/status.h"
 
-/* The type of the values of a setting, and how struct config stores them. */
+/* Types of settings: which values a setting has, and how struct config stores them. */
 enum kind {
     /* unsigned integer of `size` bytes, with a value from `least` to `most` */
     KIND_NUMBER,
     /* the name of a log level, stored as enum log_level */
     KIND_LEVEL,
-    /* MTU in bytes, stored in the encoding of PortInfo */
+    /* MTU in bytes in the file; stored as the code of PortInfo */
     KIND_MTU,
-    /* number of VLs, stored in the encoding of PortInfo */
+    /* number of VLs in the file; stored as the code of PortInfo */
     KIND_VLS,
     /* a GUID or GID prefix, stored as uint64_t */
     KIND_GUID,
-    /* a key, stored as uint64_t; no message shows values of KIND_SECRET, KIND_KEY and KIND_M_KEY */
+    /* a secret key, stored as uint64_t; messages never show values of KIND_SECRET, KIND_KEY and
+     * KIND_M_KEY */
     KIND_SECRET,
-    /* like KIND_SECRET, or the word "generated", stored as 0 */
+    /* a secret key, stored as uint64_t; or the word "generated", stored as 0 */
     KIND_KEY,
-    /* like KIND_KEY, or the word "derived", stored as 0 */
+    /* a secret key, stored as uint64_t; or the word "generated" or "derived", stored as 0 */
     KIND_M_KEY,
-    /* bool: true if the value is the word "generated" or "derived" */
+    /* stored as a bool, which is true if the value is "generated" or "derived" */
     KIND_GENERATED,
-    KIND_DERIVED, /* bool: true if the value is "derived" */
-    /* a value that alerts.c reads, and that no message shows */
+    KIND_DERIVED, /* stored as a bool, which is true if the value is "derived" */
+    /* a URL, which alerts.c reads, and which messages never show */
     KIND_URL,
     /* any text, stored as a malloc'd copy */
     KIND_TEXT,
     /* any text that fits, stored as a copy in char[size] */
     KIND_NAME,
-    /* a number or the word "auto", which is stored as -1; int32_t */
+    /* a number, or the word "auto", which is stored as -1; stored as int32_t */
     KIND_AUTO,
-    /* one of the words in setting.expected; stored as its position in this list, from 0 */
+    /* one of the words in setting.expected, stored as its position among them, from 0 */
     KIND_CHOICE,
     /* a list or mapping that another source file reads; its row has only `expected` */
     KIND_ELSEWHERE
 };
 
-/* value of a key setting: fabricd must make the key */
+/* value of a key setting that makes fabricd generate the key */
 #define GENERATED "generated"
-/* value of subnet.m_key: each port must have its own key */
+/* value of subnet.m_key that gives each port its own key */
 #define DERIVED "derived"
 #define A_KEY "a number of up to 64 bits such as 0x1a2b, file:PATH or credential:NAME"
 #define AT_TOP SIZE_MAX
@@ -57,15 +58,14 @@ enum kind {
 struct setting {
     const char *path;
     enum kind kind;
-    /* The place of the text in struct raw. group: byte offset in struct raw of the pointer to the
-     * struct of a mapping, such as `subnet`. from: byte offset of the text pointer in the struct of
-     * the mapping. */
+    /* Where struct raw has the text. group: byte offset in struct raw of the pointer to the struct
+     * of the mapping, such as `subnet`. from: byte offset of the text pointer in that struct. */
     size_t group, from;
     /* to: byte offset of the member in struct config. size: size of this member in bytes. */
     size_t to, size;
     uint64_t least, most;
-    /* Text for error messages: the accepted values. For a number: a note that follows the range, or
-     * NULL. */
+    /* The accepted values, for error messages. For a number: a note that comes after the range;
+     * NULL: none. */
     const char *expected;
 };
 
@@ -423,8 +423,8 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Returns the code (1 to 5) that PortInfo uses for a value: the code for which meaning(code) is
- * `value`. Returns 0 if there is no such code. */
+/* Returns the code (1 to 5) in PortInfo for a value: the code for which the function meaning()
+ * returns the value. Returns 0 if there is none. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {
     for (uint8_t i = 1; i <= 5; i++)
@@ -521,8 +521,8 @@ static int apply_name(const struct setting *s, const char *text, char *to)
     return FAB_OK;
 }
 
-/* Finds the text among the words in s->expected, which has the form "one, another or a third".
- * Stores the position of the word, from 0. Returns INVAL if the text is none of the words. */
+/* Stores the position of the text among the words in s->expected, from 0. These words have the form
+ * "one, another or a third". Returns INVAL if the text is none of them. */
 static int apply_choice(const struct setting *s, const char *text, void *to)
 {
     const char *at = s->expected;
@@ -582,8 +582,8 @@ static int apply_value(const struct setting *s, const char *text, void *to)
     }
 }
 
-/* Returns the text of the setting's value. Returns NULL if the configuration file does not have
- * the key, or if another source file reads the value. */
+/* Returns the text of a setting's value. Returns NULL if the configuration file does not have the
+ * key, or if another file of this folder reads the value. */
 static const char *find_value(const struct setting *s, const struct raw *raw)
 {
     const char *group = (const char *)raw;

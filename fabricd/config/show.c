@@ -12,11 +12,11 @@ static bool may_show(const char *path, size_t path_len, const char *value)
            secret_is_elsewhere(value);
 }
 
-/* Appends a line of config.text, which is "path: value". */
+/* Appends a line "path: value" of config.text to the text. */
 static void show(const char *line, size_t len, struct fab_text *to)
 {
     const char *colon = memmem(line, len, ": ", 2);
-    char value[16]; /* a copy of the beginning of the value, which is enough for may_show */
+    char value[16]; /* copy of the first bytes of the value, from which may_show decides */
     if (colon == NULL)
         return;
     const char *from = colon + 2;

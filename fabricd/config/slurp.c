@@ -23,8 +23,8 @@ static int status_of_errno(int error)
                                                : FAB_E_IO;
 }
 
-/* Reads the stream until it ends, or until *len exceeds `most`. The caller must free *text, even
- * after an error. Returns OK, IO or NOMEM. */
+/* Reads the stream to its end, or until more than `most` bytes were read. The caller must free
+ * *text, even after an error. Returns OK, IO or NOMEM. */
 static int read_all(FILE *stream, size_t most, char **text, size_t *len)
 {
     size_t room = 0, got;
@@ -39,8 +39,8 @@ static int read_all(FILE *stream, size_t most, char **text, size_t *len)
     return ferror(stream) ? FAB_E_IO : FAB_OK;
 }
 
-/* Reads the file from the stream, and closes the stream. If the file could not be opened, the
- * stream is NULL and errno has the reason. */
+/* Reads a whole file from the stream, and closes the stream. A stream that is NULL means that the
+ * file could not be opened; errno then has the reason. */
 static int slurp_stream(FILE *stream, const char *file, size_t most, const char *what,
                         char **ret_text, size_t *ret_len, char *why, size_t why_len)
 {
@@ -96,7 +96,8 @@ static int check_secret(int fd, const char *file, const char *what, char *why, s
 int slurp_secret(const char *file, size_t most, const char *what, char **ret_text, size_t *ret_len,
                  char *why, size_t why_len)
 {
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
+    /* O_NONBLOCK: if the path is a FIFO, open() must not block */
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int rc = fd >= 0 ? check_secret(fd, file, what, why, why_len) : FAB_OK;
     if (rc != FAB_OK) {
         close(fd);

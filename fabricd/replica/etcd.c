@@ -12,8 +12,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* time limit for connecting, and for each call, in ms; the etcd servers need about a second to
- * elect a leader among themselves */
+/* time limit in ms for the connection, and for each call; the etcd servers need about a second to
+ * elect their leader */
 #define CALL_MS 1000
 #define PAGE 1000
 
@@ -59,8 +59,8 @@ const char *etcd_endpoint(const struct etcd *e)
     return e->config->endpoint[e->at];
 }
 
-/* Drops the connection after a failure, and chooses the next server. why: the reason of the
- * failure. */
+/* Closes the connection after a failure. The next call will use the next server. why: the reason of
+ * the failure. */
 static int fail(struct etcd *e, const char *why)
 {
     snprintf(e->why, sizeof(e->why), "%s", why);
@@ -110,7 +110,8 @@ static ProtobufCBinaryData bytes_of(const char *text)
     return (ProtobufCBinaryData){strlen(text), (uint8_t *)(uintptr_t)text};
 }
 
-/* Returns a malloc'd text; NULL: the bytes contain NUL, or memory ran out. */
+/* Returns a copy as a text, which the caller frees; NULL: the bytes contain a NUL, or memory ran
+ * out. */
 static char *text_of(const ProtobufCBinaryData *b)
 {
     return b->len == 0 || memchr(b->data, 0, b->len) == NULL
@@ -161,8 +162,8 @@ static int pass(const Etcdserverpb__KeyValue *kv, bool deleted, etcd_each *each,
     return status;
 }
 
-/* Returns the end of the range of the keys that begin with `prefix`: the prefix with its last byte
- * raised by one. No prefix that we use ends with the byte 0xff. */
+/* Returns the end of the range of all keys that begin with `prefix`: the prefix with its last byte
+ * increased by one. None of our prefixes ends with the byte 0xff. */
 static ProtobufCBinaryData end_of(const char *prefix, char *buffer, size_t len)
 {
     snprintf(buffer, len, "%s", prefix);
@@ -191,8 +192,8 @@ int etcd_list(struct etcd *e, const char *prefix, etcd_each *each, void *ctx, in
         more = m->more && m->n_kvs > 0;
         char *last = more ? text_of(&m->kvs[m->n_kvs - 1]->key) : NULL;
         etcdserverpb__range_response__free_unpacked(m, NULL);
-        /* The next page starts at the last key with the byte 1 appended. Between the two are only
-         * keys with a NUL byte, which are ignored anyway. */
+        /* The next page starts at the last key with a byte 1 appended. All keys between the two
+         * contain a NUL, and such keys are ignored anyway. */
         if (more) {
             free(from);
             from = last != NULL ? realloc(last, strlen(last) + 2) : NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The format of the shared rows. The leader writes two numbers to the key `format`: its own format,
- * and the lowest format that a manager must know to understand the rows. A manager that does not
+ * and the lowest format with which a manager understands the rows. A manager that does not
  * understand the rows does not start, does not lead and stores no rows.
  *
- * Format 1 has the tables of replicated_tables.c. Managers ignore tables that they do not know, and
- * leave their rows alone. So a new table, or a new column that may be missing, changes no format;
- * REPLICA_FORMAT rises when the meaning of a row changes. REPLICA_READABLE_BY stays one behind, so
- * that an upgrade can go back by one step.
+ * Format 1 has the tables of replicated_tables.c. Managers ignore the rows of tables that they do
+ * not know. So a new table, or a new column that may be missing, changes no format; REPLICA_FORMAT
+ * rises when the meaning of a row changes. REPLICA_READABLE_BY is one lower, so that an operator
+ * can go back from an upgrade by one step.
  */
 #include <stdio.h>
 #include <stdlib.h>

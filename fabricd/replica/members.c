@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The list of the managers that share the state. Every TELL_US, the sender thread of each manager
- * renews the manager's own key member/GUID, and reads the keys of the others. If a manager's key
- * has not changed in STALE_AFTER readings of the list, the manager is gone.
+ * renews the manager's own key member/GUID, and reads the keys of the others. If the key of a
+ * manager has not changed in STALE_AFTER readings of the list, this manager is gone.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static struct replica_member *find(struct replica *r, uint64_t guid)
     return NULL;
 }
 
-/* Stores the list of managers that was read. The caller holds the mutex. */
+/* Stores the list of managers that was just read. The caller holds the mutex. */
 static void note(struct replica *r, struct reading *x)
 {
     for (unsigned i = 0; i < x->count; i++) {
@@ -69,7 +69,8 @@ void replica_tell(struct replica *r, int64_t fence)
              r->in.port_guid, r->instance, r->in.wrapping_check);
     const struct etcd_change change = {name, value};
     const struct etcd_fence leads = {r->leader, fence};
-    /* A failure is not reported here: the next request of the sender fails, too, and reports it. */
+    /* This failure is not reported here, because the sender's next request also fails, and reports
+     * it. */
     if (etcd_commit(&r->to_send, &leads, 1, &change, 1, &done, &revision) != FAB_OK ||
         etcd_list(&r->to_send, r->members, take, &x, &revision) != FAB_OK)
         return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The receiver. It reads all rows from etcd, and then watches them for changes. It gives the rows
- * to the store, which does not mark them as changed. While this manager leads and is level, the
- * thread waits, because no other manager sends rows.
+ * to the store, which does not mark them as changed. While this manager leads and is level, no
+ * other manager sends rows, so the thread waits.
  *
- * The claim changes a watched key. The watch therefore reports the claim after all changes that
- * were made before it.
+ * This manager's claim changes a watched key. So when the watch reports the claim, it has reported
+ * all changes before it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,25 +19,26 @@
 #include "libfabmgr/base/status.h"
 
 #define RETRY_US 200000
-/* time in us after which the receiver of a new leader tries again; short, because the leader waits
- * for the rows */
+/* time in us after which the receiver of a new leader tries again after an error; short, because
+ * the new leader waits for the rows */
 #define LEADER_RETRY_US 10000
-/* time in us after which the receiver reads the rows again, if this manager did not understand
- * them */
+/* time in us after which the receiver reads the rows again, if this manager does not understand
+ * their format */
 #define UNSUITED_US 2000000
-/* maximum size of all rows in bytes, in case a server sends rows without end */
+/* maximum total size of all rows in bytes, a protection against a server that sends rows without
+ * end */
 #define BYTES_MAX (512u << 20)
 
-/* What was received from etcd and was not yet given to the store. */
+/* What was received from etcd, and is not yet given to the store. */
 struct receiving {
     struct replica *r;
     struct store_received in;
     size_t bytes;
-    char leader[200]; /* value of the key `leader`; "": not received */
+    char leader[200]; /* received value of the key `leader`; "": none */
     bool heard;       /* true: a beat of the leader has arrived */
-    char format[60];  /* value of the key `format`; "": not received */
+    char format[60];  /* received value of the key `format`; "": none */
     uint64_t heard_pending;
-    int64_t heard_revision; /* revision of this beat */
+    int64_t heard_revision; /* revision of etcd at this beat */
 };
 
 static int take_row(struct receiving *x, const char *name, const char *value)
@@ -51,7 +52,7 @@ static int take_row(struct receiving *x, const char *name, const char *value)
     if (x->bytes > BYTES_MAX)
         return FAB_E_LIMIT;
     int status = store_rows_add(&x->in.rows, table, slash + 1, value, 0);
-    /* NOT_FOUND: the row belongs to a table of a later version of fabricd. */
+    /* NOT_FOUND: the row is of a table that only a later version of fabricd knows */
     return status == FAB_E_NOT_FOUND ? FAB_OK : status;
 }
 
@@ -72,8 +73,8 @@ static int take(void *ctx, const char *key, const char *value, int64_t mod_revis
     return FAB_OK;
 }
 
-/* Returns true if the beat that arrived is a beat of the former leader. Its last beats may arrive
- * after this manager has begun to claim the lead. The caller holds the mutex. */
+/* Returns true if the beat that was received comes from the former leader, whose last beats may
+ * arrive after this manager has begun to claim the lead. The caller holds the mutex. */
 static bool is_former_beat(const struct receiving *x)
 {
     const struct replica *r = x->r;
@@ -81,8 +82,8 @@ static bool is_former_beat(const struct receiving *x)
            (r->heard_us != 0 && (r->role == REPLICA_CLAIMS || x->heard_revision < r->fence));
 }
 
-/* Stores the leader and the beat that arrived. Also notes that all changes up to this revision have
- * arrived. The caller holds the mutex. */
+/* Stores the leader and the beat that were received, and that all changes up to this revision have
+ * been received. The caller holds the mutex. */
 static void note(struct receiving *x, int64_t revision)
 {
     struct replica *r = x->r;
@@ -100,7 +101,7 @@ static void note(struct receiving *x, int64_t revision)
     x->heard = false;
 }
 
-/* Gives the rows to the store. Returns true if the watch must continue. */
+/* Gives the received rows to the store. Returns true if the watch must continue. */
 static bool give(void *ctx, int64_t revision)
 {
     struct receiving *x = ctx;
@@ -131,13 +132,14 @@ static bool give(void *ctx, int64_t revision)
     return goes_on;
 }
 
-/* Decides which of this manager's marked rows keep their marks when the receiver reads all rows.
- * none: etcd has no rows. The caller holds the mutex. */
+/* Decides which rows of this manager stay marked when the receiver reads all rows. none: etcd has
+ * no rows. The caller holds the mutex. */
 static void choose_marks(struct replica *r, bool none)
 {
-    if (r->reread) /* another manager has claimed the lead */
+    if (r->reread) /* another manager has claimed the lead, and its rows count */
         r->keeps_after = UINT64_MAX;
-    else if (none || replica_led_last(r)) /* the marked rows are newer than those in etcd */
+    /* this manager's marked rows are newer than the rows in etcd, so they stay marked */
+    else if (none || replica_led_last(r))
         r->keeps_after = 0;
     else if (r->role == REPLICA_FOLLOWS)
         r->keeps_after = UINT64_MAX;
@@ -174,7 +176,7 @@ static int read_all(struct replica *r, struct receiving *x, int64_t *ret_revisio
     return status;
 }
 
-/* A new leader reads the rows at the server that accepted its claim. */
+/* After a claim, the rows are read from the server that accepted the claim. */
 static void choose_server(struct replica *r)
 {
     pthread_mutex_lock(&r->mutex);
@@ -183,8 +185,8 @@ static void choose_server(struct replica *r)
     pthread_mutex_unlock(&r->mutex);
 }
 
-/* Reads all rows, and then watches the keys until the connection is lost, all rows must be read
- * again, or this manager leads and is level. After an error, waits before it returns. */
+/* Reads all rows, and then watches the keys: until the connection is lost, until all rows must be
+ * read again, or until this manager leads and is level. After an error, waits before it returns. */
 static void follow(struct replica *r)
 {
     struct receiving x = {.r = r};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts and stops the replica, changes its role, and reports its state. A timer on the loop thread
- * emits the events, because only this thread may emit events.
+ * Starts and stops the replica, changes its role, and reports its state. Only the loop thread may
+ * emit events, so a timer on this thread emits them.
  */
 #include "fabricd/replica/replica.h"
 
@@ -19,16 +19,17 @@
 #include "libfabmgr/base/status.h"
 
 #define LOOK_US 100000
-/* time in us: if a follower has received nothing from the leader for so long, it connects again,
- * perhaps to another server */
+/* time in us: a follower that has received nothing from the leader for so long connects again,
+ * possibly to another server */
 #define SILENT_US 5000000
-/* Time in us within which the watch of a new leader must report the leader's claim. If it does not,
- * the server of the watch may be cut off from the others, so the leader reads all rows at the
- * server that accepted the claim. */
+/* Time in us within which the watch of a new leader must report the leader's own claim. If it does
+ * not, the watched server may be cut off from the other servers. The leader then reads all rows
+ * from the server that accepted the claim. */
 #define CLAIM_US 50000
-/* maximum time in us for which an orderly stop waits until the last rows are sent */
+/* maximum time in us that an orderly stop waits for the last rows to be sent */
 #define LAST_US 300000
-/* time in us without an answer of a majority after which the event replication-lost is emitted */
+/* time in us: after so long without an answer of a majority, the event replication-lost is
+ * emitted */
 #define LOST_US 2000000
 
 void replica_wait(struct replica *r, uint64_t us)
@@ -61,7 +62,7 @@ void replica_note_leader(struct replica *r, const char *text)
     r->leader_guid = guid;
 }
 
-/* The writer thread of the store calls this function. */
+/* Called on the writer thread of the store. */
 static void on_marked(void *ctx)
 {
     struct replica *r = ctx;
@@ -132,14 +133,14 @@ bool replica_former_was_level(const struct replica *replica)
     return level;
 }
 
-/* Returns what replica_has_sent_all returns, but only for the rows that the store had marked up to
- * this version. The caller holds the mutex. */
+/* Like replica_has_sent_all, but looks only at rows that the store had marked up to this version.
+ * The caller holds the mutex. */
 static bool has_sent(struct replica *r, uint64_t version)
 {
     if (r->role != REPLICA_LEADS || !r->quorum ||
         (r->confirmed_version >= version && r->beat_left == 0))
         return true;
-    r->marked = true; /* the sender then makes no pause */
+    r->marked = true; /* makes the sender continue without its usual pause */
     pthread_cond_broadcast(&r->wake);
     return false;
 }
@@ -203,8 +204,8 @@ void replica_get_status(const struct replica *replica, struct replica_status *re
     memcpy(ret->endpoint, r->endpoint, sizeof(ret->endpoint));
     memcpy(ret->reason, r->reason, sizeof(ret->reason));
     if (r->unsuited[0] != '\0') {
-        /* the state is as bad as without a majority: decisions of operators reach no other
-         * manager */
+        /* If this manager does not understand the rows, that is as bad as no majority: decisions of
+         * operators do not reach the other managers. */
         ret->quorum = false;
         memcpy(ret->reason, r->unsuited, sizeof(ret->reason));
     }
@@ -253,9 +254,9 @@ static void report_drops(struct replica *r, const struct replica_status *s)
     r->told_drops = s->dropped;
 }
 
-/* Interrupts the receiver in two cases, so that it connects again. First, a follower has received
- * no beat of the leader for SILENT_US: its etcd server may be down without having closed the
- * connection. Second, the watch of a new leader has not reported the leader's claim for
+/* Interrupts the receiver, so that it connects again, in two cases. First, a follower has received
+ * no beat of the leader for SILENT_US: its etcd server may be down although the connection is still
+ * open. Second, the watch of a new leader has not reported the leader's own claim within
  * CLAIM_US. */
 static void look_at_watch(struct replica *r, const struct replica_status *s)
 {
@@ -265,7 +266,9 @@ static void look_at_watch(struct replica *r, const struct replica_status *s)
     bool blind = s->role == REPLICA_LEADS && !s->level && now > r->claimed_us + CLAIM_US;
     if (silent)
         r->heard_us = 0;
-    if (blind) /* the next interruption must leave the receiver time to read all rows */
+    /* The interrupted receiver reads all rows again. For SILENT_US, it is not interrupted again, so
+     * that it has time for this. */
+    if (blind)
         r->claimed_us = now + SILENT_US;
     pthread_mutex_unlock(&r->mutex);
     if (silent || blind)
@@ -350,7 +353,7 @@ int replica_start(const struct replica_input *in, struct replica **ret, char *wh
     return status;
 }
 
-/* Waits a short time before an orderly stop, so that the sender can send the last changes. */
+/* Before an orderly stop, waits a short time, so that the sender can send the last changes. */
 static void send_last(struct replica *r)
 {
     uint64_t mark = r->has_sender ? store_marked_version(r->in.store) : 0;

@@ -4,7 +4,7 @@
  * to take over: LID leases, decisions of operators, and what hosts registered
  * (fabricd/store/replicated.h).
  *
- * The manager that the fabric elected leads: its sender thread sends each changed row to etcd. All
+ * The manager that was elected master leads: its sender thread sends each changed row to etcd. All
  * other managers follow: their receiver threads store the rows in their own databases. This folder
  * does not decide which manager is master, and the master continues to work if etcd cannot be
  * reached. These are the keys in etcd:
@@ -33,80 +33,79 @@ struct replica_input {
     struct loop *loop;
     struct bus *bus;
     struct store *store;
-    const struct config_replication *config; /* the object must exist as long as the replica */
+    /* configuration; it must exist as long as the replica */
+    const struct config_replication *config;
     uint64_t subnet_prefix;
     uint64_t port_guid; /* port GUID of this manager */
-    /* what store_wrap_check returns for the wrapping key; 0: there is no wrapping key */
+    /* check value of the wrapping key (store_wrap_check); 0: there is no wrapping key */
     uint64_t wrapping_check;
 };
 /* Starts the replica, as a follower. From now on, the store marks changed rows. Returns OK, NOMEM,
- * or IO with a sentence in why[]. It does not wait for etcd. */
+ * or IO with a sentence in why[]. The function does not wait for etcd. */
 int replica_start(const struct replica_input *in, struct replica **ret, char *why, size_t why_len);
 void replica_stop(struct replica *r); /* r may be NULL */
 
-/* Call this function when the fabric has elected this manager. The manager claims the key `leader`,
- * and then stores all rows that other managers sent before the claim. */
+/* To be called when this manager was elected master. It then claims the key `leader`, and stores
+ * all rows that other managers sent before the claim. */
 void replica_lead(struct replica *r);
-/* Gives up the lead or the claim, because another manager is master. */
+/* To be called when another manager is master. This manager gives up its lead or its claim. */
 void replica_follow(struct replica *r);
 /* Returns true if this manager is level: it has stored all rows that others sent before its
  * claim. */
 bool replica_is_level(const struct replica *r);
 /* Returns how many rows of other managers this manager has stored since the replica started. */
 uint64_t replica_changes(const struct replica *r);
-/* Returns the port GUID of the manager that led before this one claimed the lead; 0: none, or not
- * known yet. */
+/* Returns the port GUID of the leader before this manager; 0: none, or not known yet. */
 uint64_t replica_former_guid(const struct replica *r);
-/* Returns true if this manager knows all that the former leader knew. This is so if, according to
- * the former leader's last beat, it had sent all its rows, and no host had registered anything for
- * some time. Also returns true if there was no former leader. */
+/* Returns true if this manager has everything that the former leader had: in its last beat, the
+ * former leader had no rows left to send, and no host had registered anything for some time. Also
+ * returns true if there was no former leader. */
 bool replica_former_was_level(const struct replica *r);
-/* Returns true if a manager that took over now would know everything that this manager has stored:
- * a majority has confirmed all rows, and the last beat says that no row is left to send. If it
- * returns false, the sender sends the rest without its usual pause before a beat. Also returns true
- * if waiting would not help, because this manager does not lead, or because no majority answers. */
+/* Returns true if another manager could take over now without losing anything: a majority has
+ * confirmed all rows, and the last beat says that none is left. If not, the sender sends the rest
+ * without its usual pause before a beat. Also returns true if waiting would not help: this manager
+ * does not lead, or no majority answers. */
 bool replica_has_sent_all(struct replica *r);
-/* Returns true if the manager with this port GUID shares the state now, and has the same wrapping
- * key as this manager. */
+/* Returns true if the manager with this port GUID shares the state at present, and its wrapping key
+ * is that of this manager. */
 bool replica_shares_keys_with(const struct replica *r, uint64_t port_guid);
 /* Waits, at most for `us` microseconds, until the receiver has read the rows of the other managers
  * for the first time. Returns true if it has read them. */
 bool replica_await_rows(struct replica *r, uint64_t us);
-/* Returns true if this manager understands the rows of the other managers, or does not know their
- * format yet. If it returns false, why[] has a sentence. */
+/* Returns true if this manager understands the rows of the other managers, or their format is not
+ * known yet. Otherwise, why[] has a sentence. */
 bool replica_understands(const struct replica *r, char *why, size_t why_len);
-/* Sets the only listener. The timer calls it with a short delay after rows of other managers were
- * stored. */
+/* Sets the only listener fn. It is called on the loop thread, shortly after rows of other managers
+ * were stored. */
 void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx);
 
 enum replica_role { REPLICA_FOLLOWS, REPLICA_CLAIMS, REPLICA_LEADS };
 struct replica_status {
     enum replica_role role;
-    /* true: a majority of the etcd servers answers, and this manager understands the rows of the
-     * other managers */
+    /* true: a majority of the etcd servers answers, and this manager understands the rows */
     bool quorum;
     uint64_t leader_guid; /* port GUID of the leader; 0: none, or not known */
     bool level;
     uint64_t pending;   /* number of rows of this manager that no majority has confirmed yet */
     uint64_t confirmed; /* number of rows that a majority has confirmed since the replica started */
-    /* number of rows of other managers that were stored since the replica started */
+    /* number of rows of other managers that this manager has stored since the replica started */
     uint64_t received;
-    /* number of unconfirmed changes of this manager that were dropped since the replica started */
+    /* number of this manager's unconfirmed changes that were dropped since the replica started */
     uint64_t dropped;
-    /* Unix time in microseconds at which a majority confirmed the last transaction of this manager
-     * as leader; 0: none. */
+    /* Unix time in us at which a majority last confirmed a transaction of this manager as leader;
+     * 0: never. */
     int64_t confirmed_us;
     uint64_t commit_us; /* duration of the last transaction in us */
     /* for a follower: time in us since the last beat of the leader; 0: not known */
     uint64_t lag_us;
     int64_t revision;   /* revision of etcd in the last answer of a server */
-    uint64_t lost_us;   /* time in us since the majority was lost; 0: a majority answers */
+    uint64_t lost_us;   /* time in us for which no majority has answered; 0: a majority answers */
     char endpoint[256]; /* address of the etcd server that the sender uses */
     char reason[300];   /* reason why `quorum` is false; "": it is true */
 };
 void replica_get_status(const struct replica *r, struct replica_status *ret);
 /* replica_mark returns a number. replica_is_confirmed returns true if a majority has confirmed all
- * decisions of operators that were stored before this number was returned. */
+ * decisions of operators that were stored before replica_mark returned this number. */
 uint64_t replica_mark(struct replica *r);
 bool replica_is_confirmed(const struct replica *r, uint64_t mark);
 

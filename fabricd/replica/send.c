@@ -8,7 +8,7 @@
  *
  * If the fence of `leader` does not hold, another manager has claimed the key. The thread does not
  * decide which of the two managers is master. The receiver reads what the other manager sent. If
- * the fabric still has this manager as master after AGAIN_US, the thread claims the key again.
+ * this manager is still master after AGAIN_US, the thread claims the key again.
  *
  * While another manager leads, the thread reads the key `leader` every second, to know whether a
  * majority of the etcd servers answers.
@@ -25,19 +25,19 @@
 #include "libfabmgr/base/status.h"
 
 #define BEAT_US 1000000
-/* Time in us. If the sender has sent rows and no further rows come within this time, it sends a
- * beat that says that no rows are left. */
+/* Time in us: when the sender has sent rows, and no further rows come for so long, it sends a beat
+ * that says that none is left. */
 #define REST_US 50000
 #define RETRY_US 200000
 #define AGAIN_US 3000000
-/* Time in us that the other servers have to answer after one server has failed; then the majority
- * counts as lost. */
+/* Time in us: after one etcd server has failed, the others have so long to answer; then the
+ * majority counts as lost. */
 #define OTHERS_US 1000000
 #define ROWS (ETCD_OPERATIONS - 1)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Notes whether a majority has answered. The caller holds the mutex. */
+/* Notes whether a majority of the servers has answered. The caller holds the mutex. */
 static void note_answer(struct replica *r, bool answered)
 {
     uint64_t now = clock_now_us();
@@ -75,7 +75,7 @@ static void observe(struct replica *r)
         replica_note_leader(r, value);
     bool follows = r->role == REPLICA_FOLLOWS;
     pthread_mutex_unlock(&r->mutex);
-    if (follows) /* a claim must not wait for replica_tell */
+    if (follows) /* replica_tell is left out before a claim, which must not wait */
         replica_tell(r, value != NULL ? revision : 0);
     pthread_mutex_lock(&r->mutex);
     if (r->role == REPLICA_FOLLOWS)
@@ -98,18 +98,18 @@ static int put_claim(struct replica *r, int64_t revision, bool *ret_done, int64_
     return etcd_commit(&r->to_send, &fence, 1, change, 2, ret_done, ret_revision);
 }
 
-/* Marks all rows, because the first leader of a fabric sends all that it has. The manager marks
- * them before the claim. If it claimed first and then crashed, it would be the leader, but would
- * not send them. */
+/* Marks all rows, so that the first leader of a fabric sends all that it has. This is done before
+ * the claim: if the manager crashed after a claim without marks, it would be the leader and never
+ * send these rows. */
 static void mark_all(struct replica *r)
 {
     if (store_mark_all(r->in.store) == FAB_OK)
         store_flush(r->in.store);
 }
 
-/* Notes whether another manager led until now. The sender must call this function before it claims,
- * because the receiver may report the claim before the answer of etcd arrives, and the answer may
- * get lost. value: value of the key `leader`; NULL: nobody led. */
+/* Notes whether another manager led until now. To be called before the claim, because the receiver
+ * may report the claim before the sender gets its answer, which may even get lost. value: value of
+ * the key `leader`; NULL: nobody led. */
 static void note_former(struct replica *r, const char *value)
 {
     pthread_mutex_lock(&r->mutex);
@@ -160,9 +160,9 @@ static void claim(struct replica *r)
 
 struct batch {
     struct store_rows rows;
-    /* number of marks, and version of the last mark, when the rows were read */
+    /* total number of marks, and version of the last mark, when this batch was read */
     uint64_t all, version;
-    uint64_t left; /* result of count_left() */
+    uint64_t left; /* number of rows left to send (count_left) */
     char beat[60], *key[ROWS];
     struct etcd_change change[ETCD_OPERATIONS];
     size_t changes;
@@ -177,8 +177,8 @@ static void batch_fini(struct batch *b)
 }
 
 /* Returns how many rows are left to send, according to the beat of this batch. Registrations in
- * this batch count as left, because more of them may have come since the batch was read. If this
- * transaction is the last one of a master, the next master must ask the hosts to register again. */
+ * this batch count as left, because more of them may have come since the batch was read. If this is
+ * the last transaction of a master, the next master must then ask the hosts to register again. */
 static uint64_t count_left(const struct batch *b)
 {
     uint64_t count = b->all - b->rows.count;
@@ -212,7 +212,7 @@ static int batch_new(struct replica *r, struct batch **ret)
     return status;
 }
 
-/* Another manager has claimed the key `leader`, so the fence did not hold. */
+/* Handles a failed fence: another manager has claimed the key `leader`. */
 static void fenced(struct replica *r)
 {
     log_notice("replica", "another manager leads the replication");
@@ -223,7 +223,7 @@ static void fenced(struct replica *r)
     r->keeps_after = UINT64_MAX;
     r->reread = true;
     r->been_read = false;
-    r->heard_us = 0; /* the beats noted so far are not those of the new leader */
+    r->heard_us = 0; /* beats that arrived before are not those of the new leader */
     r->not_before_us = clock_now_us() + AGAIN_US;
     pthread_cond_broadcast(&r->wake);
     pthread_mutex_unlock(&r->mutex);
@@ -236,7 +236,7 @@ static void sent(struct replica *r, struct batch *b, uint64_t took_us)
     bool more = count < b->all;
     if (count > 0 && store_put_confirmed(r->in.store, &b->rows) == FAB_OK)
         store_flush(r->in.store);
-    /* The store has taken over the rows, so batch_fini must not free them. */
+    /* the store now owns the rows, so batch_fini must not free them */
     for (size_t i = 0; i < count; i++)
         free(b->key[i]);
     pthread_mutex_lock(&r->mutex);
@@ -253,7 +253,7 @@ static void sent(struct replica *r, struct batch *b, uint64_t took_us)
     pthread_mutex_unlock(&r->mutex);
 }
 
-/* Reads the revision of the key `beat`, unless it is known. */
+/* Reads the revision of the key `beat` from etcd, if it is not known. */
 static int know_beat(struct replica *r)
 {
     char *value = NULL;
@@ -263,9 +263,9 @@ static int know_beat(struct replica *r)
     return status;
 }
 
-/* The fences did not hold. Either another manager has claimed the key `leader`, or an earlier
- * transaction of this manager has arrived after all. In the second case, the sender sends the rows
- * again. */
+/* Handles a transaction whose fences did not hold. Either another manager has claimed the key
+ * `leader`. Or an earlier transaction of this manager, which seemed lost, has reached etcd after
+ * all; then the sender sends the rows again. */
 static int refused(struct replica *r, int64_t fence)
 {
     char *value = NULL;
@@ -321,8 +321,8 @@ static void send_batch(struct replica *r, int64_t fence)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Returns true if this manager may claim the key now: the receiver has read what other managers
- * sent, and not_before_us is past. Otherwise waits. The caller holds the mutex. */
+/* Returns true if this manager may claim the key now: the receiver has read the rows of the other
+ * managers, and not_before_us has passed. If not, waits. The caller holds the mutex. */
 static bool may_claim(struct replica *r)
 {
     uint64_t now = clock_now_us();

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Alias GUIDs (IBA 15.2.5.18). A host requests alias GUIDs for its virtual functions by a Set of
- * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If the value of an
- * entry is 0, the manager chooses a GUID. The manager does not assign a requested GUID that is
- * already in use. The answer has the block after the change. GUIDs of devices that were in the
- * fabric before count as in use. Otherwise, a host could take the place of a host that is switched
- * off.
+ * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If an entry is 0,
+ * the manager chooses a GUID. A requested GUID that is already in use is not assigned. The answer
+ * has the block after the change. GUIDs of devices that were in the fabric before count as in use.
+ * Otherwise, a host could take the place of a host that is switched off.
  *
  * The manager keeps alias GUIDs in the store, writes them to the port at once, and repeats a failed
  * write. When a port returns to the fabric, the manager writes its alias GUIDs again, because the
@@ -23,13 +22,13 @@
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/status.h"
 
-/* Interval in us at which the manager repeats failed writes, and checks whether ports have returned
- * to the fabric. */
+/* interval in us at which the manager repeats failed writes, and looks for ports that have returned
+ * to the fabric */
 #define LOOK_US 1000000
-#define UNDER_WAY 32 /* maximum number of writes in flight */
+#define UNDER_WAY 32 /* maximum number of GUIDInfo writes in flight */
 
-/* Number of the ComponentMask bit for the first GUID of the block. Bits 0 to 3 are for LID,
- * BlockNum and two reserved fields. */
+/* number of the ComponentMask bit for the first GUID of the block; the bits before it are for LID,
+ * BlockNum and two reserved fields */
 enum { FIRST_GUID = 4 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -53,8 +52,8 @@ static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
     uint32_t port = fab_fabric_port_by_guid(v->fabric, b->port_guid);
     struct fab_guid_block block;
     if (port == FAB_NONE || v->target->lids.base[port] == 0) {
-        /* the port may lose the block while it is out of the fabric, so the manager writes the
-         * block when the port returns */
+        /* the port may lose the block while it is out of the fabric, so the block is written again
+         * when the port returns */
         b->dirty = true;
         return;
     }
@@ -127,11 +126,11 @@ struct change {
     struct sa *s;
     const struct fab_view *v;
     struct fab_wire_guid_info_record record;
-    /* the request is for port `port`; its block has the GUID indexes `first` to `end` - 1 */
+    /* id of the port, and the GUID indexes `first` to `end` - 1 of the requested block */
     uint32_t port, first, end;
-    uint64_t own; /* GUID of the port itself */
+    uint64_t own; /* port GUID of this port */
     bool trusted; /* the request carried the sa_key */
-    /* bitset: bit i is set if the request selects GUID index first + i */
+    /* bitset of the GUID indexes that the request selects: bit i is for index first + i */
     uint8_t places;
 };
 
@@ -173,9 +172,8 @@ static bool is_of_a_present_device(const struct fab_view *v, uint64_t guid)
            fab_fabric_node_by_guid(v->fabric, guid) != FAB_NONE;
 }
 
-/* Returns true if the GUID is the GUID of a device that is in the fabric, or was in it before. Such
- * a GUID cannot be an alias GUID. A requester that gives the sa_key may use the GUID of an absent
- * device. */
+/* Returns true if the GUID is that of a device that is, or was, in the fabric. Such a GUID cannot
+ * be an alias GUID. But a requester that gives the sa_key may use the GUID of an absent device. */
 static bool is_of_a_device(const void *ctx, uint64_t guid)
 {
     const struct change *c = ctx;
@@ -190,8 +188,8 @@ static uint64_t guid_at(const struct change *c, uint32_t place)
     return b != NULL ? b->guid[place % FAB_SA_ALIAS_BLOCK] : 0;
 }
 
-/* Sets the alias GUID at an index of the port, and stores it; guid 0 removes it. Does nothing if
- * the GUID is in use: by a device, or as an alias GUID of another port. Returns NOMEM. */
+/* Sets the alias GUID at an index of the port, and stores it; a GUID of 0 removes the alias GUID.
+ * Does nothing if a device has the GUID, or another port has it as alias GUID. Returns NOMEM. */
 static int put(const struct change *c, uint32_t place, uint64_t guid)
 {
     uint64_t old = guid_at(c, place);
@@ -207,8 +205,8 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
     return FAB_OK;
 }
 
-/* Checks that the request changes no alias GUID that is a member of a multicast group. Returns the
- * MAD status of the answer; 0: the change is permitted. */
+/* Checks that the request does not change an alias GUID that is a member of a multicast group.
+ * Returns the MAD status of the answer; 0: the change is permitted. */
 static uint16_t may_rename(const struct change *c, bool set)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);
@@ -235,8 +233,8 @@ static bool is_within_quota(const struct change *c, const struct fab_sa_request 
     return use.more == 0 || sa_quota_permits(c->s, req, FAB_QUOTA_ALIAS_GUIDS, &use);
 }
 
-/* Returns the GUID that an index gets: the GUID in the request; if this is 0, the present GUID of
- * the index; if both are 0, a new GUID. */
+/* Returns the GUID for an index: the GUID in the request; if it is 0, the present GUID of the
+ * index; if both are 0, a new GUID. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
     uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];

@@ -5,13 +5,13 @@
  * created (notice 66) or deleted (notice 67); a device sends a trap.
  *
  * After each new view, the manager compares the sorted list of the GUIDs of endports in service
- * with the list for the view before. The list holds no reference to a view, because a local repair
- * would then have to copy fabric and tables instead of changing them in place.
+ * with the list of the view before. The list contains copies and no reference to a view, because
+ * local repairs change a view in place only if nobody else refers to it.
  *
  * The manager drops the subscriptions of a port only when the port has been out of the fabric for
- * five minutes. A port that was merely unresponsive for a short time must not lose its
- * subscriptions, because the manager asks a port to subscribe again (ClientReregister) only if its
- * link came up.
+ * five minutes. A port that was unresponsive only for a short time must keep its subscriptions,
+ * because the manager asks a port to subscribe again (ClientReregister) only after its link came
+ * up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +24,10 @@
 
 #define AWAY_US 300000000
 #define LOOK_EVERY_US 60000000
-/* Maximum number of subscriptions that are checked in one iteration of the event loop. */
+/* maximum number of subscriptions that one iteration of the event loop checks */
 #define LOOK_A_TURN 4096
 #define FULL_MEMBER 0x8000
-/* time in us (200 ms) within which an equal notice is a repetition of the same trap */
+/* time in us (200 ms) within which an equal notice counts as a repetition of the same trap */
 #define REPEAT_US 200000
 
 enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE = 67 };
@@ -56,7 +56,7 @@ static int compare(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Lists the endports and the ports 0 of switches that are in service. */
+/* Lists the endports in service, and port 0 of each switch. */
 static int list_ends(const struct fab_view *v, struct sa_ends *ret)
 {
     const struct fab_fabric *f = v->fabric;
@@ -168,8 +168,8 @@ void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group,
     struct fab_view *v = sm_view(s->in.sm);
     if (v != NULL && v->target != NULL && sa_is_master(s)) {
         struct fab_event_notice n = notice_of(v, made ? GROUP_MADE : GROUP_GONE, group->mgid);
-        /* with the bit of full membership set, the P_Key matches those of full and of limited
-         * members */
+        /* a P_Key with the bit of full membership matches those of full members and those of
+         * limited members */
         n.key[n.keys++] = group->pkey | FULL_MEMBER;
         sa_report(s, &n);
     }

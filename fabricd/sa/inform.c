@@ -3,9 +3,9 @@
  * InformInfo (IBA 13.4.8.3), by which hosts subscribe to reports and unsubscribe, and
  * InformInfoRecord (IBA 15.2.5.12), which lists the subscriptions.
  *
- * The subscriber is the port and queue pair that sent the request. A subscribe request names no
- * other queue pair: its field QPN is ignored. In an unsubscribe request, QPN names the queue pair;
- * 0 means the sender's queue pair.
+ * The subscriber is the port and queue pair that sent the request. The field QPN is ignored in a
+ * subscribe request. In an unsubscribe request, it is the number of the queue pair; 0 means the
+ * sender's queue pair.
  *
  * The subscriber must share a partition with the ports to which it subscribes (o13-14.1.1). Notices
  * 256 to 259 disclose keys. Only a host that gives the sa_key may subscribe to one of them
@@ -23,10 +23,10 @@
 #include "libfabmgr/base/status.h"
 
 #define ALL_LIDS 0xffff
-/* maximum number of LIDs in the range of a subscription, if partitions are configured */
+/* maximum number of LIDs in the range that a subscription selects, if partitions are configured */
 #define LIDS_MOST 4096
 
-enum { AT_SUBSCRIBE = 23 }; /* byte offset of Subscribe in InformInfo */
+enum { AT_SUBSCRIBE = 23 }; /* offset in bytes of Subscribe in InformInfo */
 
 /* ---- permission to subscribe ----------------------------------------------------------------- */
 

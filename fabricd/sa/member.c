@@ -31,13 +31,13 @@ struct change {
     /* the MCMemberRecord of the request; the prefix of its PortGID was replaced by the GID prefix
      * of the subnet */
     struct fab_wire_mc_member_record record;
-    /* the prefix that PortGID had in the request; the answer repeats it */
+    /* the prefix that PortGID has in the request; the answer repeats it */
     uint64_t prefix;
     /* id of the port that joins or leaves; FAB_NONE: the port is not in the fabric */
     uint32_t port;
-    /* the group of the request; NULL: there is no such group */
+    /* the multicast group that the request names; NULL: there is no such group */
     const struct fab_mcast_group *group;
-    /* the member before the change; NULL: the port is not a member */
+    /* the membership before the change; NULL: the port is not a member */
     const struct fab_mcast_member *member;
 };
 
@@ -74,9 +74,8 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* Returns true if the requester may change the membership. For a proxy membership, this is any port
- * in the partition of the group; otherwise it is only the port itself. A requester that gave the
- * sa_key may change any membership. */
+/* Returns true if the requester may change the membership: its own, or a proxy membership in a
+ * group in whose partition it is. A requester that gave the sa_key may change any membership. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
@@ -102,12 +101,12 @@ static bool may_join(const struct change *c)
 }
 
 /* Returns true if the quotas permit the join. A proxy join counts for the port that sent the
- * request; otherwise this port could use up the quota of the joining port. */
+ * request, so that nobody can use up the quota of another port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
     uint64_t from = fab_fabric_port(c->view->fabric, c->req->from)->guid;
-    /* no fabric yet: sm_mgroup_join will return BUSY, so the quotas do not matter */
+    /* without a fabric, sm_mgroup_join will return BUSY, so the quotas do not matter */
     if (g == NULL)
         return true;
     const struct sa_quota_use groups = {
@@ -172,11 +171,11 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-/* The position of a query in the list of records: the record that the query returned last. */
+/* How far a query has got in the list of records: the record that it returned last. */
 struct place {
     uint64_t mgid[2], guid;
-    /* The record of group `mgid` that the query returned last. 0: none yet; 1: the record of the
-     * member whose GUID is `guid`; 2: the record of the group itself. */
+    /* Which record of group `mgid` was returned last: 0: none yet; 1: that of the member whose GUID
+     * is `guid`; 2: that of the group itself. */
     uint64_t in_group;
 };
 
@@ -195,8 +194,8 @@ static bool is_wanted(const struct fab_sa_query *q, const struct fab_wire_mc_mem
     return (q->comp_mask & component("JoinState")) == 0 || m->join_state == want->join_state;
 }
 
-/* Fills in the record of the first member that the query selects, beginning with member number
- * `i` of the group. Returns false if there is none. */
+/* Fills in the record of the next member that the query selects, from member number `i` of the
+ * group on. Returns false if there is none. */
 static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, size_t i, struct place *at,
                         struct fab_wire_mc_member_record *ret)
@@ -214,8 +213,8 @@ static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_m
     return true;
 }
 
-/* Fills in the record of the group itself, without members, for a requester that did not give
- * the sa_key. Returns false if the query selects by PortGID and no member has this GID. */
+/* Fills in the record of the group itself, without members, for requesters that did not give the
+ * sa_key. Returns false if the query names a PortGID that no member has. */
 static bool group_alone(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, struct fab_wire_mc_member_record *ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MulticastForwardingTableRecord (IBA 15.2.5.8) shows the MFT blocks that switches have
- * acknowledged. A block has 32 MLIDs, and a position 16 ports. Each switch has a record for each
- * block and each position, up to the last block that contains a port at any position.
+ * acknowledged. A record has a block of 32 MLIDs and a position, which stands for 16 ports. A
+ * switch has records for all blocks up to the last one that contains a port, and for all positions.
  */
 #include <string.h>
 
@@ -40,8 +40,8 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
     return fab_sa_may_see(q, port) ? (uint16_t)v->target->lids.base[port] : 0;
 }
 
-/* Fills in the next record of a query. at[0] is the switch's id in fab_mcast_trees_net. at[1] is
- * the number of records of this switch that were already returned. */
+/* Writes the next record of a query. at[0] is the id of its switch in fab_mcast_trees_net; at[1] is
+ * the number of records of this switch that were returned already. */
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
 {
     const struct sa *s = ctx;

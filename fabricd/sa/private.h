@@ -8,7 +8,7 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 
-/* Limits of the responses in progress that have many records. SA_JOBS: number of these responses.
+/* Limits for the responses with many records that are in progress. SA_JOBS: their number.
  * SA_TABLE_MOST: their total size in bytes. SA_TABLE_EACH: total size in bytes of the responses to
  * one port; this limit does not apply to a request with the sa_key. */
 #define SA_JOBS 256
@@ -17,20 +17,20 @@
 /* maximum number of answers that wait for the transport */
 #define SA_OUT 512
 
-/* A published view, prepared for queries (libfabmgr/sa). A response that is being collected keeps
- * the view with which it began, even if a new view is published. */
+/* A published view, prepared for queries (libfabmgr/sa). A response that is being collected refers
+ * to the view with which it began, even after a new view is published. */
 struct sa_view {
     struct fab_sa *sa;
     unsigned refs;
 };
 
-/* A response of many records, which is first collected and then sent. */
+/* A response with many records. It is first collected and then sent. */
 struct sa_job {
     struct sa_job *next;
     struct transport_mad request;
     struct sa_view *view;
     struct fab_sa_query query;
-    /* base LID of the requesting port; 0: no port has the requester's LID */
+    /* base LID of the port that sent the request; 0: no port has the LID of the requester */
     uint32_t host;
     /* memory of the response: FAB_SA_DATA bytes of headers, followed by the records */
     uint8_t *bytes;
@@ -43,7 +43,7 @@ struct sa_jobs { /* a queue of responses */
     struct sa_job *head, **tail;
 };
 
-/* number of attributes in the table of registered.c */
+/* number of attributes in the table in registered.c */
 #define SA_LISTS 5
 
 struct sa {
@@ -54,19 +54,19 @@ struct sa {
     struct fab_sa_aliases aliases; /* alias GUIDs of all ports (alias.c) */
     uint32_t aliases_written;      /* number of GUIDInfo writes in flight */
     struct loop_timer *alias_timer;
-    /* the published view; NULL: there is none yet, or the agent released it for a local repair,
-     * which changes it in place */
+    /* The published view. NULL: there is none yet, or the agent has released it, so that a local
+     * repair can change it in place. */
     struct sa_view *view;
     uint64_t generation;
     bool master;
     struct sa_jobs making, sending;
     uint32_t job_count;
     size_t table_bytes;
-    /* Base LID of the host whose response was collected last. Hosts take turns in the order of
-     * their LIDs. */
+    /* Base LID of the host for which a response was collected last. The next turn is that of the
+     * next higher LID. */
     uint32_t last_host;
     struct loop_timer *work, *patience, *retry;
-    /* ring buffer of answers that wait for the transport */
+    /* ring buffer of the answers that wait for the transport */
     struct transport_mad out[SA_OUT];
     uint32_t out_first, out_count;
     struct sa_stats stats;
@@ -75,12 +75,12 @@ struct sa {
 bool sa_is_master(const struct sa *s); /* returns whether this manager is master now */
 
 /* Functions of reply.c. */
-/* Sends a MAD without changes. While the transport is busy, MADs wait in a queue. */
+/* Sends a MAD as it is. While the transport is busy, MADs wait in a queue. */
 void sa_put(struct sa *s, const struct transport_mad *out);
 void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *mad, size_t len);
 void sa_refuse(struct sa *s, const struct transport_mad *request, uint16_t status);
-void sa_flush(void *ctx); /* sends the queued MADs */
+void sa_flush(void *ctx); /* sends the MADs that wait in the queue */
 
 /* Functions of table.c. */
 void sa_table_begin(struct sa *s, const struct transport_mad *request,
@@ -98,7 +98,7 @@ void sa_transfer_tick(void *ctx);
 /* Functions of alias.c. */
 /* Loads the alias GUIDs from the store. Returns NOMEM, IO or FORMAT. */
 int sa_alias_start(struct sa *s);
-/* Replaces the alias GUIDs by those in the store. */
+/* Discards the alias GUIDs, and loads those in the store instead. */
 int sa_alias_load(struct sa *s);
 void sa_alias_stop(struct sa *s);
 

@@ -5,8 +5,8 @@
  * of each port. Without quotas, one host can use up all multicast LIDs in a few seconds. A request
  * that carries the key of subnet administration (subnet.sa_key) has no quota.
  *
- * A registration counts for the port that owns the source LID of the request. A host can use any
- * source LID, so all requesters whose LID belongs to no port share one rate limit.
+ * A registration counts for the port that owns the source LID of the request. Because a host can
+ * use any source LID, all requesters whose LID belongs to no port share one rate limit.
  *
  * Refusals are counted. The event quota-exceeded reports them at most once in 10 minutes for each
  * port and kind. The table of these reports has ROWS rows; when it is full, refusals to further
@@ -29,8 +29,8 @@
 
 /* Rates at which responses are passed to the kernel: 1 KiB every 32 us for a port, and 1 KiB every
  * 2 us for all ports together. The kernel keeps a response until the requester has acknowledged it,
- * but at most 2.2 s (the timeouts of umad.c). The kernel does not report when it frees a response.
- * Therefore, rates must bound the memory of responses in the kernel. */
+ * but at most 2.2 s (the timeouts of umad.c). The kernel does not report when it frees a response,
+ * so only these rates limit the memory of responses in the kernel. */
 static const struct fab_bucket_rate kernel_each = {.burst = SA_TABLE_EACH >> 10, .each_us = 32};
 static const struct fab_bucket_rate kernel_all = {.burst = 1u << 20, .each_us = 2};
 
@@ -42,22 +42,22 @@ static const char *const names[KINDS] = {
     [REQUESTS] = "requests a second",
 };
 
-/* Refusals of one kind to one port. */
+/* How often requests of one port were refused because of one quota. */
 struct row {
-    /* guid: GUID of the port. told_us: manager's clock at the last event about this row, in us; 0:
-     * the row is free. */
+    /* guid: GUID of the port. told_us: time in us of the last event about this row; 0: the row is
+     * free. */
     uint64_t guid, told_us;
-    uint32_t refused; /* number of requests refused since the last event */
-    uint8_t kind;     /* kind of quota: an index of names[] */
-    /* true: the limit of all ports together was reached; false: the limit of this port */
+    uint32_t refused; /* number of refusals since the last event */
+    uint8_t kind;     /* index in names[] of the kind of quota */
+    /* true: the limit for all ports together was reached; false: the limit for this port */
     bool in_all;
 };
 
 struct sa_quota {
     struct row row[ROWS];
-    /* Token buckets (libfabmgr/base/bucket.h). Each base LID has one for requests, and one for the
-     * KiB of responses passed to the kernel. All requesters whose LID belongs to no port share
-     * entry 0. */
+    /* Token buckets (libfabmgr/base/bucket.h) for each base LID: one for requests, and one for the
+     * KiB of responses that were passed to the kernel. Requesters whose LID belongs to no port
+     * share entry 0. */
     uint64_t requests_us[FAB_LID_UNICAST_MAX + 1], kernel_us[FAB_LID_UNICAST_MAX + 1];
     /*
      * token bucket of all ports together, for the KiB of responses that were passed to the kernel
@@ -78,8 +78,8 @@ void sa_quota_stop(struct sa *s)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Writes the name of the switch port to which a port is connected. Control characters in the name
- * are replaced, because a NodeDescription comes from the device. */
+/* Writes the name of the switch port to which a port is connected. Replaces control characters,
+ * because devices choose their NodeDescriptions. */
 static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME_LEN])
 {
     uint32_t peer = port != FAB_NONE ? fab_fabric_port(f, port)->peer : FAB_NONE;
@@ -93,9 +93,9 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME
     log_clean(text, name, NAME_LEN);
 }
 
-/* Returns the row with the guid, kind and in_all of *like. If there is none, copies *like into a
- * free row, or else into a row whose last event is older than TELL_AGAIN_US, and returns this row.
- * Returns NULL if no row can be used. */
+/* Returns the row with the same guid, kind and in_all as *like. If there is none, copies *like into
+ * a free row, or into one whose last event is older than TELL_AGAIN_US, and returns this row.
+ * Returns NULL if there is no such row either. */
 static struct row *find_row(struct sa_quota *q, const struct row *like, uint64_t now)
 {
     struct row *usable = NULL;

@@ -8,8 +8,8 @@
 int sa_quota_start(struct sa *s); /* returns OK or NOMEM */
 void sa_quota_stop(struct sa *s);
 
-/* Numbers of registrations of one kind. own: registrations of the requester. all: registrations of
- * all ports. more: registrations that the request would add. */
+/* Numbers of registrations of one kind. own: those of the requester. all: those of all ports. more:
+ * those that the request would add. */
 struct sa_quota_use {
     size_t own, all, more;
 };
@@ -17,18 +17,19 @@ struct sa_quota_use {
  * caller then refuses the request. */
 bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_quota kind,
                       const struct sa_quota_use *use);
-/* Returns true if another GetTable response to the requester may begin while `open` responses to it
- * are in progress. If not, the caller answers with BUSY. If a limit of the requester's port is the
- * reason, the function counts and reports the refusal. If the rate of all ports together is the
- * reason, it does not. */
+/* Returns true if another GetTable response to the requester may begin, while `open` responses to
+ * it are in progress. If not, the caller answers BUSY. The refusal is counted and reported if a
+ * limit for the requester's port was reached, but not if the rate of all ports together is too
+ * high. */
 bool sa_quota_permits_transfer(struct sa *s, const struct fab_sa_request *req, uint32_t open);
 /* Counts `len` bytes of a response that were passed to the kernel. host: what sa_quota_host
  * returned for the request. */
 void sa_quota_sent(struct sa *s, uint32_t host, size_t len);
-/* Returns the base LID of the port that has the request's source LID; 0: no port has it. */
+/* Returns the base LID of the port to which the source LID of the request belongs; 0: it belongs to
+ * no port. */
 uint32_t sa_quota_host(const struct sa *s, const struct fab_sa_request *req);
-/* Returns true if the rate limit permits a request of the requester now. If not, counts and
- * reports the request; the caller then drops it. */
+/* Returns true if the rate limit of the requester permits the request now. If not, counts and
+ * reports it; the caller then drops the request. */
 bool sa_quota_admits(struct sa *s, const struct fab_sa_request *req);
 
 #endif

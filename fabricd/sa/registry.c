@@ -20,19 +20,19 @@
 #include "libfabmgr/base/status.h"
 
 /* interval in us at which the registry checks whether the database has committed the registrations
- * whose answers are held back */
+ * for which answers wait */
 #define LOOK_US 200
 #define ABSENT_FIRST_US 60000000
 
 /* ---- answers that wait for the database ------------------------------------------------------ */
 
 /* Answers BUSY, because the registration could not be stored; the host must repeat its request. The
- * registration is already in force, and its record stays in the queue of the store until the
+ * registration is already in force, and its record waits in the queue of the store until the
  * database can be written again. If the store has dropped the record because it violates the
- * schema, the repetition by the host stores it again (store_has_lost). */
+ * schema, the repeated request stores it again (store_has_lost). */
 static void refuse_unstored(struct sa *s, const struct transport_mad *request)
 {
-    s->stats.answered--; /* sa_refuse will count this answer a second time */
+    s->stats.answered--; /* sa_refuse counts this answer, which was already counted */
     sa_refuse(s, request, FAB_SMP_BUSY);
 }
 
@@ -56,8 +56,8 @@ static void send_held(void *ctx)
         loop_timer_set(r->kept, LOOK_US);
 }
 
-/* Returns true if too many answers to this LID are waiting, so that other hosts might find no room
- * in the queue. */
+/* Returns true if so many answers to this LID are waiting that other hosts might find no room in
+ * the queue. */
 static bool holds_too_many(const struct sa_registry *r, uint16_t lid)
 {
     uint32_t own = 0;

@@ -12,42 +12,42 @@
 /* maximum number of answers that wait for the database */
 #define SA_HELD 1024
 
-/* An endport, or port 0 of a switch, that is in service. */
+/* An endport in service, or port 0 of a switch. */
 struct sa_end {
     uint64_t guid;
-    /* the first P_Keys of the port; a 0 ends the list if it has fewer than FAB_NOTICE_KEYS */
+    /* the first P_Keys of the port; if there are fewer than FAB_NOTICE_KEYS, a 0 comes after the
+     * last one */
     uint16_t key[FAB_NOTICE_KEYS];
 };
 struct sa_ends {
-    struct sa_end *end; /* array of endports, sorted by port GUID */
+    /* the endports in service and the ports 0 of switches, sorted by port GUID */
+    struct sa_end *end;
     size_t count;
 };
 struct sa_held {
-    struct transport_mad to; /* the request to which `answer` belongs */
+    struct transport_mad to; /* the request that is answered */
     uint8_t answer[FAB_MAD_SIZE];
-    /* mark of the write (store.h): the registration is in the database when
-     * store_written(mark) is STORE_WRITTEN */
+    /* mark of the write (store.h): if store_written(mark) is STORE_WRITTEN, the registration is in
+     * the database */
     uint64_t mark;
 };
 
 struct sa_registry {
     struct fab_services services;
     struct fab_subscriptions *subscriptions;
-    /*
-     * endports that were in service in the last view; they are compared with those of the next view
-     */
+    /* endports in service in the last view; the next view is compared with them */
     struct sa_ends ends;
     /* true: `ends` is valid; false: no view has been examined yet */
     bool knows_ends;
-    /* slot of the next subscription to check; subscriptions of ports that have been absent for
-     * long are dropped */
+    /* Slot of the next subscription to check. Subscriptions of ports that have been absent for a
+     * long time are dropped. */
     uint32_t absent_at;
-    /* told: number of events emitted since told_us. gone: number of subscriptions that ended since
-     * told_us. */
+    /* told: number of events emitted since told_us. gone: number of subscriptions that have ended
+     * since told_us. */
     uint32_t told, gone;
     uint64_t told_us;
-    /* The last notice that a device sent. A device repeats a trap until it gets TrapRepress, so an
-     * equal notice within REPEAT_US counts as a repetition. */
+    /* The last notice that a device sent. An equal notice within REPEAT_US counts as a repetition,
+     * because a device repeats a trap until it gets TrapRepress. */
     struct fab_notice last;
     uint64_t last_us;
     struct sa_held *held; /* [SA_HELD] ring buffer of the answers that wait for the database */
@@ -58,15 +58,15 @@ struct sa_registry {
 /* Functions of registry.c. */
 /* Loads services and subscriptions from the store. Returns NOMEM, LIMIT, IO or FORMAT. */
 int sa_registry_start(struct sa *s);
-/* Replaces services and subscriptions by those in the store. */
+/* Discards services and subscriptions, and loads those in the store instead. */
 int sa_registry_load(struct sa *s);
 void sa_registry_stop(struct sa *s);
 /* Checks whether a registration may be carried out now. Returns BUSY if the database cannot be
  * written, if too many records wait for the store's writer, or if too many answers wait for the
- * database (in total, or to the sender of this request). */
+ * database: in all, or to the sender of this request. */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
-/* Sends the answer when the registration is committed to the database, or the answer BUSY if it
- * cannot be committed. */
+/* Sends the answer when the registration is committed to the database. If it cannot be committed,
+ * answers BUSY. */
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 
@@ -74,13 +74,13 @@ void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
 /* loads the services. Returns NOMEM, LIMIT, IO or FORMAT */
 int sa_services_load(struct sa *s);
 void sa_services_expire(void *ctx);
-/* sets the timer for the service lease that ends first */
+/* Sets the timer to the time at which the next lease of a service ends. */
 void sa_services_arm(struct sa *s);
 
 /* Functions of inform.c. */
 /* Loads the subscriptions. Returns NOMEM, LIMIT, IO or FORMAT. */
 int sa_subscriptions_load(struct sa *s);
-/* Drops a subscription. `why` is the reason in the event; NULL: no event is emitted. */
+/* Drops a subscription. `why`: the reason that the event gives; NULL: no event is emitted. */
 void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why);
 
 /* Functions of report.c. */

@@ -5,12 +5,12 @@
  * in the current view.
  *
  * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If the
- * subscription selects ports by LID range or GID, a notice about a port outside of the subscriber's
- * partitions ends the subscription (o13-17.1.2).
+ * subscription selects ports by GID or by a range of LIDs, a notice about a port with which the
+ * subscriber shares no partition ends the subscription (o13-17.1.2).
  *
  * On real adapters a report carries a timeout, because the kernel matches responses to reports. On
- * a simulated port a report carries no timeout, because reports to unresponsive subscribers would
- * then use up the transport's limit of requests in flight.
+ * a simulated port it carries none; otherwise, reports to unresponsive subscribers would use up the
+ * transport's limit of requests in flight.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,16 +23,14 @@
 #include "libfabmgr/base/status.h"
 
 #define QP1_QKEY 0x80010000u
-/*
- * maximum number of subscriptions and notices that are examined in one iteration of the event loop
- */
+/* maximum number of subscriptions and notices that one iteration of the event loop examines */
 #define LOOK_A_TURN 4096
-/* maximum number of reports that are sent in one iteration of the event loop */
+/* maximum number of reports that one iteration of the event loop sends */
 #define SEND_A_TURN 64
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
-/* Maximum number of ended subscriptions within TELL_AGAIN_US that get an event each. One later
- * event gives the number of the others. */
+/* Within TELL_AGAIN_US, this number of ended subscriptions get an event each. A later event gives
+ * the number of all others. */
 #define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 
@@ -57,7 +55,7 @@ static bool shares(const struct fab_view *v, uint32_t port, const struct fab_eve
     return false;
 }
 
-/* Returns true if the subscription selects the issuers of notices by GID or LID range. The
+/* Returns true if the subscription selects issuers of notices by GID or by a range of LIDs. The
  * subscriber must then share a partition with each of these ports. */
 static bool names_ports(const struct fab_inform_info *info)
 {
@@ -100,7 +98,7 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
                         uint64_t now, const uint8_t mad[FAB_MAD_SIZE])
 {
     uint32_t port = port_of(v, x);
-    /* If the subscriber's port has left the fabric, sends nothing now. The port may be back when
+    /* The subscriber's port has left the fabric, so nothing is sent now. The port may be back when
      * the report is due again. */
     if (port == FAB_NONE)
         return;
@@ -116,8 +114,8 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
     sa_put(s, &out);
 }
 
-/* Sends up to SEND_A_TURN reports. Returns BUSY if more reports wait, or NOT_FOUND if none
- * waits. */
+/* Sends up to SEND_A_TURN reports. Returns BUSY if there are more reports to send, NOT_FOUND if
+ * there are none. */
 static int send_some(struct sa *s, const struct fab_view *v)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;
@@ -165,8 +163,8 @@ void sa_report(struct sa *s, const struct fab_event_notice *notice)
 
 /* ---- answers and timeouts -------------------------------------------------------------------- */
 
-/* Handles a response to a report. The response is ignored unless it comes from the port to which
- * the report was sent. */
+/* Handles a response to a report. Ignores it if it does not come from the port to which the report
+ * was sent. */
 void sa_report_answer(struct sa *s, const struct transport_mad *mad)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;

@@ -9,10 +9,10 @@
  * A sweep does not delay answers, because a published view does not change during a sweep. Before
  * the first view is published, the status of answers is BUSY.
  *
- * A request gets no answer in five cases: the request is malformed; this manager is not master;
- * this manager hands over to the next master, and the request is a Set or Delete; the SM_Key in the
- * request is neither 0 nor the sa_key (15.2.1.1, C15-0.1.5); the port of the requester sends more
- * requests per second than the quota permits (quota.c).
+ * A request gets no answer in five cases: it is malformed; this manager is not master; it is a Set
+ * or Delete while this manager hands over to the next master; its SM_Key is neither 0 nor the
+ * sa_key (15.2.1.1, C15-0.1.5); or its port sends more requests per second than the quota permits
+ * (quota.c).
  */
 #include "fabricd/sa/sa.h"
 
@@ -23,7 +23,8 @@
 #include "fabricd/sa/registry.h"
 #include "libfabmgr/base/status.h"
 
-/* Maximum number of records that a Get examines at once. A longer search is queued (table.c). */
+/* maximum number of records that a Get examines at once; a longer search goes to a queue
+ * (table.c) */
 #define GET_BUDGET 64
 
 enum { AT_METHOD = 3, AT_RMPP_TYPE = FAB_RMPP_AT + 1, AT_RMPP_FLAGS = FAB_RMPP_AT + 2 };
@@ -66,8 +67,8 @@ out:
     fab_view_unref(published);
 }
 
-/* Releases the view before a local repair, so that the repair can change the tables in place. At
- * the next request, take_view gets the published view again. */
+/* Releases the view, so that a local repair can change the tables in place. At the next request,
+ * take_view gets the published view again. */
 static void let_go(void *ctx)
 {
     struct sa *s = ctx;
@@ -82,8 +83,8 @@ bool sa_is_master(const struct sa *s)
     return status.role == FAB_SM_MASTER;
 }
 
-/* Updates the role of this manager (master or not) and the current view. The agent calls this
- * function once for each batch of received MADs. */
+/* Updates the agent's copy of the manager's role and its view. Called once for each batch of
+ * received MADs. */
 static void look_around(struct sa *s)
 {
     s->master = sa_is_master(s);
@@ -143,15 +144,15 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
     else if (fab_sa_is_table(req.method))
         sa_table_begin(s, mad, &req);
     else if (changes && sm_is_handing_over(s->in.sm))
-        s->stats.dropped++; /* the host repeats its request to the next master */
+        s->stats.dropped++; /* no answer: the host will repeat its request to the next master */
     else if (changes)
         sa_registered_change(s, mad, &req);
     else
         sa_refuse(s, mad, FAB_SMP_BAD_METHOD);
 }
 
-/* Returns true if the MAD belongs to a transfer in progress. The requester sends ACK, STOP and
- * ABORT (RMPP) with the method of the response. */
+/* Returns true if the MAD is part of a transfer in progress. The ACK, STOP and ABORT (RMPP) of the
+ * requester have the method of the response. */
 static bool is_response(const struct transport_mad *mad)
 {
     return (mad->bytes[AT_METHOD] & FAB_METHOD_RESPONSE) != 0;

@@ -21,29 +21,28 @@ struct sa_input {
     struct transport *transport;
     struct sm *sm;
     struct bus *bus;
-    /* store of the registrations; NULL: they are lost when fabricd stops */
+    /* store of the registrations; NULL: registrations are lost when fabricd stops */
     struct store *store;
 };
-struct sa_stats { /* numbers since the start */
+struct sa_stats { /* counts since the start */
     uint64_t requests;
     uint64_t answered; /* requests answered, with success or an error */
     uint64_t refused;  /* requests answered with an error status */
     uint64_t busy;     /* requests answered with the status BUSY */
-    /* Number of requests that got no answer, for one of these reasons: the request was malformed,
-     * had a wrong SM_Key or exceeded the permitted rate; this manager was not master, or was
-     * handing over to the next master; the queue of answers was full; the kernel did not accept the
-     * response. */
+    /* Number of requests without an answer. The request was malformed, had a wrong SM_Key or
+     * exceeded the permitted rate; or this manager was not master, or was handing over; or the
+     * queue of answers was full, or the kernel did not accept the response. */
     uint64_t dropped;
     /* number of registrations that were refused because a quota was used up */
     uint64_t over_quota;
     /* number of requests that were dropped because a port sent too many per second */
     uint64_t over_rate;
-    uint64_t tables;  /* responses that have many records */
-    uint64_t records; /* records in all responses of many records */
-    /* number of notices that the agent was to report to subscribers */
+    uint64_t tables;  /* number of responses with many records */
+    uint64_t records; /* number of records in these responses */
+    /* number of notices about which the agent was to send reports */
     uint64_t notices;
-    uint64_t reports;          /* reports sent, including repetitions */
-    uint64_t reports_answered; /* reports that the subscriber answered */
+    uint64_t reports;          /* number of reports sent, including repetitions */
+    uint64_t reports_answered; /* number of reports that were answered */
     /* number of reports that were lost because a subscriber answered too slowly */
     uint64_t reports_lost;
     uint64_t subscriptions_ended;
@@ -51,8 +50,8 @@ struct sa_stats { /* numbers since the start */
 /* Starts the agent and loads the registrations of hosts from the store. Returns NOMEM, LIMIT, IO or
  * FORMAT. */
 int sa_start(const struct sa_input *in, struct sa **ret);
-/* Call this function when another manager has changed the store. It replaces all registrations by
- * those in the store. Returns as sa_start; after an error, some are missing. */
+/* Replaces all registrations by those in the store, after another manager has changed the store.
+ * Returns as sa_start; after an error, some registrations are missing. */
 int sa_load(struct sa *s);
 void sa_stop(struct sa *s); /* the argument may be NULL */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);

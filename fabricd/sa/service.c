@@ -6,10 +6,10 @@
  * A host may register only services of its own ports: the ServiceGID must belong to the requesting
  * node. The requester and the port of the ServiceGID must be in the partition of the service.
  *
- * If a service has a ServiceKey, only a request with the same ServiceKey may change or withdraw it.
- * Otherwise the port that registered the service, and the port of its ServiceGID, may do so. A
- * requester that gives the sa_key may change any service. (OpenSM lets every host change any
- * service.)
+ * A service with a ServiceKey can be changed or withdrawn only by a request with the same
+ * ServiceKey. One without can be changed by the port that registered it, and by the port of its
+ * ServiceGID. A requester that gives the sa_key may change any service. (OpenSM lets every host
+ * change any service.)
  *
  * Requesters see the services of their partitions. Only requesters that gave the sa_key see
  * ServiceKeys. A service without ServiceP_Key belongs to the default partition; a service without
@@ -28,12 +28,12 @@
 
 #define FOR_EVER UINT32_MAX
 #define DEFAULT_KEY 0xffff
-/* value of the first byte of a GID that is a multicast GID */
+/* first byte of every multicast GID */
 #define MULTICAST 0xff
 #define SECOND_US 1000000
 #define ARM_MOST_US (3600ull * SECOND_US)
 
-/* Byte offsets and lengths in ServiceRecord. */
+/* offsets and a length in bytes, for fields of ServiceRecord */
 enum { AT_PKEY = 24, AT_LEASE = 28, AT_KEY = 32, KEY_LEN = 16 };
 
 static uint64_t component(const char *name)
@@ -54,8 +54,8 @@ struct change {
     const struct fab_sa_request *req;
     struct fab_service service;
     struct fab_wire_service_record record;
-    /* the registered service with the same ServiceID, ServiceGID and ServiceP_Key as the request;
-     * NULL: none */
+    /* the registered service with the ServiceID, ServiceGID and ServiceP_Key of the request; NULL:
+     * none */
     const struct fab_service *old;
     uint64_t from; /* GUID of the requesting port */
 };
@@ -77,9 +77,9 @@ static void read_service(const struct fab_sa_request *req, struct fab_service *x
                                       .pkey = ret_record->pkey};
 }
 
-/* Returns true if the requester and the port of the ServiceGID are in the partition of the
+/* Returns true if both the requester and the port of the ServiceGID are in the partition of the
  * service, or if the request has no ServiceP_Key. If the ServiceGID is a multicast GID, only the
- * requester must be in the partition. */
+ * requester counts. */
 static bool is_served(const struct change *c)
 {
     uint16_t pkey = c->record.pkey;
@@ -136,9 +136,8 @@ static void tell(const struct fab_sa_request *req, const struct fab_service *x,
         memset(ret_data + AT_KEY, 0, KEY_LEN);
 }
 
-/* Returns true if the quota permits the registration. If another port registered the service
- * before, the requesting port becomes the owner of the service, which then counts for the
- * requesting port. */
+/* Returns true if the quota permits the registration. A service counts for the port that registered
+ * it last, even if another port registered it before. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_services *all = &s->registry->services;
@@ -150,8 +149,8 @@ static bool is_within_quota(struct sa *s, const struct change *c)
 }
 
 /* Returns true if the ServiceGID is a multicast GID, or a port GUID or alias GUID of the requesting
- * node. Without this check, a host could direct the clients of another host's service to any port,
- * or register many services for another host. */
+ * node. Otherwise, a host could direct the clients of another host's service to any port, or
+ * register many services for another host. */
 static bool is_own_gid(const struct change *c)
 {
     const struct fab_fabric *f = c->view->fabric;
@@ -251,8 +250,8 @@ static bool agrees(const struct fab_sa_query *q, const struct fab_service *x)
     return differ == 0;
 }
 
-/* Fills in the ServiceRecord for the requester: with the remaining time of the lease, and with the
- * ServiceKey only if the requester gave the sa_key. */
+/* Fills in the ServiceRecord with the remaining time of the lease; with the ServiceKey only if the
+ * requester gave the sa_key. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
                  struct fab_wire_service_record *ret)
 {
@@ -278,8 +277,7 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     at[0] = x->key.id;
     at[1] = x->key.gid[0];
     at[2] = x->key.gid[1];
-    /* at[3] must not be 0, which means that no record was returned yet, so set the bit above the
-     * P_Key */
+    /* at[3] is 0 only before the first record, so a bit above the P_Key is set */
     at[3] = x->key.pkey | UINT64_C(1) << 32;
     show(q, x, ret_struct);
     return true;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collects responses of many records. A response is collected in parts (slices), so that a long
- * response does not delay other work of the loop. After each part, the next part is for the host
+ * response does not delay other work of the event loop. After each part, it is the turn of the host
  * with the next higher LID.
  *
  * The number of responses in progress and their memory are limited, in total and for each host.
- * Requests beyond a limit get the answer BUSY. A request is ignored if it repeats a request whose
- * response is being collected or sent. This file also handles a Get that needs a long search.
+ * Requests beyond a limit get the answer BUSY. A repetition of a request whose response is being
+ * collected or sent is ignored. This file also handles a Get that needs a long search.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of records that are examined for a part of a response; this takes up to 1 ms */
+/* maximum number of records examined for one part of a response, which takes up to 1 ms */
 #define SLICE 4096
 
 enum { AT_TID = 8 };
@@ -68,7 +68,8 @@ static bool is_known(const struct sa *s, const struct transport_mad *request)
     return false;
 }
 
-/* Returns the number of responses in progress to a host; *ret_bytes is their size. */
+/* Returns the number of responses to a host that are in progress, and their total size in bytes in
+ * *ret_bytes. */
 static uint32_t jobs_of(const struct sa *s, uint32_t host, size_t *ret_bytes)
 {
     const struct sa_job *lists[] = {s->making.head, s->sending.head};
@@ -123,7 +124,7 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* Returns true if the memory of the response may grow to twice `need` bytes. */
+/* Returns true if the limits allow the memory of the response to grow to 2 * need bytes. */
 static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
 {
     size_t own;
@@ -132,9 +133,8 @@ static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
            (job->query.trusted || own - job->room + 2 * need <= SA_TABLE_EACH);
 }
 
-/* Makes room for one more record in a response. Returns BUSY if all responses together would
- * exceed SA_TABLE_MOST, or the responses to this host would exceed SA_TABLE_EACH. Also returns
- * NOMEM. */
+/* Makes room for one more record in a response. Returns NOMEM, or BUSY if all responses together
+ * would exceed SA_TABLE_MOST, or those to this host SA_TABLE_EACH. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;
@@ -151,9 +151,8 @@ static int make_room(struct sa *s, struct sa_job *job, size_t need)
     return FAB_OK;
 }
 
-/* Returns true if the response has enough records. A Get fails if it selects two records, so two
- * are enough. Without RMPP, the records of the first MAD are enough, because only this MAD is
- * sent. */
+/* Returns true if no more records need to be collected. A Get fails if two records match, so two
+ * are enough. Without RMPP, only the first MAD is sent, so its records are enough. */
 static bool is_enough(const struct sa *s, const struct sa_job *job)
 {
     return job->query.method == FAB_METHOD_GET
@@ -179,7 +178,7 @@ static int go_on(struct sa *s, struct sa_job *job)
     return r == FAB_E_BUSY ? FAB_E_LIMIT : r;
 }
 
-/* Answers a Get that needed a long search. */
+/* Answers a Get whose search was so long that it had to be done in parts. */
 static void finish_get(struct sa *s, struct sa_job *job)
 {
     uint8_t answer[FAB_MAD_SIZE];
@@ -216,8 +215,8 @@ static void finish(struct sa *s, struct sa_job *job, int result)
     sa_transfer_begin(s, job);
 }
 
-/* Returns the response that is collected next: the oldest response to the host whose LID follows
- * last_host. The lowest LID follows the highest. */
+/* Returns the response of which the next part is collected: the oldest one to the host with the
+ * next LID above last_host. After the highest LID comes the lowest. */
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;

@@ -51,8 +51,8 @@ static void send_by_kernel(struct sa *s, struct sa_job *job)
     sa_job_free(s, job);
 }
 
-/* Sends all RMPP segments of a response that the window permits. Frees the response after its
- * transfer has ended. */
+/* Sends the RMPP segments of a response, as many as the window permits. When the transfer has
+ * ended, frees the response. */
 static void pump(struct sa *s, struct sa_job *job, uint64_t now)
 {
     uint8_t mad[FAB_MAD_SIZE];

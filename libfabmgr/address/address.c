@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Assigns LIDs in four steps. Each step visits the ports in the order of GUIDs or of ids, so the
- * same fabric and leases always give the same LIDs:
+ * Assigns LIDs in four steps. Each step visits the ports in the order of their GUIDs or ids, so
+ * that the same fabric and leases always lead to the same LIDs:
  *
  *   1. Ports of the fabric get the LIDs of their leases.
  *   2. LIDs leased to absent ports are reserved, so that no other port gets them.
@@ -22,26 +22,27 @@
 #include "libfabmgr/address/claims.h"
 #include "libfabmgr/base/status.h"
 
-/* Some devices report this LID if they have no LID. */
+/* Some devices that have no LID report this LID instead of 0. */
 #define PERMISSIVE_LID 0xffffu
 
 struct ledger {
     const struct fab_address_input *in;
     uint32_t max_lid;
-    /* [max_lid + 1] true (1) for a LID that is assigned or reserved */
+    /* [max_lid + 1] 1: the LID is assigned or reserved */
     uint8_t *taken;
-    /* The search for the next contiguous LID range begins at this LID. */
+    /* LID at which the search for the next contiguous range begins */
     uint32_t next;
-    /* [LMC] the search for a free range of 2^LMC LIDs begins at this LID, because no lower range is
-     * free */
+    /* [LMC] LID at which the search for 2^LMC free LIDs begins; below it there are none */
     uint32_t low[8];
     struct fab_lids lids;
-    struct fab_address_note *notes; /* [2 * claims] */
+    /* [2 * claims] notes on ports with a duplicate or invalid LID */
+    struct fab_address_note *notes;
     size_t note_count;
 };
 
-/* Returns the highest LID that all switches can forward. The LFT of a switch has entries for the
- * LIDs 0 to LinearFDBCap - 1 (IBA 14.2.5.4). LinearFDBCap 0 means that the number is unknown. */
+/* Returns the highest LID for which all switches can have an LFT entry. The LFT of a switch has the
+ * LIDs 0 to LinearFDBCap - 1 (IBA 14.2.5.4); a LinearFDBCap of 0 means that the number is not
+ * known. */
 static uint32_t highest_allowed(const struct fab_fabric *f)
 {
     uint32_t max = FAB_LID_UNICAST_MAX;
@@ -120,8 +121,8 @@ static void keep_carried(struct ledger *g, const struct fab_claims *claims)
 
 /* ---- step 4 --------------------------------------------------------------------------------- */
 
-/* Looks for `count` adjacent free ranges of `size` LIDs each. Returns the lowest LID, at or above
- * `from`, at which the first of them can begin; 0: there are no such ranges. */
+/* Finds a free range of count * size LIDs. Returns its first LID, which is at least `from`; 0:
+ * there is no such range. */
 static uint32_t find_run(const struct ledger *g, uint32_t from, uint32_t count, uint32_t size)
 {
     uint32_t start = (from + size - 1) & ~(size - 1), have = 0;
@@ -144,7 +145,7 @@ static uint32_t find_single(struct ledger *g, uint8_t lmc)
     return lid;
 }
 
-/* Assigns 2^lmc LIDs to each port in ports[count]. The LIDs of all these ports are contiguous if
+/* Assigns 2^lmc LIDs to each of the ports ports[count]: one contiguous range for all of them if
  * possible; otherwise each port gets the lowest free range. Returns OK or LIMIT. */
 static int place(struct ledger *g, const uint32_t *ports, uint32_t count, uint8_t lmc)
 {
@@ -174,8 +175,8 @@ static int place_endports_of(struct ledger *g, uint32_t sw, const bool *wanted)
     return count > 0 ? place(g, endports, count, g->in->policy->lmc) : FAB_OK;
 }
 
-/* Assigns LIDs to the remaining ports: first to the endports that are not linked to a switch, one
- * by one, then to all switches, in one contiguous range. */
+/* Assigns LIDs to the remaining ports: first, one by one, to the endports that are not linked to a
+ * switch; then, as one contiguous range, to all switches. */
 static int place_rest(struct ledger *g, const bool *wanted)
 {
     const struct fab_fabric *f = g->in->fabric;

@@ -16,10 +16,10 @@ struct fab_lease {
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    /* The port cannot have the LID of its lease, or the LID that its device reports. Another port
-     * has a lease for this LID, or claims the LID, too, and has a lower GUID. */
+    /* The port cannot have the LID of its lease, or the LID that its device reports, because
+     * another port has it: by a lease, or by a claim with a lower GUID. */
     FAB_NOTE_DUPLICATE_LID,
-    /* The device reports a LID that is not unicast, or not a multiple of 2^LMC. */
+    /* The device reports a LID that is not a unicast LID, or is not a multiple of 2^LMC. */
     FAB_NOTE_INVALID_LID,
 };
 struct fab_address_note {
@@ -30,16 +30,15 @@ struct fab_address_note {
 struct fab_address_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
-    /* The LID leases, in any order. If the port of a lease is not in the fabric, its LIDs are
-     * reserved. */
+    /* The LID leases, in any order. The LIDs of ports that are not in the fabric stay reserved. */
     const struct fab_lease *leases;
     size_t lease_count;
 };
 /* Assigns LIDs to port 0 of each switch, to each port of an adapter or router that has a link, and
- * to the manager's own port. *ret_notes gets the ports with a duplicate or invalid LID, as an array
- * that the caller frees; NULL: there are no such ports. Returns LIMIT if there are too few unicast
- * LIDs, or too few below the smallest LinearFDBCap of a switch, even if LIDs that are leased to
- * absent ports are reused. Also returns INVAL (LMC above 7) and NOMEM. */
+ * to the manager's own port. *ret_notes is an array with a note for each duplicate or invalid LID,
+ * which the caller frees; NULL: there are none. Returns LIMIT if there are too few unicast LIDs, or
+ * too few below the smallest LinearFDBCap of a switch, even with the LIDs that are leased to absent
+ * ports. Also returns INVAL (LMC above 7) and NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,
                        struct fab_address_note **ret_notes, size_t *ret_note_count);
 

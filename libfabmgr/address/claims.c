@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collects the claims of ports to LIDs. The claim of a port has the LID of its lease and the LID
- * that its device reports. The leases of absent ports are collected, too. Leases come from the
- * manager's store, and LIDs from devices. Both can be wrong, so this file validates them. */
+/* Collects the claims of ports to LIDs: the LID of the port's lease, and the LID that the device
+ * reports. Also collects the leases of absent ports. Leases come from the manager's store, other
+ * LIDs from devices. Both can be wrong, so they are checked here. */
 #include "libfabmgr/address/claims.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
     bool is_switch = fab_fabric_node_is_switch(in->fabric, p->node);
     struct fab_claim c = {.port = port, .guid = p->guid, .lmc = in->policy->lmc};
     if (is_switch) {
-        /* A base switch port 0 has one LID (IBA 14.2.5.6, LMC). */
+        /* a base switch port 0 has only one LID (IBA 14.2.5.6, LMC) */
         c.lmc = 0;
         c.guid = p->guid != 0 ? p->guid : in->fabric->nodes[p->node].guid;
     }
@@ -51,8 +51,8 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
     return c;
 }
 
-/* Writes the leases into the claims. Leases and claims are sorted by GUID, so one pass matches
- * them. If a GUID has several leases, the first applies. */
+/* Writes the LIDs of the leases into the claims. Both are sorted by GUID, so one pass finds the
+ * pairs. If a GUID has several leases, the first counts. */
 static void match_leases(struct fab_claims *c, const struct fab_lease *leases, size_t count,
                          uint32_t max_lid)
 {

@@ -6,7 +6,7 @@
 
 #include "libfabmgr/address/address.h"
 
-/* A port that needs a LID. */
+/* A port that needs a LID, and the LIDs that it claims. */
 struct fab_claim {
     uint32_t port; /* port id */
     uint64_t guid;
@@ -16,7 +16,8 @@ struct fab_claim {
     uint8_t lmc;
 };
 struct fab_claims {
-    struct fab_claim *by_guid; /* [count] sorted by (guid, port) */
+    /* [count] claims of the ports in the fabric, sorted by GUID, then by port */
+    struct fab_claim *by_guid;
     uint32_t count;
     /* [absent_count] leases of ports that are not in the fabric, sorted by GUID */
     struct fab_lease *absent;
@@ -27,8 +28,8 @@ int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid
                             struct fab_claims *ret);
 void fab_address_claims_fini(struct fab_claims *c);
 
-/* Returns true if a base LID is valid for an LMC: all its 2^LMC LIDs must be unicast, and it must
- * be a multiple of 2^LMC (IBA 3.5.10). */
+/* Returns true if a base LID is valid: all its 2^LMC LIDs are unicast LIDs up to max_lid, and the
+ * base LID is a multiple of 2^LMC (IBA 3.5.10). */
 static inline bool fab_address_lid_valid(uint32_t lid, uint8_t lmc, uint32_t max_lid)
 {
     uint32_t size = 1u << lmc;

@@ -13,12 +13,13 @@
 struct fab_arena_block;
 struct fab_arena {                  /* all bytes zero: an empty arena */
     struct fab_arena_block *blocks; /* the newest block comes first in the list */
-    /* The newest block has `room` bytes, and callers use the first `used` of them. */
+    /* size of the newest block in bytes, and how many of these bytes are handed out */
     size_t used, room;
-    /* true: an allocation has failed; callers may check this once, after several allocations */
+    /* true: an allocation has failed. A caller may make several allocations, and check this member
+     * once, at the end. */
     bool failed;
 };
-/* Frees everything; the arena can be used again. */
+/* Frees all memory of the arena. The arena is then empty, and can be used again. */
 void fab_base_arena_fini(struct fab_arena *a);
 /* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type. Returns NULL
  * if there is no memory, or if count * item overflows. If count is 0, the result is not NULL, but

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A token bucket that is stored in one number: the time at which the bucket will be full again. A
- * bucket holds at most `burst` tokens, and gains one token every `each_us` microseconds. If this
- * time is in the past, the bucket is full; so 0 is a full bucket. Times are microseconds of any
- * monotonic clock. */
+/* A token bucket holds at most `burst` tokens, and gains one token every `each_us` microseconds.
+ * Its state is one number: the time at which the bucket will be full again. If this time is in the
+ * past, for example 0, the bucket is full. Times are microseconds of any monotonic clock. */
 #ifndef LIBFABMGR_BASE_BUCKET_H
 #define LIBFABMGR_BASE_BUCKET_H
 

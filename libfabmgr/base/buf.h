@@ -51,7 +51,7 @@ static inline void fab_base_put_be64(uint8_t *p, uint64_t v)
 
 struct fab_base_reader {
     const uint8_t *at, *end;
-    /* FAB_OK, until a read goes beyond the end of the buffer; then FAB_E_TRUNCATED. */
+    /* FAB_OK; after a read beyond the end of the buffer FAB_E_TRUNCATED */
     int status;
 };
 static inline struct fab_base_reader fab_base_reader(const uint8_t *bytes, size_t len)
@@ -99,7 +99,7 @@ static inline uint64_t fab_base_read_u64(struct fab_base_reader *r)
 
 struct fab_base_writer {
     uint8_t *at, *end;
-    /* FAB_OK, until a write does not fit; then FAB_E_TRUNCATED. */
+    /* FAB_OK; after a write that did not fit FAB_E_TRUNCATED */
     int status;
 };
 static inline struct fab_base_writer fab_base_writer(uint8_t *bytes, size_t len)
@@ -107,7 +107,8 @@ static inline struct fab_base_writer fab_base_writer(uint8_t *bytes, size_t len)
     return (struct fab_base_writer){
         .at = bytes, .end = len > 0 ? bytes + len : bytes, .status = FAB_OK};
 }
-/* Returns a pointer to which the caller writes the next n bytes; NULL: fewer bytes are left. */
+/* Reserves the next n bytes, which the caller must write. Returns a pointer to them; NULL: fewer
+ * bytes are left. */
 static inline uint8_t *fab_base_write_room(struct fab_base_writer *w, size_t n)
 {
     uint8_t *p = w->at;

@@ -7,9 +7,9 @@
 
 #define FAB_BASE_DAY_S 86400
 
-/* Returns the Unix time in seconds from which on operators are warned. begin_s and end_s: the
- * period in which the certificate or list is valid. The warning begins 30 days before end_s. If the
- * period is shorter than 90 days, the warning begins when a third of the period is left. */
+/* Returns the Unix time in seconds at which the warnings begin. The certificate or list is valid
+ * from begin_s to end_s. Warnings begin 30 days before end_s or, if it is valid for less than 90
+ * days, when a third of this time is left. */
 static inline int64_t fab_base_expiry_warn_s(int64_t begin_s, int64_t end_s)
 {
     int64_t third = (end_s - begin_s) / 3, most = 30 * FAB_BASE_DAY_S;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads a pattern from left to right, and keeps all positions in the text that the part of the
- * pattern read so far can reach. The pattern matches if it can reach the end of the text.
- */
+/* Reads a pattern from left to right. After each element of the pattern, a set has all positions in
+ * the text that can be reached with the elements so far. The pattern matches if its last element
+ * can reach the end of the text. */
 #include "libfabmgr/base/glob.h"
 
 #include <string.h>
 
 #include "libfabmgr/base/host_list.h"
 
-/* a set of positions in the text: at[i] tells whether position i is in the set; all positions of
- * the set are from `first` to `last` */
+/* A set of positions in the text: position i is in the set if at[i] is true. No position outside of
+ * `first` to `last` is in the set. */
 struct places {
     bool at[FAB_GLOB_TEXT_MAX + 1];
     size_t first, last;
@@ -26,8 +25,8 @@ static bool same_letter(char pattern, char c)
     return pattern == '?' || lower(pattern) == lower(c) || (pattern == '/' && c == ' ');
 }
 
-/* Moves each place over the next character of the text if this character matches `pattern`, and
- * drops all other places. Returns false if no place is left. */
+/* Moves each position over the next character of the text, if this character matches the pattern's
+ * character `pattern`; removes all other positions. Returns false if no position is left. */
 static bool pass_letter(struct places *p, char pattern, const char *text, size_t len)
 {
     size_t first = len + 1, last = 0;
@@ -52,8 +51,8 @@ static void pass_any_text(struct places *p, size_t len)
     p->last = len;
 }
 
-/* Returns true if the number that the digits form is in one of the ranges. `list` begins after the
- * '['. */
+/* Returns true if the digits are a number that is in one of the ranges of the list. `list` begins
+ * after the '['. */
 static bool is_listed(const char *list, const char *digits, size_t count)
 {
     struct fab_number_range r;
@@ -69,7 +68,8 @@ static bool is_listed(const char *list, const char *digits, size_t count)
     return false;
 }
 
-/* Moves all places over a number of the list. Returns false if no place is left. */
+/* Moves all positions over a number in the text that is in the list. Returns false if no position
+ * is left. */
 static bool pass_number(struct places *p, const char *list, const char *text, size_t len)
 {
     size_t first = len + 1, last = 0;
@@ -91,8 +91,8 @@ static bool pass_number(struct places *p, const char *list, const char *text, si
     return first <= len;
 }
 
-/* Returns the position after the list of numbers that begins at `s`. Returns NULL if no list begins
- * at `s`, or if the list goes beyond `end`. */
+/* Returns the position in the pattern after the list of numbers at `s`. Returns NULL if there is no
+ * list at `s`, or if the list does not end before `end`. */
 static const char *end_of_list(const char *s, const char *end)
 {
     const char *after = *s == '[' ? fab_base_end_of_ranges(s + 1) : NULL;

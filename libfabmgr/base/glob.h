@@ -14,14 +14,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* longest text that a pattern can match */
+/* maximum length in bytes of a text that a pattern can match */
 #define FAB_GLOB_TEXT_MAX 1023u
 
-/* Returns true if the text has *, ? or a list of numbers in brackets. Other brackets are part of a
- * name. */
+/* Returns true if the text has a '*', a '?' or a list of numbers in brackets. Brackets with other
+ * content are part of a name. */
 bool fab_base_is_glob(const char *text);
 /* Returns true if the pattern matches the whole text. The time is at most proportional to the
- * product of the two lengths. */
+ * length of the pattern times the length of the text. */
 bool fab_base_glob_matches(const char *glob, size_t glob_len, const char *text, size_t len);
 
 #endif

@@ -98,8 +98,8 @@ size_t fab_base_host_list_item(const char *list)
 
 /* ---- folding --------------------------------------------------------------------------------- */
 
-/* A name that consists of `prefix` characters and a number of `width` digits; width 0: the name
- * has no number at its end. */
+/* A name as its first `prefix` characters, followed by a number of `width` digits; width 0: the
+ * name does not end with a number. */
 struct numbered {
     size_t prefix, width;
     uint32_t number;
@@ -118,8 +118,8 @@ static struct numbered take_apart(const char *name)
 }
 
 /* Returns true if the names differ only in the number at their end, and one range can have both
- * numbers. A range gives all its numbers the same least width, so numbers with leading zeros must
- * have equal widths. */
+ * numbers. All numbers of a range have the same least number of digits, so numbers with leading
+ * zeros must be equally long. */
 static bool is_like(const char *a, const char *b)
 {
     const struct numbered x = take_apart(a), y = take_apart(b);
@@ -128,8 +128,8 @@ static bool is_like(const char *a, const char *b)
            memcmp(a, b, x.prefix) == 0;
 }
 
-/* Returns how many names at the beginning of names[] form a family: they differ only in the number
- * at their end, and one pair of brackets can have all these numbers (is_like). */
+/* Returns the length of the first family in names[]. A family is a run of names that differ only in
+ * the number at their end, and whose numbers fit into one pair of brackets (is_like). */
 static size_t count_family(const char *const *names, size_t count)
 {
     size_t n = 1;
@@ -138,7 +138,7 @@ static size_t count_family(const char *const *names, size_t count)
     return n;
 }
 
-/* Appends names[0] to names[count - 1], which are a family, as "prefix[1-3,7]". */
+/* Appends the family names[count] to the text, as "prefix[1-3,7]". */
 static void fold_family(const char *const *names, size_t count, struct fab_text *t)
 {
     const size_t prefix = take_apart(names[0]).prefix;

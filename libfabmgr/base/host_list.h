@@ -14,37 +14,36 @@
 
 #define FAB_RANGE_DIGITS_MAX 9
 
-/* A number or a range of numbers, such as "7" or "01-16". width: least number of digits */
+/* A range of numbers, such as "01-16", or one number, such as "7". width: least number of digits */
 struct fab_number_range {
     uint32_t first, last;
     uint32_t width;
 };
-/* Reads a number or range, and the ',' or ']' after it. Returns the position after this ',' or ']',
- * or NULL if the text has another form. */
+/* Reads a number or range, and the ',' or ']' after it. Returns the position after that character;
+ * NULL: the text has another form. */
 const char *fab_base_read_range(const char *text, struct fab_number_range *ret);
 /* Returns the position after the list of numbers and ranges that ends with ']', or NULL if the text
  * does not begin with such a list. */
 const char *fab_base_end_of_ranges(const char *text);
 
-/* greatest number of names that one text may have */
+/* maximum number of names that one text may stand for */
 #define FAB_HOST_LIST_MAX 1000000u
 
-/* Function of the caller that gets each name. If it returns an error, fab_base_host_list_each stops
- * and returns this error. */
+/* Gets each name. If it returns an error, fab_base_host_list_each stops and returns this error. */
 typedef int fab_host_name_fn(void *ctx, const char *name);
-/* Calls `each` for every name in the text, which is one item of a list: commas outside brackets are
- * part of the name. The text may have up to four lists in brackets. Returns LIMIT if a name is
- * longer than 255 bytes or if there are more than FAB_HOST_LIST_MAX names, or the errors of
- * `each`. */
+/* Calls the function `each` for every name that the text stands for. The text is a single item: a
+ * comma outside of brackets is part of the name. The text may have up to four lists in brackets.
+ * Returns LIMIT if a name is longer than 255 bytes or if there are more than FAB_HOST_LIST_MAX
+ * names, or the errors of `each`. */
 int fab_base_host_list_each(const char *text, fab_host_name_fn *each, void *ctx);
 
-/* Returns the length of the first item of a list: the text before the first comma that is not in
+/* Returns the length of the first item of a list. The item ends before the first comma outside of
  * brackets. */
 size_t fab_base_host_list_item(const char *list);
 
-/* Appends names as a list: "n1", "n2", "n3", "m" become "n[1-3],m". Names that differ only in the
- * number at their end (at most 9 digits) share a pair of brackets. The order of the names stays the
- * same, so only adjacent names can share brackets. */
+/* Appends names as a list: "n1", "n2", "n3", "m" become "n[1-3],m". Adjacent names that differ only
+ * in the number at their end (at most 9 digits) share a pair of brackets. The order of the names
+ * stays the same. */
 void fab_base_host_list_fold(const char *const *names, size_t count, struct fab_text *t);
 
 #endif

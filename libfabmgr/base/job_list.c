@@ -15,7 +15,7 @@ struct word {
     size_t len;
 };
 
-/* Moves *w to the next word of its line. Returns false after the last one. */
+/* Sets *w to the next word of its line. Returns false if *w was the last one. */
 static bool next_word(struct word *w)
 {
     w->at += w->len;
@@ -24,7 +24,7 @@ static bool next_word(struct word *w)
     return w->len > 0 && w->at[0] != '#';
 }
 
-/* If the word is "KEY=VALUE", makes *ret its value. */
+/* If the word has the form "KEY=VALUE" with this key, sets *ret to the value and returns true. */
 static bool value_of(struct word w, const char *key, struct word *ret)
 {
     size_t len = strlen(key);
@@ -34,8 +34,8 @@ static bool value_of(struct word w, const char *key, struct word *ret)
     return true;
 }
 
-/* Returns true if the word is a list of hosts. Pending jobs have other words in its place:
- * "(Priority)", "(null)", "None", "n/a". */
+/* Returns true if the word is a list of hosts. A pending job has another word there: "(Priority)",
+ * "(null)", "None", "n/a". */
 static bool has_hosts(struct word w)
 {
     return w.len > 0 && w.at[0] != '(' && w.at[w.len - 1] != ')' &&
@@ -55,7 +55,7 @@ static int take(const char *id, size_t id_len, struct word hosts, struct fab_job
     return FAB_OK;
 }
 
-/* Reads a line of scontrol. */
+/* Reads a line in the format of scontrol. */
 static int read_keys(struct fab_job_reader *r, const char *line, struct fab_job_line *ret,
                      bool *ret_found)
 {
@@ -72,7 +72,7 @@ static int read_keys(struct fab_job_reader *r, const char *line, struct fab_job_
     return FAB_OK;
 }
 
-/* Reads a line of columns. */
+/* Reads a line in columns, as squeue prints them. */
 static int read_columns(const char *line, struct fab_job_line *ret, bool *ret_found)
 {
     struct word w = {line, 0}, first = {0}, last = {0};

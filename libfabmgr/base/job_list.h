@@ -20,17 +20,18 @@
 #define FAB_JOB_ID_LEN 64
 
 struct fab_job_reader {
-    char job[FAB_JOB_ID_LEN]; /* the value of the last "JobId="; "": none */
+    char job[FAB_JOB_ID_LEN]; /* the job named by the last "JobId="; "": none */
 };
-/* A job and its hosts. The hosts are a part of the line that was read. */
+/* A job and its hosts. The pointers point into the line that was read. */
 struct fab_job_line {
     char id[FAB_JOB_ID_LEN];
-    const char *hosts; /* not NUL-terminated */
+    const char *hosts; /* the list of hosts, which does not end with a NUL */
     int hosts_len;
 };
-/* Reads one line. A reader whose bytes are all zero begins a new text. If the line completes a job
- * with hosts, sets *ret_found to true and fills *ret; otherwise sets *ret_found to false. FORMAT:
- * the line has only one column, or the name of the job is longer than 63 bytes. */
+/* Reads one line. Before the first line of a text, all bytes of the reader must be zero. If the
+ * line completes a job with hosts, fills *ret and sets *ret_found to true; otherwise to false.
+ * Returns FORMAT if the line has only one column, or if the name of the job is longer than 63
+ * bytes. */
 int fab_base_job_list_line(struct fab_job_reader *r, const char *line, struct fab_job_line *ret,
                            bool *ret_found);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The map uses open addressing with linear probing over a hash of the key. A removal moves the
  * following entries back instead of leaving tombstones, so lookups do not become slower. A hostile
- * device could choose GUIDs that collide. Such a device adds only one key for each of its ports, so
- * lookups become only a little slower. */
+ * device could choose GUIDs with colliding hashes. But a device adds only one key for each of its
+ * ports, so this slows lookups only a little. */
 #include "libfabmgr/base/map.h"
 
 #include <stdlib.h>
@@ -19,8 +19,8 @@ void fab_base_map_fini(struct fab_map *m)
     *m = (struct fab_map){0};
 }
 
-/* Returns the slot of the key. If the map does not contain the key, returns the free slot in which
- * it would be stored. m->slots must not be NULL. */
+/* Returns the slot of the key. If the map does not have the key, returns the free slot where put
+ * would store it. m->slots must not be NULL. */
 static size_t find(const struct fab_map *m, uint64_t key)
 {
     size_t mask = m->capacity - 1, i = (size_t)fab_base_mix64(key) & mask;
@@ -102,8 +102,8 @@ bool fab_base_map_remove(struct fab_map *m, uint64_t key)
         return false;
     for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
         size_t home = (size_t)fab_base_mix64(m->slots[i].key) & mask;
-        /* The entry in slot i can move into the empty slot `hole` if this slot lies between i and
-         * the slot to which the entry's key hashes. */
+        /* The entry in slot i may move into the empty slot `hole` if a lookup that starts at the
+         * entry's home slot passes `hole` before it reaches i. */
         if (((i - home) & mask) >= ((i - hole) & mask)) {
             m->slots[hole] = m->slots[i];
             hole = i;

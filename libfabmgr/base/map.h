@@ -21,8 +21,8 @@ struct fab_map { /* all bytes zero: an empty map */
     size_t capacity, count;
 };
 void fab_base_map_fini(struct fab_map *m);
-/* Allocates slots for `count` entries in total. Up to this number, put and add cannot run out of
- * memory. Returns NOMEM if there is no memory. */
+/* Allocates slots for `count` entries in total. Until the map has that many entries, put and add
+ * cannot fail with NOMEM. Returns NOMEM if there is no memory. */
 int fab_base_map_reserve(struct fab_map *m, size_t count);
 /* Adds the key with this value, or replaces the value that the key has. Returns NOMEM if there is
  * no memory. */
@@ -37,7 +37,7 @@ bool fab_base_map_has(const struct fab_map *m, uint64_t key);
 bool fab_base_map_remove(struct fab_map *m, uint64_t key);
 /* Visits one entry in each call. The caller sets *cursor to 0 before the first call. Returns false
  * after the last entry. The map must not change between the calls. The order of the entries depends
- * on earlier insertions and removals, so callers must not let it influence their results. */
+ * on earlier insertions and removals, so the caller's results must not depend on it. */
 bool fab_base_map_next(const struct fab_map *m, size_t *cursor, uint64_t *ret_key,
                        uint32_t *ret_value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matches patterns greedily. If the text does not match the part of the pattern after the last '*',
- * this '*' takes one more character, and the part is compared again. */
+/* Matches patterns greedily. After a '*', the rest of the pattern is compared with the text. If it
+ * does not match, the last '*' takes one more character, and the rest is compared again. */
 #include "libfabmgr/base/match.h"
 
 bool fab_base_pattern_matches(const char *pattern, const char *text, size_t len)

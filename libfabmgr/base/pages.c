@@ -11,10 +11,10 @@
  * page. Otherwise no version has the page any more, and the page becomes a spare page, unless its
  * memory may overlap another page of the first version.
  *
- * A new version begins with the page pointers of the newest one. Copying all pointers would take
- * long. So the history keeps the array page[] of an ended version for the next new version. For
- * each group of GROUP adjacent pointers it also knows the version in which the group last changed.
- * Only groups that changed after the ended version are copied.
+ * A new version begins with the page pointers of the newest one. To copy all pointers would take
+ * long. So the history keeps the array page[] of an ended version, and the next new version uses
+ * this array. The history also knows for each group of GROUP adjacent pointers when it last
+ * changed. Only groups that changed after the ended version are copied.
  *
  * Any thread may end a version: it adds the version to the list `ended`. Only the thread that
  * unshares and edits versions takes versions from this list. When the last version ends, all memory
@@ -31,7 +31,7 @@
 #define FIRST_VERSION 1u
 #define CHUNK_PAGES ((size_t)64) /* number of pages that are allocated together */
 #define GROUP ((size_t)16)       /* number of page pointers in a group */
-/* prepare_spare() allocates one spare page in advance for each SPARE_SHARE pages of the array. */
+/* One spare page is allocated in advance for this many pages of the array (prepare_spare). */
 #define SPARE_SHARE ((size_t)128)
 
 struct left_page {
@@ -41,43 +41,43 @@ struct left_page {
 
 struct fab_pages_version {
     struct history *history;
-    uint32_t number; /* 1: the first version of the history */
+    uint32_t number; /* number of the version in its history, from 1 */
     int handles;     /* number of handles of this version; atomic */
     uint8_t **page;
-    /* The neighbours of this version in the list of living versions of the history: the next older
-     * and the next newer version. */
+    /* older: the next older living version of the history. newer: the next newer one. */
     struct fab_pages_version *older, *newer;
     struct fab_pages_version *next_ended;
-    /* Pages that this version has and `newer` does not have. */
+    /* Pages of this version that the next newer version does not have. */
     struct left_page *left;
     size_t left_count, left_room;
 };
 
 struct history {
     size_t count, size;
-    /* If the rows of the first version overlap: number of pages in a row. 0: they do not overlap.
-     */
+    /* Number of pages in a row, if the rows of the first version overlap; 0: they do not
+     * overlap. */
     size_t row_pages;
-    int living;                      /* number of versions that have handles; atomic */
-    struct fab_pages_version *ended; /* list of ended versions; atomic */
+    int living; /* number of versions that still have a handle; atomic */
+    /* list of versions that have ended and are not yet removed; atomic */
+    struct fab_pages_version *ended;
     struct fab_pages_version *newest;
-    /* Rises by 1 when a version is added, and the version gets this number. Also rises by 1 when
-     * the newest version is removed (step_back), so that copies of its page pointers count as
-     * outdated. */
+    /* A counter; the latest version has its value as number. It rises by 1 when a version is added,
+     * and also when the newest version is removed (step_back), so that copies of its page pointers
+     * count as outdated. */
     uint32_t last_number;
-    /* [count] for each page of `newest`: number of the version that made the page. */
+    /* [count] number of the version that made each page of `newest` */
     uint32_t *made;
     void **memory; /* [memory_count] allocated blocks that contain the pages */
     size_t memory_count, memory_room;
     uint8_t **spare;
-    size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
-    /* [count] an array of page pointers for the next new version; NULL: there is no such array. */
+    size_t spare_count, spare_room, pages; /* `pages`: number of pages that were ever made */
+    /* [count] array of page pointers that the next new version will use; NULL: none */
     uint8_t **spare_pointers;
-    /* The pointers in spare_pointers may differ from the pointers of `newest`, but only in groups
-     * (of GROUP adjacent pointers) that changed after the version with this number. */
+    /* Number of a version. spare_pointers[] may differ from the pointers of `newest` only in groups
+     * of GROUP adjacent pointers that changed after this version. */
     uint32_t spare_number;
-    /* One element for each group of GROUP adjacent page pointers of `newest`: the value of
-     * `last_number` when a pointer of this group last changed. */
+    /* [group] value of `last_number` when a pointer of this group of GROUP adjacent pointers last
+     * changed in `newest` */
     uint32_t *changed;
 };
 
@@ -125,8 +125,8 @@ static int make_room(void *items, size_t item, size_t need, size_t *room)
     return FAB_OK;
 }
 
-/* Adds a chunk of spare pages. Also enlarges spare[] to hold all pages of the history, so that
- * add_spare never needs memory. Returns OK or NOMEM. */
+/* Adds a chunk of spare pages. Also makes spare[] large enough for all pages of the history, so
+ * that add_spare cannot fail. Returns OK or NOMEM. */
 static int add_chunk(struct history *h)
 {
     if (make_room(&h->spare, sizeof(*h->spare), h->pages + CHUNK_PAGES, &h->spare_room) != FAB_OK ||
@@ -142,8 +142,8 @@ static int add_chunk(struct history *h)
     return FAB_OK;
 }
 
-/* Allocates spare pages in advance, and writes to them, so that the kernel maps their memory now
- * and not when they are needed. Returns OK or NOMEM. */
+/* Allocates spare pages in advance. Also writes to them, so that the kernel maps their memory now
+ * and not when they are used. Returns OK or NOMEM. */
 static int prepare_spare(struct history *h)
 {
     while (h->spare_count < h->count / SPARE_SHARE) {
@@ -165,8 +165,8 @@ size_t fab_base_pages_memory(const struct fab_pages *p)
 
 /* ---- versions that end ----------------------------------------------------------------------- */
 
-/* Returns true if a page overlaps no other page. Overlapping pages are the first and the last page
- * of a row in the first version. */
+/* Returns true if a page overlaps no other page. Only the first and the last page of a row in the
+ * first version may overlap others. */
 static bool is_separate(const struct history *h, size_t index, uint32_t made)
 {
     if (made != FIRST_VERSION || h->row_pages == 0)
@@ -182,7 +182,7 @@ static void add_spare(struct history *h, struct left_page p)
         h->spare[h->spare_count++] = p.page;
 }
 
-/* Makes room for `count` more entries in v->left. Returns OK or NOMEM. */
+/* Makes room for `count` more entries in the array v->left. Returns OK or NOMEM. */
 static int reserve_left(struct fab_pages_version *v, size_t count)
 {
     return v != NULL ? make_room(&v->left, sizeof(*v->left), v->left_count + count, &v->left_room)
@@ -190,8 +190,8 @@ static int reserve_left(struct fab_pages_version *v, size_t count)
 }
 
 /* Removes the newest version, which has ended. The version before it becomes the newest one. Pages
- * that belonged only to the removed version become spare pages. `newest` now has other page
- * pointers, so last_number rises by 1, as after the addition of a version. */
+ * that only the removed version had become spare pages. The newest version now has other page
+ * pointers, so last_number rises by 1, as when a version is added. */
 static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -208,9 +208,8 @@ static void step_back(struct history *h, const struct fab_pages_version *ended)
 }
 
 /* Removes an ended version that is not the newest one. Its list `left` has pages that no later
- * version has. If the version before it also has such a page, the entry moves to the list of
- * that version. Otherwise the page becomes a spare page. The caller has reserved room in that
- * list. */
+ * version has. If the version before it has such a page, the entry moves to the list of that
+ * version, where the caller has reserved room. Otherwise the page becomes a spare page. */
 static void pass_on(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -266,16 +265,16 @@ static void end_version(struct fab_pages_version *v)
 {
     struct history *h = v->history;
     add_ended(h, v);
-    /* v is in the list of ended versions now. The thread that unshares and edits may free v at any
-     * time, so this function must not use it any more. */
+    /* v is now in the list of ended versions. The thread that edits versions may free it at any
+     * time, so v must not be used from here on. */
     if (__atomic_sub_fetch(&h->living, 1, __ATOMIC_ACQ_REL) == 0)
         free_history(h);
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-/* Makes sure that spare_pointers exists and equals the page pointers of the newest version.
- * h->changed records later changes of these pointers. Returns OK or NOMEM. */
+/* Makes spare_pointers[] equal to the page pointers of the newest version; allocates the array if
+ * there is none. h->changed records later changes of these pointers. Returns OK or NOMEM. */
 static int update_spare_pointers(struct history *h)
 {
     bool all = h->spare_pointers == NULL;
@@ -293,8 +292,8 @@ static int update_spare_pointers(struct history *h)
     return FAB_OK;
 }
 
-/* Makes a version with the page pointers page[], and takes ownership of this array. Returns NULL if
- * there is no memory. */
+/* Makes a version that takes over the array page[] of page pointers. Returns NULL if there is no
+ * memory. */
 static struct fab_pages_version *new_version(struct history *h, uint8_t **page)
 {
     struct fab_pages_version *v = page != NULL ? calloc(1, sizeof(*v)) : NULL;
@@ -369,7 +368,7 @@ bool fab_base_pages_is_shared(const struct fab_pages *p)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Makes a new version from the newest one, and a handle of it in *ret. Returns OK or NOMEM. */
+/* Makes a new version from the newest one, with *ret as its handle. Returns OK or NOMEM. */
 static int derive(struct history *h, struct fab_pages *ret)
 {
     if (update_spare_pointers(h) != FAB_OK)
@@ -383,7 +382,8 @@ static int derive(struct history *h, struct fab_pages *ret)
     return FAB_OK;
 }
 
-/* Copies the version of handle p into a new history. Returns OK or NOMEM. */
+/* Copies the version of handle p into a new history, with *ret as the handle of the copy. Returns
+ * OK or NOMEM. */
 static int copy(const struct history *h, const struct fab_pages *p, struct fab_pages *ret)
 {
     uint8_t *memory = fab_base_alloc_array(h->count, h->size);

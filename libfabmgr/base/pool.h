@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 /* Does part i of the work. `worker` is the number of the calling thread, from 0 to fab_pool.workers
- * - 1. Two calls that run at the same time have different numbers, so the task may use the number
- * as an index of its scratch memory. */
+ * - 1. Calls that run at the same time have different numbers, so the task may use scratch memory
+ * of its own for each number. */
 typedef void fab_pool_task(void *arg, uint32_t i, uint32_t worker);
 
 struct fab_pool {
@@ -29,8 +29,8 @@ static inline uint32_t fab_base_pool_workers(const struct fab_pool *p)
 {
     return p != NULL && p->workers > 1 ? p->workers : 1;
 }
-/* Calls the task for each index 0..count-1. Without a pool (NULL) the calling thread makes the
- * calls one after the other. */
+/* Calls the task for each index 0..count-1. If there is no pool (p == NULL), the calling thread
+ * makes all calls, one after the other. */
 static inline void fab_base_pool_run(const struct fab_pool *p, uint32_t count, fab_pool_task *task,
                                      void *arg)
 {

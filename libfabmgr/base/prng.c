@@ -33,7 +33,7 @@ uint64_t fab_base_prng_next(struct fab_prng *p)
 uint64_t fab_base_prng_below(struct fab_prng *p, uint64_t bound)
 {
     assert(bound > 0);
-    uint64_t threshold = -bound % bound; /* 2^64 mod bound */
+    uint64_t threshold = -bound % bound; /* this is 2^64 modulo bound */
     for (;;) {
         unsigned __int128 m = (unsigned __int128)fab_base_prng_next(p) * bound;
         if ((uint64_t)m >= threshold)

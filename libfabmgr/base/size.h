@@ -20,7 +20,7 @@ static inline bool fab_base_size_add(size_t a, size_t b, size_t *ret)
 }
 
 /* Returns uninitialised memory for `count` items. Returns NULL if there is no memory, or if the
- * size overflows. If count is 0, returns a pointer that can be freed. (For zeroed memory use
+ * size overflows. If count is 0, the result is a pointer that can be freed. (For zeroed memory use
  * calloc, which also detects overflow.) */
 static inline void *fab_base_alloc_array(size_t count, size_t item)
 {
@@ -31,9 +31,9 @@ static inline void *fab_base_alloc_array(size_t count, size_t item)
 }
 
 /* Grows an array from malloc to at least `need` items (need > 0) of `item` bytes each. *capacity is
- * the number of items that fit; the function raises it by at least half. Returns the new address,
- * like realloc. Returns NULL if there is no memory; the old array is then still valid. New items
- * are not initialised. */
+ * the number of items for which there is room; the function raises it by at least half. Returns the
+ * new address, like realloc. Returns NULL if there is no memory; the old array is then still valid.
+ * New items are not initialised. */
 void *fab_base_grow(void *items, size_t item, size_t need, size_t *capacity);
 
 #endif

@@ -10,24 +10,24 @@ enum fab_status {
     FAB_OK = 0,
     FAB_E_NOMEM = -1, /* out of memory */
     FAB_E_INVAL = -2, /* an argument is outside its valid range */
-    /* A number is greater or less than the field or the device can hold. */
+    /* a number does not fit into the field, or is out of the range of the device */
     FAB_E_RANGE = -3,
     FAB_E_TRUNCATED = -4, /* the bytes end before the value does */
     FAB_E_FORMAT = -5,    /* the bytes or text are malformed */
-    /* The object that the caller asked for does not exist. */
+    /* the requested object does not exist */
     FAB_E_NOT_FOUND = -6,
     FAB_E_EXISTS = -7, /* the object to be added exists already */
-    /* A limit (of a device, of the standard, of the policy) is reached. */
+    /* a limit of the device, of the standard or of the policy is reached */
     FAB_E_LIMIT = -8,
     FAB_E_TIMEOUT = -9, /* no response in time */
-    /* The other side responded with an error status. */
+    /* the other side responded with an error status */
     FAB_E_REFUSED = -10,
     FAB_E_UNREACHABLE = -11, /* no path leads to the destination */
     FAB_E_LOOP = -12,        /* the forwarding tables contain a loop */
     FAB_E_CYCLE = -13,       /* the channel dependency graph has a cycle */
-    /* The call cannot succeed now, but may succeed if it is repeated later. */
+    /* the call cannot succeed now; it may succeed later */
     FAB_E_BUSY = -14,
-    /* The request is valid, but this program or device does not support it. */
+    /* the request is valid, but this program or device does not support it */
     FAB_E_UNSUPPORTED = -15,
     FAB_E_IO = -16,     /* an operation of the operating system failed (daemon only) */
     FAB_E_DENIED = -17, /* the caller has no permission */

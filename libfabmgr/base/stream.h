@@ -17,7 +17,7 @@ struct fab_stream {
     uint32_t key[FAB_STREAM_KEY / 4];
     uint64_t block; /* number of the next block of the key stream */
     uint32_t words[FAB_STREAM_WORDS];
-    /* Number of 32-bit words of the present block that were used already. */
+    /* number of 32-bit words of the present block that were already handed out */
     uint32_t used;
 };
 void fab_base_stream_init(struct fab_stream *s, const uint8_t key[FAB_STREAM_KEY]);

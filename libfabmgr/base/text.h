@@ -7,12 +7,13 @@
 #include <stddef.h>
 
 struct fab_text {
-    /* NUL-terminated text. It is NULL before the first write, so readers call fab_base_text_get. */
+    /* the text, NUL-terminated; NULL before the first write, so readers use fab_base_text_get */
     char *s;
     size_t len, room;
     int status; /* FAB_OK or FAB_E_NOMEM */
 };
-void fab_base_text_init(struct fab_text *t); /* a struct whose bytes are all zero is valid, too */
+/* Instead of this call, all bytes of the struct may be set to zero. */
+void fab_base_text_init(struct fab_text *t);
 void fab_base_text_fini(struct fab_text *t);
 void fab_base_text_add(struct fab_text *t, const char *s);
 void fab_base_text_bytes(struct fab_text *t, const void *bytes, size_t len);
@@ -21,8 +22,8 @@ void fab_base_text_addf(struct fab_text *t, const char *fmt, ...)
 /* Returns the text written so far, which may be "". The pointer is valid until the next write. */
 const char *fab_base_text_get(const struct fab_text *t);
 /* Gives the text (never NULL) to the caller, who frees it with free(), and leaves t empty. *ret_len
- * is the length of the text; ret_len may be NULL. Returns NOMEM if this or an earlier write failed;
- * t is then empty, too. */
+ * is the length of the text; ret_len may be NULL. Returns NOMEM if memory ran out now or in an
+ * earlier write; t is then empty, too. */
 int fab_base_text_take(struct fab_text *t, char **ret, size_t *ret_len);
 
 #endif

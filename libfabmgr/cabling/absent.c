@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds planned nodes that are not in the fabric. If no adapter of a host is in the fabric, the
- * host is reported as one difference that stands for all its links. The same holds for a modular
- * switch without any of its switches. If some parts of a host or modular switch are in the fabric,
- * each absent part is a difference of its own. An absent node with only one link is not reported,
- * because its link is reported as missing. */
+/* Finds planned nodes that are not in the fabric. If a whole host is absent, with all its adapters,
+ * one difference stands for all its links. The same holds for a whole modular switch. If some parts
+ * of a host or modular switch are in the fabric, each absent part is a difference of its own. An
+ * absent node with only one link is not reported, because its link is reported as missing. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/status.h"
@@ -20,8 +19,8 @@ uint32_t fab_cabling_system_size(const struct fab_cabling_check *c, uint32_t fir
     return count;
 }
 
-/* Returns the number of planned links of a site that is not in the fabric. Returns 0 if the site is
- * in the fabric. */
+/* Returns the number of planned links of a site that is absent from the fabric; 0 if the site is in
+ * the fabric. */
 static uint32_t absent_links(const struct fab_cabling_check *c, uint32_t site)
 {
     const struct fab_cabling_site *s = &c->sites[site];
@@ -31,8 +30,8 @@ static uint32_t absent_links(const struct fab_cabling_check *c, uint32_t site)
     return count;
 }
 
-/* Marks the sites (parts of one host or switch) as absent, and adds one difference for all of them.
- * Does nothing if they have fewer than two planned links. */
+/* Marks some sites as absent, which are all nodes or one node of a host or modular switch, and adds
+ * one difference for them. Does nothing if they have fewer than two planned links. */
 static int add_absent(struct fab_cabling_check *c, const uint32_t *sites, uint32_t count,
                       uint32_t links)
 {

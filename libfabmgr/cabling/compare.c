@@ -37,7 +37,7 @@ static int make_matchings(struct fab_cabling_check *c)
     c->link = fab_base_alloc_array(c->port_count, sizeof *c->link);
     if (c->planned == NULL || c->actual == NULL || c->link == NULL)
         return FAB_E_NOMEM;
-    memset(c->planned, 0xff, size); /* FAB_NONE */
+    memset(c->planned, 0xff, size); /* sets all elements to FAB_NONE */
     memset(c->actual, 0xff, size);
     memset(c->link, 0xff, size);
     return FAB_OK;
@@ -68,8 +68,7 @@ static uint32_t port_of(const struct fab_cabling_check *c, const struct fab_port
     return c->sites[p->node].first_port + p->num;
 }
 
-/* The kinds of links that the plan covers. If the plan has only links of hosts, for example, links
- * between switches are not compared. */
+/* Which kinds of links the plan has. Links of a kind that it does not have are not compared. */
 struct scope {
     /* hosts: the plan has links of hosts. switches: the plan has links between switches. */
     bool hosts, switches;
@@ -88,8 +87,8 @@ static struct scope find_scope(const struct fab_cabling_check *c)
     return s;
 }
 
-/* Returns true if the plan does not cover a cable between the ports a and b. Both ports must have
- * no planned link. */
+/* Returns true if the plan does not cover a cable between the ports a and b, neither of which has a
+ * planned link. */
 static bool is_outside(const struct fab_cabling_check *c, const struct scope *scope, uint32_t a,
                        uint32_t b)
 {
@@ -160,8 +159,8 @@ unsigned fab_cabling_precedence(const struct fab_cabling_check *c, uint32_t port
     return 1;
 }
 
-/* Adds a difference of a cable or link. Puts its two ports into the order in which messages name
- * them. */
+/* Adds a difference about a cable or planned link. First puts its two ports into the order in which
+ * messages name them. */
 static int add_link(struct fab_cabling_check *c, struct fab_cabling_difference d)
 {
     unsigned a = fab_cabling_precedence(c, d.a), b = fab_cabling_precedence(c, d.b);
@@ -196,8 +195,8 @@ static int add_wrong_cables(struct fab_cabling_check *c)
     return rc;
 }
 
-/* Returns true if a node or host with several links is absent, and this link belongs to it. The
- * absence is already one difference, and nobody needs to move a cable. */
+/* Returns true if the link belongs to a node or host that is reported as absent. The link itself is
+ * then no difference, because no cable must be moved. */
 static bool is_of_absent(const struct fab_cabling_check *c, uint32_t a, uint32_t b)
 {
     return c->absent[c->port_site[a]] || c->absent[c->port_site[b]];
@@ -227,7 +226,7 @@ static int add_missing(struct fab_cabling_check *c)
     return rc;
 }
 
-/* Compares the rate of a cable with the planned rate. The cable must be at its planned place. */
+/* Compares the rate of a link with the planned rate. The cable must be connected as planned. */
 static int check_rate(struct fab_cabling_check *c, uint32_t port)
 {
     struct fab_cabling_difference d = {.a = port,
@@ -240,7 +239,8 @@ static int check_rate(struct fab_cabling_check *c, uint32_t port)
     uint32_t id = fab_fabric_port_id(c->fabric, s->observed, (uint8_t)(port - s->first_port));
     d.rate = fab_wire_link_modes(&fab_fabric_port(c->fabric, id)->info, FAB_LINK_ACTIVE);
     int rc = FAB_OK;
-    if (d.rate.widths == 0 || d.rate.speeds == 0) /* the fabric does not show the rate */
+    /* the fabric does not show the rate of the link */
+    if (d.rate.widths == 0 || d.rate.speeds == 0)
         return FAB_OK;
     if (d.planned_rate.widths != 0 && d.planned_rate.widths != d.rate.widths) {
         d.kind = FAB_CABLING_WRONG_WIDTH;
@@ -289,9 +289,9 @@ static uint32_t first_port(const struct fab_cabling_check *c, const struct fab_c
     return b < a || (b == a && fab_cabling_port_order(c, m->b, m->a) < 0) ? m->b : m->a;
 }
 
-/* One group of moves: the elements moves[first] to moves[end - 1]. */
+/* A group of moves: moves[first] to moves[end - 1]. */
 struct batch {
-    uint32_t port; /* the port that comes first in the first move */
+    uint32_t port; /* the port of the first move by which groups are sorted */
     size_t first, end;
 };
 
@@ -302,7 +302,7 @@ static int compare_batches(const void *x, const void *y, void *ctx)
     return order != 0 ? order : (a->first > b->first) - (a->first < b->first);
 }
 
-/* Sorts the groups of moves by the rack, switch and port of the first move in each group. */
+/* Sorts the groups of moves by rack, switch and port of their first moves. */
 static int sort_moves(struct fab_cabling_check *c)
 {
     struct fab_cabling_moves *m = &c->moves;
@@ -333,8 +333,9 @@ static int sort_moves(struct fab_cabling_check *c)
 
 /* ---- the whole comparison -------------------------------------------------------------------- */
 
-/* Returns how far two ports are from each other, as moves.h needs. Ports of one switch or host are
- * nearest, then ports in one rack, then ports of two switches. All other pairs are farthest. */
+/* Returns the distance of two ports, as struct fab_cabling_ports (moves.h) needs it. Ports of one
+ * switch or host are nearest, then ports in one rack, then ports of two switches; all other pairs
+ * are farthest. */
 static unsigned distance(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct fab_cabling_check *c = ctx;

@@ -23,37 +23,39 @@ enum fab_cabling_match {
     FAB_CABLING_UNMATCHED,
     FAB_CABLING_BY_NAME,
     FAB_CABLING_BY_GUID,
-    FAB_CABLING_BY_PLACE, /* found by its place: most of its links are connected as planned */
+    FAB_CABLING_BY_PLACE, /* by the places of its links: most of them are connected as planned */
 };
 
 struct fab_cabling_site {
-    /* name as the plan spells it; NodeDescription if the plan does not have the node; borrowed */
+    /* name as in the plan; NodeDescription if the node is not in the plan; borrowed */
     const char *name;
     const char *rack; /* name of the rack; "": not known; borrowed */
-    const char *key;  /* fab_cabling_key of the name; borrowed */
-    /* ids of the node in the plan and in the fabric; FAB_NONE: the plan, or the fabric, does not
-     * have the node */
+    const char *key;  /* key of the name (fab_cabling_key); borrowed */
+    /* ids of this node in the plan and in the fabric; FAB_NONE: the plan, or the fabric, does not
+     * have it */
     uint32_t planned, observed;
-    uint32_t first_port; /* number of the site's port 0 among the ports of all sites */
-    uint16_t ports;      /* number of ports, port 0 included */
+    /* number of port 0 of the site; the ports of all sites are numbered together */
+    uint32_t first_port;
+    uint16_t ports; /* number of ports, port 0 included */
     bool is_switch;
     enum fab_cabling_match match;
 };
 
 enum fab_cabling_kind {
-    /* a planned node, or a whole host, with several links is not in the fabric */
+    /* a planned node with several links, or a whole host, is not in the fabric */
     FAB_CABLING_ABSENT,
     FAB_CABLING_MISSING,    /* a planned link has no cable, or is down */
-    FAB_CABLING_SWAPPED,    /* an end of one cable is exchanged with an end of another cable */
+    FAB_CABLING_SWAPPED,    /* two cables, each with one end exchanged with an end of the other */
     FAB_CABLING_WRONG_PORT, /* a cable leads to another port than planned */
-    FAB_CABLING_WRONG_HOST, /* the port of a switch has another host than planned */
+    FAB_CABLING_WRONG_HOST, /* another host than planned is connected to the port of a switch */
     FAB_CABLING_WRONG_RAIL, /* an adapter is connected to a switch of another rail */
     /* a cable joins two planes, or connects an adapter to another plane than planned */
     FAB_CABLING_WRONG_PLANE,
-    FAB_CABLING_EXTRA, /* neither port of a cable is planned to have one */
+    /* there is a cable between two ports, and neither of them has a planned link */
+    FAB_CABLING_EXTRA,
     FAB_CABLING_WRONG_WIDTH,
     FAB_CABLING_WRONG_SPEED,
-    FAB_CABLING_DUPLICATE_NAME, /* more nodes have this name than planned */
+    FAB_CABLING_DUPLICATE_NAME, /* more nodes of the fabric have this name than nodes of the plan */
     FAB_CABLING_KINDS,
 };
 /* Returns the word for a kind of difference, such as "missing" or "wrong-host". */
@@ -65,58 +67,62 @@ struct fab_cabling_difference {
      * about a node, both are port 0 of this node. A port of a leaf comes first, then a port of
      * another switch, then a port of a host. */
     uint32_t a, b;
-    /* The ports to which a and b should be connected by plan. FAB_NONE: no link is planned at the
-     * port, or the port is connected as planned. */
+    /* The ports to which the plan connects a and b. FAB_NONE: the plan has no link at this port, or
+     * the port is connected as planned. */
     uint32_t planned_a, planned_b;
-    /* WRONG_WIDTH and WRONG_SPEED: the planned and the actual mode */
+    /* WRONG_WIDTH and WRONG_SPEED: the planned and the actual width and speed */
     struct fab_link_modes planned_rate, rate;
     /* ABSENT: number of planned links; DUPLICATE_NAME: number of nodes with the name */
     uint32_t count;
-    /* ABSENT: number of absent nodes of a host or modular switch of which no node is in the fabric;
-     * otherwise 1 */
+    /* ABSENT: if a whole host or modular switch is absent, the number of its nodes; otherwise 1 */
     uint32_t nodes;
     /* number of the group of moves that correct the difference; FAB_NONE: no moves correct it */
     uint32_t group;
 };
 
-/* Two switches or hosts, a and b, that have exchanged their cables port by port. It seems that a
- * and b have exchanged their places or their names. */
+/* Two switches or two hosts, a and b, that have exchanged their cables port by port. Probably their
+ * places or their names were exchanged. */
 struct fab_cabling_exchange {
-    /* a site of each of the two switches or hosts; a host with several adapters has several
-     * sites */
+    /* id of a site of each of the two; a host with several adapters has several sites */
     uint32_t a, b;
-    uint32_t cables; /* number of swapped pairs of cables */
+    uint32_t cables; /* number of ports of `a` whose cable is exchanged with that of `b` */
 };
 
 struct fab_cabling_check {
     const struct fab_cabling_plan *plan; /* borrowed */
     const struct fab_fabric *fabric;     /* borrowed */
-    struct fab_cabling_site *sites;      /* [site_count] first the nodes of the fabric, by id */
+    /* [site_count] the sites; the first ones are the nodes of the fabric, in the order of their
+     * ids */
+    struct fab_cabling_site *sites;
     uint32_t site_count, port_count;
-    /* [port_count] For each port: its site; the port to which the plan connects it; the port to
-     * which a cable connects it; the index of its planned link. In the last three, FAB_NONE: there
-     * is none. */
+    /* [port_count] For each port: the id of its site; the port to which the plan connects it; the
+     * port to which a cable connects it; the index of its planned link. FAB_NONE in the last three
+     * arrays: none. */
     uint32_t *port_site, *planned, *actual, *link;
     /* [port_count] rail of each port, from 1; 0: the rail is not known (rails.c) */
     uint8_t *rail;
-    /* [site_count] sites sorted by their keys; numbers in keys are compared by value */
+    /* [site_count] ids of the sites in the order of their keys; digits in keys are compared by
+     * their number, so that node-9 comes before node-10 */
     uint32_t *by_name;
-    /* [site_count] true: the site was reported as ABSENT, alone or as a part of a host */
+    /* [site_count] true: the site was reported as absent, alone or together with the other nodes of
+     * its host */
     bool *absent;
-    /* [site_count] The plane of each site, named by the lowest site in it. A site without a planned
-     * link between switches is alone in its plane. */
+    /* [site_count] The plane of each site, denoted by the lowest site id in it. A site without
+     * planned links between switches has a plane of its own. */
     uint32_t *plane;
-    struct fab_cabling_moves moves; /* ordered by rack, switch and port */
-    /* [difference_count] ordered by rack, switch and port of `a`, then by kind */
+    /* the moves that correct the cabling, ordered by rack, switch and port */
+    struct fab_cabling_moves moves;
+    /* [difference_count] the differences, ordered by rack, switch and port of `a`, then by kind */
     struct fab_cabling_difference *differences;
     size_t difference_count, difference_room;
-    struct fab_cabling_exchange *exchanges; /* [exchange_count] */
+    /* [exchange_count] pairs of nodes that have exchanged their places */
+    struct fab_cabling_exchange *exchanges;
     size_t exchange_count;
-    /* number of planned nodes that were found by each method of enum fab_cabling_match */
+    /* [method] number of planned nodes that were found by this method (enum fab_cabling_match) */
     uint32_t matched[FAB_CABLING_BY_PLACE + 1];
-    uint32_t correct;                  /* number of planned links that have their cable */
-    uint32_t kinds[FAB_CABLING_KINDS]; /* number of differences of each kind */
-    struct fab_arena arena;            /* private: memory of the keys */
+    uint32_t correct;                  /* number of planned links that are cabled correctly */
+    uint32_t kinds[FAB_CABLING_KINDS]; /* [kind] number of differences of this kind */
+    struct fab_arena arena;            /* private: memory of the keys of names */
 };
 
 /* Compares the cables of the fabric with the plan. Both must exist as long as the result. Returns
@@ -134,9 +140,9 @@ static inline unsigned fab_cabling_port_number(const struct fab_cabling_check *c
 {
     return port - fab_cabling_site_of(c, port)->first_port;
 }
-/* Returns true if the plan seems to belong to another fabric, so that the differences mean nothing.
- * Let n be the number of nodes of the plan or of the fabric, whichever is smaller. The function
- * returns true if fewer than n / 2 nodes of the plan were found. */
+/* Returns true if the plan seems to be one of another fabric, so that the differences mean nothing.
+ * This is so if fewer nodes were found than half of the nodes of the plan, or of the fabric if it
+ * has fewer nodes. */
 bool fab_cabling_is_foreign(const struct fab_cabling_check *c);
 
 #endif

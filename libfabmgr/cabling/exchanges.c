@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds nodes that have exchanged their places or their names. All cables of such a pair of
- * switches or hosts are swapped, port by port, and the moves would correct each cable alone. If
- * somebody exchanges the two nodes, or their names, all these differences are corrected at once. */
+/* Finds nodes that have exchanged their places or their names. Such a pair of switches or hosts has
+ * swapped all its cables, port by port. The moves would correct each cable alone; to exchange the
+ * two nodes, or their names, corrects all of them at once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@
 /* A unit is a switch, or a host with all its adapters. The id of a unit is the id of its first
  * site. */
 struct units {
-    uint32_t *unit;  /* [site_count] unit of a site */
-    uint32_t *links; /* [site_count] number of planned links of a unit */
+    uint32_t *unit;  /* [site_count] the unit of each site */
+    uint32_t *links; /* [site_count] number of planned links of each unit */
 };
 
 static int make_units(const struct fab_cabling_check *c, struct units *u)
@@ -35,8 +35,8 @@ static int make_units(const struct fab_cabling_check *c, struct units *u)
     return FAB_OK;
 }
 
-/* Returns true if two ports have the same place in their units: the ports have the same number and,
- * at hosts, their adapters have the same name within the host. */
+/* Returns true if two ports correspond to each other: they have the same number in their units and,
+ * for hosts, their adapters have the same name within the host. */
 static bool are_alike(const struct fab_cabling_check *c, uint32_t p, uint32_t q)
 {
     const struct fab_cabling_site *x = fab_cabling_site_of(c, p), *y = fab_cabling_site_of(c, q);
@@ -65,8 +65,8 @@ static int compare_pairs(const void *x, const void *y)
     return (p->b > q->b) - (p->b < q->b);
 }
 
-/* Joins equal pairs and adds up their cables. Keeps a pair if at least two cables are swapped, and
- * if these cables are at least half of the planned links of unit `a`. Returns the number of pairs
+/* Merges equal pairs, and adds up their cables. Keeps a pair if at least two cables are swapped,
+ * and these are at least half of the planned links of unit `a`. Returns the number of pairs
  * kept. */
 static size_t join_pairs(const struct units *u, struct fab_cabling_exchange *pairs, size_t count)
 {

@@ -13,7 +13,8 @@
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/* count[n]: how many switches, hosts or adapters have the number n, for example n ports. */
+/* Histogram: count[n] is the number of switches, hosts or adapters for which a property, such as
+ * the number of ports, is n. */
 struct histogram {
     uint32_t count[256];
 };
@@ -27,8 +28,8 @@ static uint8_t mode_of(const struct histogram *h)
     return (uint8_t)best;
 }
 
-/* Histograms over the switches of one level: of their numbers of ports, of hosts, and of links
- * down, up and to the side. */
+/* Histograms of the switches of one level: numbers of ports, of hosts, and of links that lead down,
+ * up and to the side. */
 struct survey {
     struct histogram ports, hosts, down, up, side;
 };
@@ -80,7 +81,7 @@ static int find_odd_switches(struct fab_cabling_shape *s, const struct fab_fabri
 static int describe_levels(struct fab_cabling_shape *s, const struct fab_fabric *f,
                            const struct fab_cabling_links *links)
 {
-    uint32_t sides = 0; /* number of links to the side, each counted at both ends */
+    uint32_t sides = 0; /* number of links to the side; each link is counted at both ends */
     for (uint32_t i = 0; i < f->switch_count; i++) {
         if (links[i].level > s->level_count && links[i].level <= FAB_CABLING_LEVELS)
             s->level_count = links[i].level;
@@ -95,8 +96,8 @@ static int describe_levels(struct fab_cabling_shape *s, const struct fab_fabric 
 
 /* ---- rails ----------------------------------------------------------------------------------- */
 
-/* Returns the rail of most adapters at a switch. Only adapters that have a rail count. More than
- * two thirds of them, and at least FAB_CABLING_VOTES, must be on the same rail. 0: there is no such
+/* Returns the rail to which more than two thirds of the adapters at a switch belong, and at least
+ * FAB_CABLING_VOTES of them. Adapters without a rail do not count. Returns 0 if there is no such
  * rail. */
 static uint8_t majority_rail(const struct fab_cabling_check *c, const struct fab_cabling_site *s)
 {
@@ -114,7 +115,8 @@ static uint8_t majority_rail(const struct fab_cabling_check *c, const struct fab
     return count > 0 && votes >= FAB_CABLING_VOTES && votes * 3 > count * 2 ? rail : 0;
 }
 
-/* Adds to the result those adapters at a switch that are of another rail than the majority. */
+/* Adds to the result those adapters at a switch that are on another rail than most adapters
+ * there. */
 static void find_odd_rails(struct fab_cabling_shape *s, const struct fab_cabling_site *site)
 {
     const struct fab_cabling_check *c = s->check;
@@ -170,8 +172,9 @@ static void forget_incomplete_hosts(struct fab_cabling_check *c)
     }
 }
 
-/* Finds the rails of the fabric, and the adapters on odd rails. If no switch has a majority on a
- * rail other than rail 1, the fabric has no rails. */
+/* Finds the rails of the fabric, and the adapters on another rail than most adapters at their
+ * switch. The fabric has rails only if, at some switch, most adapters are on a rail other than rail
+ * 1. */
 static int find_rails(struct fab_cabling_shape *s)
 {
     struct fab_cabling_check *c = s->check;
@@ -193,7 +196,8 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Counts the hosts. All adapters of a host share the first part of their names. */
+/* Counts the hosts. Adapters belong to the same host if the first parts of their names are
+ * equal. */
 static int count_hosts(struct fab_cabling_shape *s)
 {
     const struct fab_cabling_check *c = s->check;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Infers the intended shape of a fabric from the fabric itself: the levels of a tree, what most
- * switches of a level have in common, and the cabling that the majority shows. Three things count
- * as odd: a switch with another number of links than most of its level, a cable that breaks the
+ * switches of a level have in common, and the cabling that the majority shows. Odd are: a switch
+ * that has another number of links than most switches of its level, a cable that breaks the
  * pattern, and an adapter on another rail than most adapters at its switch.
  *
  * Leaves are the switches with hosts. One exception: a switch with a few hosts is no leaf if most
@@ -11,9 +11,9 @@
  *
  * The pattern is this. Switches of a level with the same upper neighbours form a group. In most
  * trees, port k leads to the same upper switch from all switches of a group. All upper switches of
- * a group have the cable of a given lower switch at the same port. A majority decides which upper
- * switch and which port this is; it needs more than two thirds of the votes, and at least three. If
- * there is no majority, the plan has the cables as they are.
+ * a group have the cable of a given lower switch at the same port. A majority of the switches
+ * decides which upper switch and which port this is: more than two thirds of the votes, and at
+ * least three. If there is no majority, the plan has the cables as they are.
  */
 #ifndef LIBFABMGR_CABLING_INFER_H
 #define LIBFABMGR_CABLING_INFER_H
@@ -22,14 +22,14 @@
 
 #define FAB_CABLING_LEVELS 8u
 
-/* A level of the tree. ports, hosts, down, up, side: numbers that most switches of the level have.
- * A link "up" leads to the next level, "down" to the level below or to hosts, "side" to a switch of
- * the same level. */
+/* A level of the tree. The members ports, hosts, down, up and side are the numbers that most
+ * switches of the level have. A link leads up (to the next level), down (to the level below, or to
+ * a host), or to the side (to a switch of the same level). */
 struct fab_cabling_level {
     uint32_t switches;
     uint8_t ports, hosts, down, up, side;
-    /* number of switches that have another number of links up, down or to the side than most
-     * switches of the level */
+    /* number of switches of this level that have another number of links up, down or to the side
+     * than most of them */
     uint32_t odd;
 };
 struct fab_cabling_odd_switch {
@@ -39,23 +39,25 @@ struct fab_cabling_odd_switch {
 };
 struct fab_cabling_odd_rail {
     uint32_t port;      /* port of the adapter, as numbered in `check` */
-    uint8_t rail;       /* rail of the adapter */
+    uint8_t rail;       /* rail of this adapter */
     uint8_t other_rail; /* rail of most adapters at the switch */
 };
 struct fab_cabling_shape {
-    uint32_t hosts, adapters; /* number of hosts, and number of their ports with a link */
+    uint32_t hosts, adapters; /* number of hosts, and number of adapter ports that have a link */
     uint8_t rails;            /* number of rails; 0: the fabric has no rails */
     uint32_t level_count;
-    struct fab_cabling_level levels[FAB_CABLING_LEVELS]; /* [0]: the leaves */
-    struct fab_cabling_odd_switch *switches;             /* [switch_count] odd switches */
+    struct fab_cabling_level levels[FAB_CABLING_LEVELS]; /* levels[0] describes the leaves */
+    /* [switch_count] switches with another number of links than most switches of their level */
+    struct fab_cabling_odd_switch *switches;
     size_t switch_count;
-    struct fab_cabling_odd_rail *adapter_rails; /* [adapter_count] adapters on an odd rail */
+    /* [adapter_count] adapters on another rail than most adapters at their switch */
+    struct fab_cabling_odd_rail *adapter_rails;
     size_t adapter_count;
-    /* links: number of links between switches. links_in_pattern: number of these links that a
-     * majority vote placed. */
+    /* links: number of ISLs. links_in_pattern: number of ISLs that were planned by a majority
+     * vote. */
     uint32_t links, links_in_pattern;
-    struct fab_cabling_plan *plan;   /* the cabling that the majority shows */
-    struct fab_cabling_check *check; /* the fabric compared with this plan */
+    struct fab_cabling_plan *plan;   /* plan with the cabling that most switches show */
+    struct fab_cabling_check *check; /* comparison of the fabric with this plan */
 };
 
 /* Infers the shape of the fabric, which must exist as long as the result. Returns OK or NOMEM. */

@@ -33,7 +33,7 @@ static bool is_leaf(const struct fab_fabric *f, const struct fab_cabling_links *
     return links[s].hosts > 0 && links[s].hosts >= larger;
 }
 
-/* Numbers the levels by breadth-first search from the leaves. */
+/* Sets the levels of all switches, by a breadth-first search from the leaves. */
 static int number_levels(const struct fab_fabric *f, struct fab_cabling_links *links)
 {
     uint32_t *queue = fab_base_alloc_array(f->switch_count, sizeof *queue), head = 0, tail = 0;
@@ -58,9 +58,9 @@ static int number_levels(const struct fab_fabric *f, struct fab_cabling_links *l
     return FAB_OK;
 }
 
-/* Compares the links of a leaf with those of another switch. Returns true if more than half of the
- * ISLs of both switches lead to common neighbours. marked: the neighbours of the other switch.
- * count: number of its ISLs. */
+/* Returns true if a leaf and another switch have mostly the same neighbours: more than half of the
+ * ISLs of either lead to common neighbours. marked[n]: switch n is a neighbour of the other switch.
+ * count: number of ISLs of the other switch. */
 static bool is_like(const struct fab_fabric *f, uint32_t leaf, const bool *marked, uint32_t count)
 {
     uint32_t shared = 0, own = 0;
@@ -72,8 +72,8 @@ static bool is_like(const struct fab_fabric *f, uint32_t leaf, const bool *marke
     return shared * 2 > own && shared * 2 > count;
 }
 
-/* Returns true if the switch has mostly the same neighbours as some leaf with hosts (is_like).
- * marked[]: scratch memory; all elements are false before and after the call. */
+/* Returns true if some leaf has mostly the same neighbours as the switch (is_like). marked[]:
+ * scratch memory; all elements are false before and after the call. */
 static bool is_like_a_leaf(const struct fab_fabric *f, const struct fab_cabling_links *links,
                            uint32_t s, bool *marked)
 {
@@ -95,8 +95,9 @@ static bool is_like_a_leaf(const struct fab_fabric *f, const struct fab_cabling_
     return found;
 }
 
-/* Finds leaves without hosts, because their hosts are all off or not yet installed. The search has
- * given such a leaf a higher level than its upper neighbours. The function gives it level 1. */
+/* Finds leaves without hosts, because all hosts are off or not yet installed. The breadth-first
+ * search has given such a leaf a level above that of its upper neighbours; this function sets it to
+ * level 1. */
 static int find_empty_leaves(const struct fab_fabric *f, struct fab_cabling_links *links)
 {
     bool *marked = calloc(f->switch_count + 1u, sizeof *marked);

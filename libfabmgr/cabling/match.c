@@ -10,10 +10,10 @@
  *      leaf-1;
  *   4. by place, as described below.
  *
- * Node X of the fabric is node N of the plan on two conditions. At least two, and more than half,
- * of the planned links of N lead to X as planned. More than half of the cables of X are such links.
- * Only links from nodes that were found before count. If X also has the name of N (which several
- * nodes have), one link suffices. The step is repeated as long as it finds nodes: it finds leaves
+ * Step 4: node X of the fabric is node N of the plan if at least two planned links of N lead to X
+ * as planned, and these are more than half of the links of N and more than half of the cables of X.
+ * Only links from nodes that were found before count. If several nodes have the name of N, and X is
+ * one of them, one link suffices. The step is repeated as long as it finds nodes: it finds leaves
  * by their hosts, then spines by their leaves. So switches that still have their names from the
  * factory are found, even if some cables are wrong.
  */
@@ -29,7 +29,7 @@
 /* Nodes sorted by their keys. */
 struct names {
     const char **keys; /* [count] key of each node */
-    uint32_t *order;   /* [count] nodes in the order of their keys */
+    uint32_t *order;   /* [count] ids of the nodes in the order of their keys */
     uint32_t count;
 };
 
@@ -38,9 +38,11 @@ struct matcher {
     const struct fab_cabling_plan *plan;
     const struct fab_fabric *fabric;
     struct names planned, observed;
-    uint32_t *to_fabric; /* [plan->node_count] FAB_NONE: not found */
-    uint32_t *to_plan;   /* [fabric->node_count] FAB_NONE: not in the plan */
-    uint8_t *how;        /* [plan->node_count] enum fab_cabling_match */
+    /* [plan->node_count] the node of the fabric that this node is; FAB_NONE: not found */
+    uint32_t *to_fabric;
+    /* [fabric->node_count] the node of the plan that this node is; FAB_NONE: not in the plan */
+    uint32_t *to_plan;
+    uint8_t *how; /* [plan->node_count] how this node was found (enum fab_cabling_match) */
     /* [link_count * 2] The ends of all links, grouped by node. The links of node n are
      * ends[first_end[n]] .. ends[first_end[n + 1] - 1]. An end is stored as 2 * link + index of the
      * end (0 or 1). */
@@ -75,8 +77,8 @@ static void names_sort(struct names *n)
         qsort_r(n->order, n->count, sizeof *n->order, compare_keys, n->keys);
 }
 
-/* Returns the position in the order of the first node whose key is not less than the first `len`
- * bytes of `key`. */
+/* Returns the index in n->order of the first node whose key is not less than the first `len` bytes
+ * of `key`. */
 static uint32_t lower_bound(const struct names *n, const char *key, size_t len)
 {
     uint32_t low = 0, high = n->count;
@@ -90,8 +92,8 @@ static uint32_t lower_bound(const struct names *n, const char *key, size_t len)
     return low;
 }
 
-/* Returns the number of nodes whose key begins with the first `len` bytes of `key`, but at most
- * two. *ret is the first of them. If len is strlen(key) + 1, the whole key must be equal. */
+/* Counts the nodes whose key begins with the first `len` bytes of `key`, up to two. *ret is the
+ * first of them. If `len` is strlen(key) + 1, the whole key must be equal. */
 static unsigned find_prefix(const struct names *n, const char *key, size_t len, uint32_t *ret)
 {
     uint32_t at = lower_bound(n, key, len);
@@ -109,8 +111,8 @@ static unsigned find_name(const struct names *n, const char *key, uint32_t *ret)
 
 /* ---- matching by name and GUID --------------------------------------------------------------- */
 
-/* Returns true if both nodes are unmatched and may have the same type. The plan need not tell the
- * type of a node. */
+/* Returns true if neither node is matched yet and their types do not differ. The plan need not give
+ * the type of a node. */
 static bool may_be(const struct matcher *m, uint32_t planned, uint32_t observed)
 {
     uint8_t type = m->plan->nodes[planned].type;
@@ -147,8 +149,8 @@ static void match_guids(struct matcher *m)
     }
 }
 
-/* Matches a node of the plan whose key ends in "/u" and a number, which is the ibutils name of a
- * device inside a system. */
+/* Matches a node of the plan whose key ends in "/u" and a number. ibutils give such names to the
+ * devices inside a system. */
 static void match_unit(struct matcher *m, uint32_t planned)
 {
     const char *key = m->plan->nodes[planned].key, *slash = strrchr(key, '/');
@@ -164,8 +166,8 @@ static void match_unit(struct matcher *m, uint32_t planned)
         take(m, planned, node, FAB_CABLING_BY_NAME);
 }
 
-/* Matches nodes if the plan or the fabric has only the name of a host, without an adapter. The
- * other of the two must have a single adapter of this host. */
+/* Matches a host that the plan or the fabric names without its adapter. The other one must have
+ * only one adapter of this host. */
 static void match_host(struct matcher *m, uint32_t planned)
 {
     char host[FAB_CABLING_KEY + 1];
@@ -194,9 +196,9 @@ static void match_spellings(struct matcher *m)
 
 /* ---- matching by place ----------------------------------------------------------------------- */
 
-/* Follows a planned link of an unmatched node to the port where it should end, and then the cable
- * in this port. Returns the port at the other end of the cable. FAB_NONE: the node where the link
- * should end is unmatched itself, or the port has no cable. */
+/* Follows a planned link of an unmatched node to the port at its other end, and then the cable in
+ * that port. Returns the port to which the cable leads. FAB_NONE: the node at the other end is
+ * unmatched, too, or its port has no cable. */
 static uint32_t seen_at(const struct matcher *m, uint32_t end)
 {
     const struct fab_cabling_link *l = &m->plan->links[end / 2];
@@ -207,9 +209,9 @@ static uint32_t seen_at(const struct matcher *m, uint32_t end)
     return fab_fabric_port(m->fabric, fab_fabric_port_id(m->fabric, peer, number))->peer;
 }
 
-/* Returns the node of the fabric for which a planned link of an unmatched node votes: the node of
- * the port that seen_at returns. FAB_NONE: the link has no vote. The reason is that there is no
- * such port, that its node is already matched, or that the port has another number than planned. */
+/* Returns the node of the fabric that an unmatched node of the plan probably is, according to one
+ * planned link (a vote): the node of the port that seen_at returns. FAB_NONE: there is no such
+ * port, its node is already matched, or its number is not the planned one. */
 static uint32_t vote(const struct matcher *m, uint32_t end)
 {
     uint32_t far = seen_at(m, end);
@@ -220,8 +222,9 @@ static uint32_t vote(const struct matcher *m, uint32_t end)
     return as_planned && m->to_plan[p->node] == FAB_NONE ? p->node : FAB_NONE;
 }
 
-/* Finds the node for which most planned links of node n vote (majority vote of Boyer and Moore).
- * *ret_votes is the number of these links, *ret_seen the number of links whose cable was seen. */
+/* Finds the node of the fabric that gets most votes of the planned links of node n (majority vote
+ * of Boyer and Moore). *ret_votes: number of these votes. *ret_seen: number of links for which
+ * seen_at found a port. */
 static uint32_t find_majority(const struct matcher *m, uint32_t n, uint32_t *ret_votes,
                               uint32_t *ret_seen)
 {
@@ -242,7 +245,7 @@ static uint32_t find_majority(const struct matcher *m, uint32_t n, uint32_t *ret
     return candidate;
 }
 
-/* Returns the number of cables between a node and matched nodes. */
+/* Returns the number of cables that connect this node with matched nodes. */
 static uint32_t count_known(const struct matcher *m, uint32_t node)
 {
     uint32_t count = 0;
@@ -346,7 +349,7 @@ static int sort_sites(struct fab_cabling_check *c)
     return FAB_OK;
 }
 
-/* Makes the sites. A site that is a node of the fabric has the id of this node. */
+/* Makes the sites. A node of the fabric has the same id as its site. */
 static int make_sites(struct matcher *m)
 {
     struct fab_cabling_check *c = m->check;
@@ -367,7 +370,7 @@ static int make_sites(struct matcher *m)
     return rc == FAB_OK ? sort_sites(c) : rc;
 }
 
-/* Returns the number of nodes with this name. */
+/* Returns the number of nodes with this key. */
 static uint32_t count_name(const struct names *n, const char *key)
 {
     uint32_t at = lower_bound(n, key, strlen(key) + 1), count = 0;
@@ -376,8 +379,8 @@ static uint32_t count_name(const struct names *n, const char *key)
     return count;
 }
 
-/* Reports each name in the plan that more nodes of the fabric have than nodes of the plan. Names of
- * aggregation nodes are not reported, because these nodes all have the same name. */
+/* Reports the names that more nodes have in the fabric than in the plan. Leaves out aggregation
+ * nodes, because they all have the same name. */
 static int find_duplicates(struct matcher *m)
 {
     const struct names *o = &m->observed;
@@ -401,8 +404,8 @@ static int make_ends(struct matcher *m)
     m->ends = fab_base_alloc_array(2 * (size_t)p->link_count, sizeof *m->ends);
     if (m->first_end == NULL || m->ends == NULL)
         return FAB_E_NOMEM;
-    /* first_end[n + 2] first counts the ends of node n. Then first_end[n + 1] is the index at which
-     * the next end of n is stored. */
+    /* At first, first_end[n + 2] is the number of ends at node n. Later, first_end[n + 1] is the
+     * index for the next end of node n. */
     for (uint32_t i = 0; i < 2 * p->link_count; i++)
         m->first_end[p->links[i / 2].node[i % 2] + 2]++;
     for (uint32_t i = 2; i <= p->node_count + 1; i++)
@@ -441,7 +444,8 @@ static int make_maps(struct matcher *m)
     m->how = calloc(m->plan->node_count + 1u, sizeof *m->how);
     if (m->to_fabric == NULL || m->to_plan == NULL || m->how == NULL)
         return FAB_E_NOMEM;
-    memset(m->to_fabric, 0xff, m->plan->node_count * sizeof *m->to_fabric); /* FAB_NONE */
+    /* sets all elements to FAB_NONE */
+    memset(m->to_fabric, 0xff, m->plan->node_count * sizeof *m->to_fabric);
     memset(m->to_plan, 0xff, m->fabric->node_count * sizeof *m->to_plan);
     return FAB_OK;
 }

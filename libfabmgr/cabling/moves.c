@@ -12,10 +12,11 @@
 struct work {
     const struct fab_cabling_ports *ports;
     struct fab_cabling_moves *result;
-    /* [ports.count] The actual port at the other end, like ports.actual, but after the moves found
-     * so far. */
+    /* [ports.count] for each port, the port at the other end of its cable after the moves so far;
+     * FAB_NONE: no cable */
     uint32_t *cable;
-    uint32_t *members; /* [member_count] ports of the group, in the order of the walk */
+    /* [member_count] ports of the group, in the order in which walk() found them */
+    uint32_t *members;
     uint32_t member_count;
     int status; /* the first failure, or OK */
 };
@@ -49,10 +50,10 @@ static unsigned distance(const struct work *w, uint32_t a, uint32_t b)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* Exchanges two cable ends, so that port p gets its planned partner x. Let q be at the far end of
- * p's cable, and y at the far end of x's cable. Two exchanges have the same effect: the ends in x
- * and q, or the ends in p and y. The function does nothing if p has its planned partner already, or
- * if the ports of both exchanges are farther apart than `limit`. */
+/* Exchanges two cable ends, so that port p gets its planned partner x. Let q be at the other end of
+ * p's cable, and y at the other end of x's cable. To exchange the ends in x and q has the same
+ * effect as to exchange those in p and y, so the nearer pair is chosen. Does nothing if p has its
+ * planned partner already, or if both pairs are farther apart than `limit`. */
 static void exchange(struct work *w, uint32_t p, unsigned limit)
 {
     uint32_t x = w->ports->planned[p], q = w->cable[p], y = w->cable[x];
@@ -78,28 +79,28 @@ static void settle_cycle(struct work *w)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the port whose cable end must move to port p: the far end of the cable in p's planned
- * partner. FAB_NONE: p has no partner, or the partner no cable. */
+/* Returns the port whose cable end must move to port p: the other end of the cable in p's planned
+ * partner. FAB_NONE: p has no planned partner, or the partner has no cable. */
 static uint32_t wanted(const struct work *w, uint32_t p)
 {
     uint32_t x = w->ports->planned[p];
     return x == FAB_NONE ? FAB_NONE : w->cable[x];
 }
 
-/* Returns the distance (moves.h) between the free port p and the port whose cable end must move to
- * p; if there is no such cable end, a value above all distances. */
+/* Returns the distance over which a cable end must move to the free port p; if no cable end belongs
+ * there, a value above all distances (moves.h). */
 static unsigned filling_distance(const struct work *w, uint32_t p)
 {
     uint32_t from = wanted(w, p);
     return from == FAB_NONE ? FAB_CABLING_FARTHEST + 1 : distance(w, from, p);
 }
 
-/* Removes the cable at one of the two ends of the path. Neither of these two cables is planned. */
+/* Removes the cable at one end of the path. No link is planned at either end. */
 static void remove_one(struct work *w, uint32_t end[2])
 {
     uint32_t far[2] = {w->cable[end[0]], w->cable[end[1]]};
-    /* The port at the far end becomes free, and the next move fills it. Choose the end for which
-     * this move is shorter. */
+    /* The next move fills the port that becomes free at the other end of the removed cable. So the
+     * end is chosen for which this move is shorter. */
     unsigned i = filling_distance(w, far[1]) < filling_distance(w, far[0]) ? 1 : 0;
     add(w, FAB_CABLING_REMOVE, end[i], far[i], FAB_NONE);
     w->cable[end[i]] = w->cable[far[i]] = FAB_NONE;
@@ -107,8 +108,8 @@ static void remove_one(struct work *w, uint32_t end[2])
     end[1 - i] = FAB_NONE;
 }
 
-/* Moves the cable end that *hole needs to the free port *hole. The port that this move frees
- * becomes the new *hole. */
+/* Fills the free port *hole with the cable end that belongs there. *hole becomes the port from
+ * which the cable end was moved; FAB_NONE: no link is planned at that port. */
 static void fill(struct work *w, uint32_t *hole)
 {
     uint32_t to = *hole, from = wanted(w, to), other = w->ports->planned[to];
@@ -141,9 +142,9 @@ static void settle_path(struct work *w)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Collects the ports of the group of `start`: walks along planned links and cables, one after the
- * other. `planned`: the first step follows a planned link. The walk ends when it returns to the
- * start, or at a port that lacks the next link or cable. */
+/* Collects the ports of the group of `start`: walks along planned links and cables in turn.
+ * planned: true: the first step is along a planned link. The walk ends at the start, or at a port
+ * without the next link or cable. */
 static void walk(struct work *w, uint32_t start, bool planned)
 {
     w->member_count = 0;
@@ -189,7 +190,7 @@ int fab_cabling_moves_find(const struct fab_cabling_ports *ports, struct fab_cab
     if (w.cable != NULL && w.members != NULL && result.group != NULL) {
         w.status = FAB_OK;
         memcpy(w.cable, ports->actual, size);
-        memset(result.group, 0xff, size); /* FAB_NONE */
+        memset(result.group, 0xff, size); /* sets all elements to FAB_NONE */
         settle_paths(&w);
         settle_cycles(&w);
     }

@@ -44,7 +44,7 @@ enum fab_cabling_step {
 struct fab_cabling_move {
     enum fab_cabling_step step;
     uint32_t a, b;
-    /* MOVE: the port at the other end of the cable; otherwise FAB_NONE */
+    /* MOVE: the port at the other end of the moved cable; otherwise FAB_NONE */
     uint32_t other;
     /* Number of the group, from 0. All moves of a group must be made, in the order of the array. */
     uint32_t group;
@@ -57,16 +57,18 @@ typedef unsigned fab_cabling_distance(const void *ctx, uint32_t a, uint32_t b);
 
 struct fab_cabling_ports {
     uint32_t count;
-    /* [count] the port to which each port should be connected, and the port to which it is
-     * connected; FAB_NONE: none. Both arrays are symmetric: planned[planned[p]] == p. */
+    /* [count] for each port, the port to which it should be connected (`planned`) and the port to
+     * which it is connected (`actual`); FAB_NONE: none. Both arrays are symmetric:
+     * planned[planned[p]] == p. */
     const uint32_t *planned, *actual;
     fab_cabling_distance *distance;
-    const void *ctx; /* passed to distance() */
+    const void *ctx; /* argument of distance() */
 };
 struct fab_cabling_moves {
-    struct fab_cabling_move *moves; /* [count] ordered by group */
+    struct fab_cabling_move *moves; /* [count] the moves, ordered by group */
     size_t count, room;
-    /* [ports.count] group of moves for each port; FAB_NONE: the port is cabled as planned */
+    /* [ports.count] number of the group to which each port belongs; FAB_NONE: the port is cabled as
+     * planned */
     uint32_t *group;
     uint32_t groups;
 };

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FAB_CABLING_NAME_MAX 127u /* longest name that a plan may have, in bytes */
+#define FAB_CABLING_NAME_MAX 127u /* maximum length of a name in a plan, in bytes */
 #define FAB_CABLING_KEY (FAB_CABLING_NAME_MAX + 1)
 
 /*

@@ -18,16 +18,18 @@ struct pattern {
     /* The upper neighbours of each switch, sorted, without duplicates. Switch s has the neighbours
      * uppers[first[s]] to uppers[first[s + 1] - 1]. */
     uint32_t *first, *uppers;
-    uint32_t *order;   /* [f->switch_count] switches, sorted by their upper neighbours */
-    bool *grouped;     /* [f->switch_count] the switch is in a group */
-    bool *marked;      /* [f->switch_count] the switch is an upper neighbour of the present group */
-    uint32_t *members; /* [member_count] switches of the present group */
+    /* [f->switch_count] ids of the switches, sorted by their sets of upper neighbours */
+    uint32_t *order;
+    bool *grouped; /* [f->switch_count] true: the switch already belongs to a group */
+    /* [f->switch_count] true: the switch is an upper neighbour of the group that is being made */
+    bool *marked;
+    uint32_t *members; /* [member_count] switches of the group that is being made */
     uint32_t member_count;
-    uint32_t sure; /* number of links in the plan that a majority vote placed */
+    uint32_t sure; /* number of links in the plan that were decided by a majority vote */
 };
 
-/* A majority vote (Boyer and Moore): all votes are first added, to find the candidate, and then
- * counted. */
+/* A majority vote by the algorithm of Boyer and Moore: a first pass over all votes finds the
+ * candidate, a second pass counts its votes. */
 struct vote {
     uint32_t candidate, lead, votes, seen;
 };
@@ -52,8 +54,8 @@ static bool is_sure(const struct vote *v)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Returns the switch of the next higher level to which port k of switch s leads; FAB_NONE: the port
- * leads to no such switch. */
+/* Returns the switch of the next higher level to which port k of switch s leads; FAB_NONE: port k
+ * leads to none. */
 static uint32_t upper_of(const struct pattern *p, uint32_t s, unsigned k)
 {
     if (k > p->f->nodes[s].num_ports)
@@ -103,8 +105,8 @@ static int compare_switches(const void *a, const void *b, void *ctx)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-/* Returns a switch outside of all groups whose set of upper neighbours is the most frequent among
- * switches outside groups. FAB_NONE: no two such switches have the same set. */
+/* Among the switches that are in no group yet, finds the most frequent set of upper neighbours, and
+ * returns a switch with this set. FAB_NONE: each set occurs only once. */
 static uint32_t find_seed(const struct pattern *p)
 {
     uint32_t best = FAB_NONE, most = 1, run = 0, last = FAB_NONE;
@@ -122,7 +124,7 @@ static uint32_t find_seed(const struct pattern *p)
     return best;
 }
 
-/* Collects the group of `seed`: the switches whose upper neighbours are like those of `seed`. The
+/* Makes the group of `seed`: the switches that have mostly the same upper neighbours as `seed`. The
  * common neighbours must be more than half of both sets. */
 static void collect_group(struct pattern *p, uint32_t seed)
 {
@@ -158,8 +160,8 @@ static struct vote vote_for_upper(const struct pattern *p, unsigned k)
     return v;
 }
 
-/* Returns the number of the t-th port (from 0) of `upper` that leads to `lower`; 0: there is
- * none. */
+/* Returns the number of the t-th port (from 0) of switch `upper` that leads to switch `lower`; 0:
+ * there is none. */
 static uint32_t port_to(const struct pattern *p, uint32_t upper, uint32_t lower, unsigned t)
 {
     for (unsigned j = 1; j <= p->f->nodes[upper].num_ports; j++)
@@ -182,8 +184,8 @@ static struct vote vote_for_port(const struct pattern *p, uint32_t lower, unsign
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
-/* Adds a link to the plan, unless one of its ports has another planned link. sure: a majority vote
- * placed the link. */
+/* Adds a link to the plan, unless one of its ports already has a planned link. sure: the link was
+ * decided by a majority vote. */
 static int add_link(struct pattern *p, uint32_t a, unsigned port_a, uint32_t b, unsigned port_b,
                     bool sure)
 {
@@ -195,12 +197,11 @@ static int add_link(struct pattern *p, uint32_t a, unsigned port_a, uint32_t b, 
     return rc == FAB_E_EXISTS || rc == FAB_E_INVAL ? FAB_OK : rc;
 }
 
-/* For each port number of a lower switch: the upper switch to which most switches of a group are
- * cabled by this port (struct vote). */
+/* For each port number of the lower switches of a group: the vote about the upper switch to which
+ * this port leads. */
 struct columns {
     struct vote upper[256];
-    /* Several lower ports may lead to one upper switch. t is the number of such ports with lower
-     * numbers. */
+    /* number of ports with lower numbers that, by majority vote, lead to the same upper switch */
     unsigned t[256];
 };
 
@@ -214,8 +215,8 @@ static void vote_for_columns(const struct pattern *p, struct columns *c)
     }
 }
 
-/* Returns true if at least half of the cables of a switch are as its group votes. If fewer are, the
- * switch is probably cabled in another way on purpose. */
+/* Returns true if at least half of the cables of a switch agree with the votes of its group.
+ * Otherwise the switch is probably cabled differently on purpose. */
 static bool conforms(const struct pattern *p, const struct columns *c, uint32_t s)
 {
     uint32_t same = 0, seen = 0;
@@ -228,7 +229,7 @@ static bool conforms(const struct pattern *p, const struct columns *c, uint32_t 
     return same * 2 >= seen;
 }
 
-/* Adds to the plan each link of switch `s` for which the votes of its group have a majority. */
+/* Adds to the plan each link of switch `s` that is decided by a majority of its group. */
 static int add_member(struct pattern *p, const struct columns *c, uint32_t s)
 {
     struct vote port[256];
@@ -268,7 +269,7 @@ static int add_groups(struct pattern *p)
     return rc;
 }
 
-/* Adds all other cables to the plan as they are. */
+/* Adds to the plan, as they are, the cables that no vote decided. */
 static int add_rest(struct pattern *p)
 {
     int rc = FAB_OK;

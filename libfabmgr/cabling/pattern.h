@@ -6,10 +6,10 @@
 #include "libfabmgr/cabling/levels.h"
 #include "libfabmgr/cabling/plan.h"
 
-#define FAB_CABLING_VOTES 3u /* minimum number of votes for a majority */
+#define FAB_CABLING_VOTES 3u /* minimum number of equal votes for a majority */
 
-/* Adds the inferred links to the plan, which must be empty. *ret_links: number of links between
- * switches that a majority vote placed. Returns OK or NOMEM. */
+/* Adds the links that were inferred to the plan, which must be empty. *ret_links: number of ISLs
+ * that were decided by a majority vote. Returns OK or NOMEM. */
 int fab_cabling_find_pattern(const struct fab_fabric *f, const struct fab_cabling_links *links,
                              struct fab_cabling_plan *plan, uint32_t *ret_links);
 

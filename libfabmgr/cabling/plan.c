@@ -40,7 +40,7 @@ static uint64_t hash(const char *key)
     return fab_base_mix64(h);
 }
 
-/* Adds a node, even if the plan has a node with this name already. */
+/* Adds a node, whether or not the plan already has a node with this name. */
 static int add_node(struct fab_cabling_plan *p, const char *name, size_t len, const char *key,
                     uint32_t *ret_node)
 {

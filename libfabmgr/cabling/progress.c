@@ -16,7 +16,8 @@ static int compare_progress(const void *x, const void *y)
     return strverscmp(a->rack, b->rack);
 }
 
-/* Joins entries of the same rack, which are adjacent. Returns the number of entries left. */
+/* Merges the entries of the same rack, which come one after the other. Returns the number of
+ * entries left. */
 static size_t join(struct fab_cabling_progress *items, size_t count)
 {
     size_t kept = 0;

@@ -7,24 +7,26 @@
 #include "libfabmgr/cabling/compare.h"
 
 struct fab_cabling_progress {
-    const char *rack;          /* "": not known; borrowed from the plan */
-    uint32_t planned, correct; /* numbers of links */
+    const char *rack; /* name of the rack; "": not known; borrowed from the plan */
+    /* number of planned links, and number of those that are cabled correctly */
+    uint32_t planned, correct;
 };
 /* Counts the links by the rack of their first port, in the order of the racks' names. The caller
  * frees *ret. Returns OK or NOMEM. */
 int fab_cabling_progress(const struct fab_cabling_check *c, struct fab_cabling_progress **ret,
                          size_t *ret_count);
 
-/* The newest samples: numbers of correct links, each with its time. All bytes zero: no samples. */
+/* The newest samples. A sample is the number of correct links at a time. All bytes zero: no
+ * samples. */
 #define FAB_CABLING_SAMPLES 120u
 struct fab_cabling_estimate {
     uint64_t time_us[FAB_CABLING_SAMPLES];
     uint32_t correct[FAB_CABLING_SAMPLES];
-    uint32_t count; /* number of samples added */
+    uint32_t count; /* number of samples that were ever added */
 };
 void fab_cabling_estimate_add(struct fab_cabling_estimate *e, uint64_t time_us, uint32_t correct);
-/* Returns how many links become correct per minute, on average over the stored samples. Returns 0
- * if this is not known, or if no links become correct. */
+/* Returns the number of links that are corrected per minute, on average over the stored samples.
+ * Returns 0 if it is not known, or if no links are corrected. */
 double fab_cabling_estimate_rate(const struct fab_cabling_estimate *e);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * The planned ports of a host are numbered from 1, in the order of the adapters' names; numbers in
  * names are compared by value (ibp11s0f0 before ibp139s0f0). Port number r is on rail r. A switch
- * belongs to a rail if all ports of hosts that are planned for it are on this rail. Only hosts with
- * at least two planned ports have rails.
+ * belongs to a rail if all ports of hosts that are planned for it are on this rail. A host with
+ * only one planned port has no rail.
  *
  * A plane is a set of at least two switches that are connected, directly or over others, by planned
  * links between switches.
@@ -48,7 +48,8 @@ static void number_hosts(struct fab_cabling_check *c)
     }
 }
 
-/* Sets the rail of each switch that belongs to one. The rail is stored at port 0 of the switch. */
+/* Sets the rail of each switch whose hosts are all planned on one rail. It is stored at port 0 of
+ * the switch. */
 static void number_switches(struct fab_cabling_check *c)
 {
     for (uint32_t p = 0; p < c->port_count; p++) {

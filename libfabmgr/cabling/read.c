@@ -38,9 +38,9 @@ static const struct format {
     {"CSV", fab_cabling_read_csv},
 };
 
-/* Recognises the format by the first line that has "->", a comma, or the syntax of ibnetdiscover
- * text. Lines that are comments do not count. If there is no such line, the CSV reader reports
- * which formats are accepted. */
+/* Finds the format of the text by its first line, apart from comments, that has "->", a comma, or
+ * the syntax of ibnetdiscover text. If there is no such line, the CSV reader reports an error that
+ * names the formats. */
 static const struct format *find_format(const char *text, size_t len)
 {
     struct fab_text_error ignored;

@@ -16,8 +16,8 @@ int fab_cabling_read_csv(struct fab_cabling_plan *p, const char *text, size_t le
 
 /* ---- for the readers of lists of links ------------------------------------------------------- */
 
-/* Finds or adds the node with the name `system` or, if `part` is not empty, system/part. Returns
- * OK, FORMAT or NOMEM. */
+/* Finds the node called `system` or, if `part` is not empty, "system/part". Adds the node if the
+ * plan does not have it. Returns OK, FORMAT or NOMEM. */
 int fab_cabling_read_node(struct fab_cabling_plan *p, struct text_scan *s, struct span system,
                           struct span part, uint32_t *ret_node);
 /* Adds the link that the current line describes. Returns OK, FORMAT or NOMEM. */
@@ -26,7 +26,7 @@ int fab_cabling_read_link(struct fab_cabling_plan *p, struct text_scan *s,
 /* Reads a port number such as "17", "P17" or "Port 17". Returns false if the text is no port
  * number. */
 bool fab_cabling_read_port(struct span text, uint8_t *ret_port);
-/* Removes blanks at both ends. */
+/* Returns the text without blanks at its beginning and end. */
 struct span fab_cabling_trim(struct span text);
 
 #endif

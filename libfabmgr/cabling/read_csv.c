@@ -42,7 +42,7 @@ static const char *const column_names[COLUMNS][3] = {
 struct csv {
     struct fab_cabling_plan *plan;
     struct text_scan scan;
-    /* for each column, the index of its field in fields[]; FIELDS_MAX: the file does not have the
+    /* [column] index in fields[] of this column's field; FIELDS_MAX: the file does not have the
      * column */
     unsigned field[COLUMNS];
     struct span fields[FIELDS_MAX]; /* the fields of the current row */
@@ -51,7 +51,8 @@ struct csv {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Splits the current line at commas. A field may be in double quotes, but must not contain one. */
+/* Splits the current line into fields at commas. A field in double quotes may contain commas, but
+ * no double quotes. */
 static int split(struct csv *c)
 {
     struct text_scan *s = &c->scan;
@@ -92,8 +93,8 @@ static bool is_named(struct span field, const char *name)
     return *name == '\0';
 }
 
-/* Returns the field without the mark "#Fields:", which some NDT files write before the name of the
- * first column. */
+/* Returns the field without "#Fields:". Some NDT files begin the row of column names with this
+ * word. */
 static struct span without_mark(struct span field)
 {
     static const char mark[] = "#Fields:";
@@ -103,9 +104,8 @@ static struct span without_mark(struct span field)
     return field;
 }
 
-/* Returns the index of the field with this column, from the row of column names. A column may have
- * several names. The function looks for one name after the other, in the order of the table, and
- * takes the first that the row has. */
+/* Returns the index of the field of this column in the row of column names. A column can have
+ * several names; they are tried in the order of the table. */
 static unsigned find_column(const struct csv *c, enum column column)
 {
     for (unsigned i = 0; i < 3 && column_names[column][i] != NULL; i++)
@@ -115,8 +115,8 @@ static unsigned find_column(const struct csv *c, enum column column)
     return FIELDS_MAX;
 }
 
-/* Reads the row with the names of the columns, which may be in a comment. If a comment does not
- * have these names, sets *ret_named to false. */
+/* Reads the row of column names, which may be in a comment. If a comment has no column names, sets
+ * *ret_named to false. */
 static int read_header(struct csv *c, bool comment, bool *ret_named)
 {
     int rc = split(c);
@@ -138,8 +138,8 @@ static int read_header(struct csv *c, bool comment, bool *ret_named)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* Reads a port such as "Blade 16_Port 2/20"; *part then is "L16/U2". Returns false if the text has
- * another form. */
+/* Reads a port such as "Blade 16_Port 2/20"; in this example, `part` becomes "L16/U2". Returns
+ * false if the text is not of this form. */
 static bool read_blade(struct span text, char part[16], uint8_t *ret_port)
 {
     static const char word[] = "blade ", port[] = "_port ";
@@ -162,8 +162,8 @@ static bool read_blade(struct span text, char part[16], uint8_t *ret_port)
     return true;
 }
 
-/* Reads the port of a host: the name of an adapter, then optionally a slash and the port number.
- * The text may repeat the name of the host before the adapter. */
+/* Reads the port of a host: the name of an adapter, and optionally a slash and the port number. The
+ * name of the host may come before the adapter. */
 static int read_adapter(struct csv *c, struct span host, struct span text, uint32_t *ret_node,
                         uint8_t *ret_port)
 {
@@ -267,7 +267,7 @@ int fab_cabling_read_csv(struct fab_cabling_plan *p, const char *text, size_t le
             rc = read_row(&c);
         }
     }
-    /* if the file is empty, the error is reported for line 1 */
+    /* for an empty file, the error is reported in line 1 */
     c.scan.number += c.scan.number == 0;
     if (rc == FAB_OK && p->link_count == 0)
         return fab_fabric_scan_fail(&c.scan, c.scan.line, "the plan has no link");

@@ -6,9 +6,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/cabling/read.h"
 
-/* Returns true if at least one line has a rate, such as 4xEDR. Files that people wrote for ibsim
- * have no rates. The reader of fabrics then assumes a rate, which must not become a part of the
- * plan. */
+/* Returns true if a line of the text has a rate, such as 4xEDR. Files that people wrote for ibsim
+ * have no rates. For these, the reader of fabrics assumes a rate, which must not become a part of
+ * the plan. */
 static bool has_rates(const char *text, size_t len)
 {
     static const char *const speeds[] = {"SDR", "DDR", "QDR", "FDR", "EDR", "HDR", "NDR", "XDR"};

@@ -34,7 +34,7 @@ static bool is(struct span word, const char *text)
     return word.len == strlen(text) && memcmp(word.s, text, word.len) == 0;
 }
 
-/* Reads a port such as "P1" or "L16/U2/P20" of a system. */
+/* Reads the port of a system, such as "P1" or "L16/U2/P20". */
 static int read_end(struct fab_cabling_plan *p, struct text_scan *s, struct span system,
                     uint32_t *ret_node, uint8_t *ret_port)
 {
@@ -52,7 +52,7 @@ static int read_end(struct fab_cabling_plan *p, struct text_scan *s, struct span
     return fab_cabling_read_node(p, s, system, part, ret_node);
 }
 
-/* Reads a part of an arrow: a width such as "4x", or the speed of one lane such as "25G" or
+/* Reads one word of an arrow: a width such as "4x", or the speed of a lane such as "25G" or
  * "EDR". */
 static bool read_mode(struct span word, struct fab_link_modes *rate)
 {

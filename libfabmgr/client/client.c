@@ -21,10 +21,10 @@
 #include "libfabmgr/grpc/grpc.h"
 
 #define MAX_REPLY (16u << 20)
-/* time in ms that the client waits after the deadline, so that the server can report
- * DEADLINE_EXCEEDED itself */
+/* time in ms by which the client waits longer than the deadline, so that the server itself can
+ * report DEADLINE_EXCEEDED */
 #define GRACE_MS 500
-/* maximum bytes of the header fabric-reason */
+/* maximum length in bytes of the header fabric-reason */
 #define REASON_MAX 768
 
 struct fab_client {
@@ -33,28 +33,29 @@ struct fab_client {
     unsigned timeout_ms;
     bool broken, local;
     char *address;
-    char reason[REASON_MAX + 2]; /* percent-encoded; "": none */
+    char reason[REASON_MAX + 2]; /* value of the header fabric-reason, percent-encoded; "": none */
 };
 
 struct exchange {
     struct fab_client *client;
     const ProtobufCMessageDescriptor *reply;
-    /* the caller's function for each reply of a stream; NULL: the call has only one reply, which is
-     * stored in `kept` */
+    /* only for a stream: function of the caller for each reply; NULL: the call has a single reply,
+     * which is stored in `kept` */
     fab_client_each *each;
     void *ctx;
     ProtobufCMessage *kept;
-    uint8_t *request; /* the gRPC prefix and the message */
+    uint8_t *request; /* the request message after its gRPC prefix */
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;
-    /* HTTP status and gRPC status of the response; code -1: no grpc-status has arrived yet */
+    /* HTTP status and gRPC status (code) of the response; code -1: grpc-status has not arrived
+     * yet */
     int http_status, code;
     char message[sizeof((struct fab_client_error *)0)->message];
     /* error code with which HTTP/2 (RST_STREAM) ended the stream */
     uint32_t reset;
     bool closed, enough;
-    /* why a received message could not be read (enum fab_status); FAB_OK: all messages were read */
+    /* enum fab_status: why a received message could not be read; FAB_OK: no error */
     int failed;
 };
 
@@ -234,8 +235,8 @@ static int run(struct exchange *x, uint64_t deadline)
     }
     if (x->closed)
         return FAB_OK;
-    /* The call was cancelled, or it failed. This resets only the stream of this call, so that the
-     * connection stays usable. */
+    /* The call was cancelled or has failed. Only its stream is reset, so the connection stays
+     * usable. */
     nghttp2_session_set_stream_user_data(x->client->session, x->stream, NULL);
     nghttp2_submit_rst_stream(x->client->session, NGHTTP2_FLAG_NONE, x->stream, NGHTTP2_CANCEL);
     if (rc == FAB_OK)

@@ -27,17 +27,18 @@ struct fab_client;
 
 struct fab_client_options {
     const char *address; /* address of the server: "unix:PATH" or "tls:HOST:PORT" */
-    /* names of PEM files: CA, own certificate, own key; used only for an address "tls:..." */
+    /* paths of PEM files with the CA, the client's certificate and its key; only for an address
+     * "tls:..." */
     const char *ca, *cert, *key;
     /* name that the server's certificate must contain; NULL: the HOST part of the address */
     const char *server_name;
-    /* time limit in ms for connecting, and for each call; 0: no limit */
+    /* time limit in ms for the connection, and for each call; 0: no limit */
     unsigned timeout_ms;
-    /* reason of the calls, which the server writes to its audit log: at most 768 bytes after
-     * percent-encoding; NULL: none */
+    /* reason for the calls, which the server writes to its audit log; at most 768 bytes when
+     * percent-encoded; NULL: none */
     const char *reason;
-    /* true: the server makes changes without waiting for a majority of the etcd servers (setting
-     * replication) */
+    /* true: the server makes changes without waiting until a majority of the etcd servers has them
+     * (setting replication) */
     bool local;
 };
 
@@ -47,16 +48,16 @@ struct fab_client_error {
     char message[1024];
 };
 
-/* Connects to a server. INVALID_ARGUMENT: the address is malformed. The functions of this header
- * that can fail return a gRPC status code, and store the same code with a message in *ret_error. */
+/* Connects to a server. INVALID_ARGUMENT: the address is malformed. Functions of this header that
+ * can fail return a gRPC status code, and write this code and a message to *ret_error. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* c may be NULL */
-/* Ends the running call of another thread, and all later calls, with UNAVAILABLE. The other thread
- * closes the client. */
+/* Called by another thread: ends the running call and all later calls with UNAVAILABLE. The thread
+ * that makes the calls must still close the client. */
 void fab_client_interrupt(struct fab_client *c);
 
-/* Calls "package.Service/Method". If the result is OK, the caller owns the reply and frees it with
+/* Calls "package.Service/Method". After OK, the caller frees the reply with
  * protobuf_c_message_free_unpacked. */
 enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    const ProtobufCMessage *request,
@@ -64,11 +65,11 @@ enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    ProtobufCMessage **ret_reply,
                                    struct fab_client_error *ret_error);
 
-/* A caller's function that receives each message of a stream. The message is freed when the
- * function returns. The function returns false to cancel the call. */
+/* Receives each message of a stream. Returns false to cancel the call. The message is freed after
+ * the function returns. */
 typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
-/* Makes a call whose replies are a stream, and passes each reply to `each`. The call has no
- * time-out. Returns OK if the server has ended the stream, or if `each` returned false. */
+/* Makes a call whose replies are a stream, and passes each reply to the function `each`. The call
+ * has no time-out. Returns OK when the server ends the stream, or when each() returns false. */
 enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
                                      const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply, fab_client_each *each,

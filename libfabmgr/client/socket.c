@@ -26,7 +26,7 @@
 
 struct client_socket {
     int fd;
-    SSL *ssl; /* NULL for a Unix socket */
+    SSL *ssl; /* TLS connection; NULL: the socket is a Unix socket */
     /* why the server refused the client's certificate; NULL: the server did not refuse it */
     const char *refusal;
 };
@@ -38,8 +38,8 @@ uint64_t fab_client_now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Waits until the socket can be read or written; `events` (see poll) tells which. Returns OK,
- * TIMEOUT at the deadline, or IO. */
+/* Waits until the socket can be read or written, as `events` (see poll) says. Returns OK, TIMEOUT
+ * at the deadline, or IO. */
 static int wait_for(int fd, short events, uint64_t deadline)
 {
     for (;;) {
@@ -129,7 +129,7 @@ static int connect_tcp(struct client_socket *s, const char *host, const char *po
 
 static int tls_complain(const char *what, char *why, size_t why_len)
 {
-    unsigned long e = ERR_peek_error(); /* the oldest error is the cause */
+    unsigned long e = ERR_peek_error(); /* the oldest error in the queue is the cause */
     const char *reason =
         ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
     snprintf(why, why_len, "%s: %s", what, reason != NULL ? reason : "failed");
@@ -137,8 +137,8 @@ static int tls_complain(const char *what, char *why, size_t why_len)
     return FAB_E_IO;
 }
 
-/* Returns what a TLS alert of the server says about the client's certificate (RFC 8446, section
- * 6.2). Returns NULL if this error is no such alert. */
+/* Returns the reason why the server refused the client's certificate, if the error is a TLS alert
+ * that says so (RFC 8446, section 6.2); otherwise NULL. */
 static const char *alert_text(unsigned long error)
 {
     if (ERR_GET_LIB(error) != ERR_LIB_SSL)
@@ -160,16 +160,16 @@ static const char *alert_text(unsigned long error)
     }
 }
 
-/* Notes why the server refused the client's certificate, if this is the cause of the error. In TLS
- * 1.3, the client learns of the refusal only after its own handshake, from an alert. */
+/* If the server refused the client's certificate, stores the reason. In TLS 1.3, the client learns
+ * of the refusal only after its own handshake, from an alert. */
 static void note_refusal(struct client_socket *s)
 {
     if (s->refusal == NULL)
         s->refusal = alert_text(ERR_peek_last_error());
 }
 
-/* Reads the server's alert. If the server closes the connection, the client's write fails, and the
- * alert is still unread. */
+/* Reads an alert of the server that is still unread, because a write failed when the server closed
+ * the connection. */
 static void read_alert(struct client_socket *s)
 {
     uint8_t data[256];
@@ -227,7 +227,7 @@ static SSL *tls_new(const struct fab_client_options *o, const char *name, char *
     return ssl;
 }
 
-/* Waits until an SSL call that returned rc can be repeated. Returns OK, TIMEOUT, IO, or TRUNCATED
+/* Waits until the SSL call that returned rc can be repeated. Returns OK, TIMEOUT, IO, or TRUNCATED
  * (the server closed the connection). */
 static int tls_wait(const struct client_socket *s, int rc, uint64_t deadline)
 {

@@ -5,23 +5,23 @@
  * No counter shows the fan-in of an incast, so it is estimated in two ways, each of which gives a
  * lower bound. First, the number of throttled senders is divided by the number of congested
  * endports. If each sender takes part in one incast, at least one endport has this number of
- * senders or more. Second, a congestion log names the endport for which a sender was throttled, so
- * the logs that name the same endport are counted. Only senders that reached the threshold of their
- * table write to their logs. The observed fan-in is the greater of the two bounds.
+ * senders or more. Second, the congestion log of a sender names the endport for which the sender
+ * was throttled; the logs that name the same endport are counted. A sender logs this only when it
+ * reaches the threshold of its table. The observed fan-in is the greater of the two bounds.
  *
  * Marked packets alone are no reason for advice. During an incast, switches mark packets all the
  * time, and the marks keep the senders throttled. This is how congestion control should work: the
- * queues stay short, and no other traffic waits for long. There is advice if in addition no sender
- * is throttled, ports wait long for credits nevertheless, or the fan-in is greater than the
- * settings assume.
+ * queues stay short, and no other traffic waits for long. Advice is given if packets are marked
+ * and, in addition, no sender is throttled, ports wait long for credits nevertheless, or the fan-in
+ * is greater than the settings assume.
  */
 #include "libfabmgr/congestion/advise.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* There is advice if a port waits for credits for at least this part (in permille) of the time
- * between two readings. */
+/* A port waits long if it waits for credits for at least this part of the time between two
+ * readings, in permille. */
 #define WAITS_MUCH 200
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* what was observed between two readings of the counters */
+/* What the manager observed between two readings of the counters. */
 struct fab_congestion_observed {
     uint32_t congested_endports; /* number of endports that received marked packets */
     /* number of endports that received marked packets in several consecutive readings */
@@ -17,24 +17,24 @@ struct fab_congestion_observed {
     /* longest time that a port waited for credits, in permille of the time between the two
      * readings */
     uint32_t max_wait_permille;
-    /* Congestion logs of adapters name the endports for which the adapters were throttled. This is
-     * the greatest number of adapters that name the same endport. */
+    /* greatest number of adapters whose congestion logs name the same endport, as the one for which
+     * they were throttled */
     uint32_t logged_fan_in;
 };
 struct fab_congestion_configured {
     bool apply; /* true: the manager programs the settings into devices */
     bool off;   /* true: the profile is "off" */
-    /* number of senders to one endport for which the settings were computed */
+    /* number of senders to one endport that the settings assume */
     uint32_t fan_in;
     uint32_t unsupported, devices;
-    /* number of devices in which the manager recently found other settings than it wrote */
+    /* number of devices whose settings recently differed from what the manager had written */
     uint32_t changed;
 };
 #define FAB_CONGESTION_ADVICES 6
 #define FAB_CONGESTION_ADVICE_LEN 240
-/* Writes advice for the operator to ret[], one sentence for each piece of advice, and returns the
- * number of sentences. *ret_kinds (unless NULL) is a bitset of the kinds of advice, so that the
- * caller can tell new advice from earlier advice. */
+/* Writes advice for the operator to ret[], one sentence for each kind of advice, and returns the
+ * number of sentences. *ret_kinds is a bitset of these kinds, so that the caller can tell new
+ * advice from old; ret_kinds may be NULL. */
 unsigned fab_congestion_advise(const struct fab_congestion_observed *observed,
                                const struct fab_congestion_configured *configured,
                                char ret[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Computes the congestion control settings of all ports. It first collects the basis of each port:
- * the facts that decide its setting. Ports with the same basis share one setting, which derive.c
- * derives once. summary.c finds the facts about the whole fabric. */
+ * the facts that decide its setting. For ports with the same basis, derive.c derives one setting,
+ * which they share. summary.c finds the facts about the whole fabric. */
 #include "libfabmgr/congestion/congestion.h"
 
 #include <stdlib.h>
@@ -13,14 +13,12 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-/* maximum of the assumed fan-in (number of senders to one endport), if only the number of endports
- * is known */
+/* maximum of the assumed fan-in, if nothing but the number of endports is known */
 #define FAN_IN_MAX 512
-/* assumed number of entries of a device's congestion control table if ControlTableCap is unknown */
+/* assumed size of a device's congestion control table, in entries, if ControlTableCap is unknown */
 #define ENTRIES 128
 
-/* the different bases (facts from which settings are derived), in the order in which they first
- * occur */
+/* all different bases that were found so far, in the order in which they were found */
 struct bases {
     struct fab_congestion_basis *items;
     size_t count, capacity;
@@ -29,9 +27,9 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
-    /* fan-in if all endports send to one endport: rounded, at most FAN_IN_MAX */
+    /* fan-in if all endports send to one: rounded, at most FAN_IN_MAX */
     uint32_t all;
-    /* fan-in of each traffic class: rounded, at most `all` */
+    /* [class] fan-in of each traffic class: rounded, at most `all` */
     uint32_t by_class[FAB_CONGESTION_SLS];
     struct fab_congestion_basis common;
     struct bases ports, adapters;
@@ -39,8 +37,8 @@ struct work {
 
 /* ---- facts common to all ports --------------------------------------------------------------- */
 
-/* Rounds a number of endports up to a power of two, or to 1.5 times a power of two. So a few
- * endports more or less rarely change a setting. */
+/* Rounds a number of endports up to 2^k or 1.5 * 2^k, so that a few endports more or less rarely
+ * change a setting. */
 static uint32_t rounded(uint32_t n)
 {
     uint32_t power = 2;
@@ -49,8 +47,8 @@ static uint32_t rounded(uint32_t n)
     return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
-/* Sets the assumed fan-in (number of senders to one endport) of each SL in *b. port_fan_in: the
- * maximum fan-in that the partitions of the port permit; 0: no limit. */
+/* Writes to *b the fan-in that is assumed for each SL. port_fan_in: maximum fan-in that the
+ * partitions of the port permit; 0: no limit. */
 static void set_fan_in(const struct work *w, uint32_t port_fan_in, struct fab_congestion_basis *b)
 {
     uint32_t by_hand = w->policy->fan_in,
@@ -130,8 +128,8 @@ static void set_common(struct work *w)
 static int find(struct bases *all, const struct fab_congestion_basis *b, uint16_t *ret)
 {
     size_t i = 0;
-    /* Bases are compared as bytes, padding included. A basis that differs only in its padding is
-     * stored twice, which does no harm. */
+    /* Bases are compared as bytes, with their padding. If two bases differ only in padding, both
+     * are stored, which does no harm. */
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     while (i < all->count && memcmp(&all->items[i], b, sizeof *b) != 0)
         i++;
@@ -163,7 +161,7 @@ static int add_port(struct work *w, uint32_t port, uint16_t *ret)
     const struct fab_fabric *f = w->in->fabric;
     uint32_t node = fab_fabric_port(f, port)->node;
     struct fab_congestion_basis b;
-    /* memcpy also copies padding bytes, which count when bases are compared as bytes */
+    /* copies with memcpy, because padding bytes count when bases are compared */
     memcpy(&b, &w->common, sizeof b);
     b.rate = fab_wire_link_rate(&fab_fabric_port(f, port)->info);
     if (!fab_fabric_node_is_switch(f, node)) {

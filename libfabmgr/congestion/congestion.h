@@ -3,9 +3,9 @@
  * Congestion control settings (IBA annex A10), computed from the fabric.
  *
  * A switch port whose queue exceeds its threshold marks packets (FECN). The receiver of a marked
- * packet notifies its sender (BECN). The sender raises its index into a table of delays (CCTI) by
- * `increase`, up to `limit`, and lowers it by one in each `timer` period. A table entry has a
- * multiplier and a shift. After a packet that takes time t, the sender waits t * multiplier /
+ * packet notifies its sender (BECN). The sender raises its index (CCTI) in a table of delays by
+ * CCTI_Increase, up to CCTI_Limit, and lowers it by one in each period of CCTI_Timer. A table entry
+ * has a multiplier and a shift. After a packet that takes time t, the sender waits t * multiplier /
  * 2^shift. So its rate is the link's rate divided by (1 + multiplier / 2^shift).
  *
  * Many ports have the same setting, so each different setting is stored once, together with its
@@ -23,13 +23,13 @@
 #include "libfabmgr/wire/gs.h"
 
 #define FAB_CONGESTION_SLS 16
-#define FAB_CONGESTION_BLOCK 64 /* number of table entries in one MAD */
+#define FAB_CONGESTION_BLOCK 64 /* number of entries of the congestion control table in one MAD */
 #define FAB_CONGESTION_NONE UINT16_MAX
 
 /* settings of a switch port (A10.4.3.6, A10.4.3.7) */
 struct fab_congestion_port {
-    /* 1 to 15: the higher the value, the shorter the queue at which the port begins to mark
-     * packets. 0: the port marks no packets. */
+    /* Threshold for marking: 0: the port marks no packets; from 1 to 15, it marks at ever shorter
+     * queues. */
     uint8_t threshold;
     /* minimum size of the packets that the port marks, in units of 64 bytes */
     uint8_t packet_size;
@@ -39,8 +39,8 @@ struct fab_congestion_port {
     uint16_t marking_rate;
 };
 
-/* Settings of an adapter port (A10.4.3.8, A10.4.3.9): the settings for one SL, the table of delays,
- * and all settings together. */
+/* Settings of an adapter port (A10.4.3.8, A10.4.3.9): first the settings for one SL, then the table
+ * of delays, and at last the struct of both. */
 struct fab_congestion_sl {
     /* period after which the index (CCTI) falls by one, in units of 1.024 us */
     uint16_t timer;
@@ -49,8 +49,8 @@ struct fab_congestion_sl {
 struct fab_congestion_table {
     /* highest index that a sender may reach (CCTI_Limit) */
     uint16_t limit;
-    /* each entry is shift << 14 | multiplier; the delay ascends from entry to entry; entry[0] is 0
-     */
+    /* Entries of the form shift << 14 | multiplier. entry[0] is 0, and each entry stands for a
+     * longer delay than the one before. */
     uint16_t entry[FAB_CONGESTION_TABLE_MOST];
 };
 struct fab_congestion_adapter {
@@ -66,61 +66,64 @@ static inline uint32_t fab_congestion_delay(uint16_t entry)
 {
     return (uint32_t)(entry & 0x3fff) << (3 - (entry >> 14));
 }
-/* Returns the table entry with the shortest delay of at least `eighths` (eighths of a packet time).
- * If no entry has such a long delay, returns 16383, the entry with the longest delay. */
+/* Returns the table entry with the shortest delay that is at least `eighths` eighths of a packet
+ * time. If there is none, returns 16383, the entry with the longest delay. */
 uint16_t fab_congestion_entry(uint64_t eighths);
 
 /* ---- input and basis ------------------------------------------------------------------------- */
 
-enum fab_congestion_fan_in { /* source of the assumed fan-in */
+enum fab_congestion_fan_in { /* Where the assumed fan-in comes from. */
                              FAB_CONGESTION_FROM_POLICY,
-                             /* the fan-in of the traffic class, from the caller */
+                             /* the fan-in of the traffic class, which the caller knows */
                              FAB_CONGESTION_FROM_CLASS,
-                             /* the largest fan-in that partitions permit */
+                             /* the greatest fan-in that the partitions permit */
                              FAB_CONGESTION_FROM_JOBS,
                              FAB_CONGESTION_FROM_FABRIC,
 };
 struct fab_congestion_basis {
     uint8_t profile;
-    /* true: the port belongs to a switch, and its link leads to an endport */
+    /* true: the port is a switch port with a link to an endport */
     bool edge;
-    /* Direction of the link, if it joins two switches: `up` leads away from endports, `down`
-     * towards them. Both are false if both switches are equally far from endports, and for all
-     * other links. */
+    /* Direction of a link between two switches: `up` leads away from endports, `down` towards them.
+     * `up` and `down` are both false if the switches are equally far from endports, and for links
+     * to endports. */
     bool up, down;
     uint8_t fan_in_from; /* enum fab_congestion_fan_in */
-    uint8_t hops;        /* number of switches on the longest path */
+    uint8_t hops;        /* number of switches on the longest path of the fabric */
     uint16_t mtu;        /* largest MTU in use, in bytes */
     /* number of entries of the device's congestion control table */
     uint16_t entries;
-    /* rate: rate of the port's link. slowest: rate of the slowest link to an endport. Both are
-     * in Mb/s. */
+    /* rate: of the port's link. slowest: of the slowest link of an endport in the fabric. Both in
+     * Mb/s. */
     uint32_t rate, slowest;
     uint32_t endports; /* number of endports in the fabric, rounded */
-    /* assumed number of senders to one endport: the greatest value of all SLs */
+    /* assumed number of senders to one endport; if SLs differ, the greatest */
     uint32_t fan_in;
-    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
-    /* Taper of the port's switch: the total rate of the endports in percent of the total rate of
-     * the ISLs. 100, the minimum: the ISLs can carry all that the endports send. */
+    /* [SL] assumed number of senders to one endport; only for adapters */
+    uint32_t sl_fan_in[FAB_CONGESTION_SLS];
+    /* Taper of the port's switch: total rate of the endports in percent of the total rate of the
+     * ISLs. The minimum, 100, means that the ISLs can carry all that the endports send. */
     uint32_t taper;
     uint32_t rtt_ns; /* round-trip time without queues */
-    /* time in ns in which the slowest link to an endport empties a full queue */
+    /* time in ns in which the slowest link of an endport empties a full queue */
     uint32_t queue_ns;
 };
 
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
-    /* fab_congestion_compute reads only the congestion settings and max_mtu of the policy */
+    /* policy, of which fab_congestion_compute uses only the congestion settings and max_mtu */
     const struct fab_policy *policy;
-    /* number of switches on the longest path of the active tables; 0: use shortest paths instead */
+    /* number of switches on the longest path of the active tables; 0: not known, so shortest paths
+     * are used */
     uint32_t hops;
-    const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */
-    /* [FAB_CONGESTION_SLS] for each traffic class, the number of senders to one endport; 0, or a
-     * NULL pointer: unknown */
+    /* [node_count] ControlTableCap of each device; an element of 0, or a NULL pointer: not known */
+    const uint8_t *table_blocks;
+    /* [FAB_CONGESTION_SLS] for each traffic class, the number of senders to one endport; an element
+     * of 0, or a NULL pointer: unknown */
     const uint32_t *fan_in;
-    /* [port_count] For each adapter port, the maximum number of senders that partitions permit to
-     * any endport to which this port can send. This number replaces fan_in if it is lower than
-     * fan_in. 0, or a NULL pointer: unknown. */
+    /* [port_count] For each adapter port, the maximum number of senders that the partitions permit
+     * to any endport to which this port can send. If it is lower than fan_in, it is used instead.
+     * 0, or a NULL pointer: unknown. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {
@@ -132,18 +135,17 @@ struct fab_congestion {
     uint16_t port_count, adapter_count;
     struct fab_congestion_port *port;
     struct fab_congestion_adapter *adapter;
-    /* the basis of each setting: the facts from which it was derived, by the same index as in
-     * port[] and adapter[] */
+    /* [the same index as in port[] and adapter[]] the facts from which each setting was derived */
     struct fab_congestion_basis *port_basis, *adapter_basis;
 };
 /* Computes the settings of all ports. With the profile "off", all thresholds are 0 and no SL is
- * throttled. If an endport of the fabric becomes slower, no delay becomes shorter. Taper, endport
- * counts and fan-in are rounded, so that a small change of the fabric changes few settings. Returns
- * OK, NOMEM, or LIMIT if there are more than 65,534 different settings. */
+ * throttled. A slower endport never makes a delay shorter. Taper, endport counts and fan-in are
+ * rounded, so that a small change of the fabric changes few settings. Returns OK, NOMEM, or LIMIT
+ * if there are more than 65,534 different settings. */
 int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret);
 void fab_congestion_fini(struct fab_congestion *c);
-/* These functions return the setting of a switch port, and of an adapter or router port. NULL: the
- * port has no setting. */
+/* The next functions return the setting of a switch port, and of an adapter or router port. They
+ * return NULL if the port has no setting. */
 const struct fab_congestion_port *
 fab_congestion_of_switch(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port);
 const struct fab_congestion_adapter *fab_congestion_of_adapter(const struct fab_congestion *c,

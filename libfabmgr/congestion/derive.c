@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Derives the settings from the basis. Let n senders send to one endport, and let a packet take
- * time t on the link of the endport. n is twice the assumed fan-in, or the number of endports if
- * that is less. If n were only the assumed fan-in, an incast would be throttled only if every
- * packet were marked, and would delay other traffic many times longer (doc/congestion.md).
+ * Derives the settings from the basis. Assume that n senders send to one endport, and that a packet
+ * takes the time t on the link of the endport. n is twice the assumed fan-in, or the number of
+ * endports if that is less. If n were only the assumed fan-in, an incast would be throttled only if
+ * every packet were marked, and would delay other traffic many times longer (doc/congestion.md).
  *
  * - Table: each sender has to slow down to 1/n of the endport's rate, and to less until the queue
  *   is empty. The last delay of the table therefore leaves a sender two thirds of 1/n.
@@ -38,16 +38,16 @@
 
 #define TICK_NS 1024u
 #define INCREASE_MOST 16
-/* At the last table entry, all senders to an endport together have 1 / BELOW (two thirds) of the
- * endport's rate. */
+/* BELOW: at the last table entry, all senders to an endport together send at 1 / BELOW (two thirds)
+ * of the endport's rate. */
 #define BELOW 1.5
 #define ALL_SLS 0xffffu
 
-/* the constants of the profiles */
+/* the constants of each profile */
 static const struct tuning {
     /* Thresholds of switch ports (0..15; 0: mark no packets). edge: ports to endports. down,
-     * across, up: ports to other switches, by direction. tapered: upward ports of a switch whose
-     * uplinks cannot carry all that its endports send. */
+     * across, up: ports to other switches, by direction. tapered: used instead of `up` if the
+     * uplinks of the switch cannot carry all that its endports send. */
     uint8_t edge, down, across, up, tapered;
     uint8_t marking_rate;
     uint8_t packet_size;
@@ -56,7 +56,7 @@ static const struct tuning {
     uint8_t gain;
     /* minimum of the timer period (CCTI_Timer), in round-trip times */
     uint8_t loops;
-    /* highest index (CCTI_Limit), unless the table of the device is shorter */
+    /* highest index (CCTI_Limit); a device with a shorter table has a lower one */
     uint16_t limit;
 } tunings[FAB_CONGESTION_PROFILES] = {
     [FAB_CONGESTION_BALANCED] = {13, 13, 8, 0, 8, 0, 8, 2, 2, 127},
@@ -104,8 +104,8 @@ static uint32_t integer_root(uint64_t x)
     return (uint32_t)root;
 }
 
-/* Returns the increase of CCTI for each notification. This is the operator's value if it is set,
- * otherwise gain * sqrt(senders) / 8, rounded and limited to 1..INCREASE_MOST. */
+/* Returns the increase of CCTI for each notification. It is the value that the operator has set, or
+ * else gain * sqrt(senders) / 8, rounded, from 1 to INCREASE_MOST. */
 static uint8_t increase_of(const struct fab_congestion_basis *b,
                            const struct fab_policy_congestion *p, uint32_t senders)
 {
@@ -116,8 +116,9 @@ static uint8_t increase_of(const struct fab_congestion_basis *b,
                            computed < INCREASE_MOST ? computed : INCREASE_MOST);
 }
 
-/* Returns the packet time from which the timer is computed, in ns: the geometric mean of the packet
- * times on the sender's own link (weight 3) and on the slowest endport's link (weight 1). */
+/* Returns the packet time in ns for which the timer is computed: the geometric mean of the packet
+ * time on the sender's own link (with weight 3) and that on the slowest endport's link (with weight
+ * 1). */
 static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
 {
     uint64_t fast = b->rate > 0 ? b->mtu * 8000u / b->rate : 0;
@@ -125,9 +126,9 @@ static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
     return slow > fast ? integer_root(fast * integer_root(fast * slow)) : (uint32_t)slow;
 }
 
-/* Returns the additional factor by which the table must slow a sender down, because endports can be
- * slower than its own link; 1: no endport is slower. The factor is the geometric mean of the
- * sender's own rate and the slowest endport's rate, divided by the slowest endport's rate. */
+/* Returns the additional factor by which the table must slow down a sender, because endports may be
+ * slower than the sender; 1: no endport is slower. The factor is the geometric mean of the sender's
+ * own rate and the slowest endport's rate, divided by the slowest endport's rate. */
 static double typical_ratio(const struct fab_congestion_basis *b)
 {
     if (b->slowest == 0 || b->slowest >= b->rate)

@@ -6,10 +6,10 @@
 #include "libfabmgr/congestion/congestion.h"
 
 struct fab_congestion_reason {
-    /* name of the value in the settings file, such as "marking_rate" */
+    /* name of the setting in the settings file, such as "marking_rate" */
     const char *name;
     uint32_t value;
-    char why[240]; /* a sentence without a full stop */
+    char why[240]; /* the reason, as a sentence without a full stop */
 };
 #define FAB_CONGESTION_REASONS 8
 /* Writes to ret[] a reason for each value of the port's setting, in a fixed order. For an adapter

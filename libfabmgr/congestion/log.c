@@ -5,8 +5,8 @@
  *
  * A time stamp counts ticks of 1.024 us of the device's own clock, which wraps after 73 minutes.
  * The age of an entry is the device's time in the same reading minus the time stamp. An entry that
- * was already in the previous reading keeps the time computed then, because its age would be wrong
- * after the clock has wrapped.
+ * was already in the previous reading keeps the time that was computed then, because after the
+ * clock has wrapped the age would be wrong.
  *
  * The log has a counter of congestion events. By A10.4.3.5, each reading of the log by any program
  * resets the counter, but some devices do not reset it. If the counter rose by at least the number
@@ -23,7 +23,7 @@
 
 #define OF_SWITCH 1 /* values of LogType */
 #define OF_ADAPTER 2
-/* maximum time in us between the time stamp of an answer and its arrival at the manager */
+/* maximum time in us from the time stamp of a response to its arrival at the manager */
 #define SLACK_US 1000000u
 
 static bool same_event(const struct fab_congestion_event *a, const struct fab_congestion_event *b)
@@ -32,7 +32,7 @@ static bool same_event(const struct fab_congestion_event *a, const struct fab_co
            a->local_qp == b->local_qp && a->remote_qp == b->remote_qp;
 }
 
-/* Adds an entry of the device's log. Skips unused entries, whose LIDs are 0. */
+/* Adds an entry of the device's log to *log. Skips unused entries, whose LIDs are 0. */
 static void add_entry(struct fab_congestion_log *log, const struct fab_congestion_event *e)
 {
     if (e->slid != 0 && e->dlid != 0)
@@ -87,7 +87,7 @@ static const struct fab_congestion_event *find(const struct fab_congestion_log *
     return NULL;
 }
 
-/* Computes the times of all entries of the new reading `now`; `was` is the previous reading.
+/* Computes the times of the entries in the new reading `now`, with the previous reading `was`.
  * Returns the number of new entries. An entry that is older than the previous reading, but was not
  * in it, does not count as new: the device has made an error. */
 static uint32_t set_times(const struct fab_congestion_log *was, struct fab_congestion_log *now)

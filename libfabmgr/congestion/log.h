@@ -14,7 +14,7 @@
 
 struct fab_congestion_event {
     /* In the log of a switch: source and destination LID of the marked packet. In the log of an
-     * adapter: LID of the adapter, and destination of the packets that were marked. */
+     * adapter: slid is the adapter, and dlid the destination of its packets that were marked. */
     uint16_t slid, dlid;
     uint8_t sl;
     /* only in the log of an adapter: transport service of the queue pair, as the log encodes it; 0:
@@ -23,7 +23,7 @@ struct fab_congestion_event {
     uint32_t local_qp, remote_qp; /* numbers of the two queue pairs; only in an adapter's log */
     /* time stamp of the event, by the device's clock in units of 1.024 us */
     uint32_t stamp;
-    /* time of the congestion event in us, by the caller's clock */
+    /* time of the event in us, by the clock of the caller */
     uint64_t at_us;
 };
 struct fab_congestion_log {
@@ -31,7 +31,7 @@ struct fab_congestion_log {
     uint64_t read_us;
     /* number of congestion events since the manager's first reading */
     uint64_t events;
-    /* time of the device at the last reading, in units of 1.024 us */
+    /* clock of the device at the last reading, in units of 1.024 us */
     uint32_t stamp;
     /* the event counter as the device reports it */
     uint16_t counter;
@@ -42,7 +42,8 @@ struct fab_congestion_log {
     /* only in the log of a switch: bitset of the ports that marked packets; port n is bit n % 8 of
      * port_map[31 - n / 8] */
     uint8_t port_map[32];
-    struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* the latest event first */
+    /* the events, the latest first */
+    struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES];
 };
 /* Adds to *log a reading of the congestion log of a switch or adapter, made at `now_us`. Sets
  * *ret_events to the number of congestion events since the previous reading. At the first reading

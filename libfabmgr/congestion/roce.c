@@ -43,8 +43,8 @@
 #define KMIN_MOST (1u << 28)
 #define PMAX_LEAST 1
 #define PMAX_MOST 20
-/* bytes of a RoCE packet on the wire in addition to its data: gap and preamble 20, tagged Ethernet
- * 22, IPv6 40, UDP to ICRC 40 */
+/* bytes of a RoCE packet on the wire besides its data: gap and preamble 20, tagged Ethernet 22,
+ * IPv6 40, UDP to ICRC 40 */
 #define FRAME_EXTRA 122
 
 static const struct ethernet {
@@ -120,8 +120,8 @@ static struct fab_congestion_roce roce_of(const struct fab_congestion_basis *b,
 }
 
 /* Adds r to all[], which is sorted by speed, slowest first. If all[] already has an entry for this
- * speed and kind of port, does not add r, since different bases can have the same RoCE settings.
- * Returns the index of the entry for this speed and kind. */
+ * speed and kind of port, adds nothing, because different bases can lead to the same RoCE settings.
+ * Returns the index of the entry. */
 static size_t insert(struct fab_congestion_roce *all, size_t *count,
                      const struct fab_congestion_roce *r)
 {

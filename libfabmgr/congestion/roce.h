@@ -15,9 +15,9 @@
 /* time in us after which an adapter lowers alpha (DCQCN's estimate of the congestion) if no
  * notification arrives */
 #define FAB_DCQCN_ALPHA_US 55
-/* period of the timer that increases the rate, in us */
+/* period in us of the timer that raises the rate */
 #define FAB_DCQCN_INCREASE_US 55
-/* after this number of megabytes of sent data, the rate increases as after one timer period */
+/* number of megabytes sent after which the rate rises, as it does after one timer period */
 #define FAB_DCQCN_INCREASE_MB 10
 /* 1 / g, where g is the gain of DCQCN's alpha (its estimate of the congestion) */
 #define FAB_DCQCN_INVERSE_GAIN 256
@@ -25,31 +25,32 @@
 #define FAB_DCQCN_RECOVERY_STAGES 5
 
 struct fab_congestion_roce {
-    /* Ethernet speed in Mb/s, 10,000 to 800,000, that is nearest to the rate of the links */
+    /* Ethernet speed in Mb/s, 10,000 to 800,000: the one nearest to the rate of the InfiniBand
+     * links */
     uint32_t speed;
-    /* number of switch ports that have the settings in this struct */
+    /* number of switch ports to which this setting corresponds */
     uint32_t ports;
-    /* true: ports to endports; false: ports between switches */
+    /* true: the setting is for ports to endports; false: for ports between switches */
     bool edge;
-    /* RED thresholds: number of bytes in the queue of an egress port. Below kmin, the switch marks
-     * no packets; at kmax, it marks pmax percent; above kmax, all packets. */
+    /* RED thresholds of an egress queue, in bytes, and probability in percent. Below kmin, the
+     * switch marks no packets; at kmax, it marks pmax percent of them; above kmax, all. */
     uint32_t kmin, kmax, pmax;
-    /* Xoff, in bytes: if packets of one priority from one ingress port fill more of the switch's
-     * buffer than this, the switch may pause the sender. It is greater than kmax. */
+    /* Xoff in bytes, greater than kmax: the switch may pause the sender if packets of one priority
+     * from one ingress port fill more of its buffer than this. */
     uint32_t pause;
     /* number of bytes of this priority that may still arrive after the pause */
     uint32_t headroom;
-    /* additive and hyper increase of the rate of an adapter, in Mb/s; only if `edge` is true */
+    /* additive and hyper increase of an adapter's rate, in Mb/s; only if `edge` is true */
     uint32_t ai_mbps, hai_mbps;
-    /* inputs from which the other values are computed: round-trip time in ns, assumed number of
+    /* the values from which the others are computed: round-trip time in ns, assumed number of
      * senders to one endport, length of the cable in m */
     uint32_t rtt_ns, fan_in, cable_m;
     /* Ethernet speed in Mb/s of the slowest port to an endport */
     uint32_t slowest;
     /* bytes of the longest packet on the wire */
     uint32_t frame;
-    /* Delays in pause quanta (512 bits). response: time until the peer responds to a pause frame.
-     * interface: delay of the port's own interface. */
+    /* Delays in pause quanta of 512 bits. response: until the peer responds to a pause frame.
+     * interface: in the port's own interface. */
     uint16_t response, interface;
 };
 /* Computes a setting for each combination of Ethernet speed and kind of port (to endports, or
@@ -60,9 +61,9 @@ int fab_congestion_roce_compute(const struct fab_congestion *c, const struct fab
                                 size_t *ret_count);
 
 #define FAB_CONGESTION_ROCE_VALUES 13
-/* Writes to ret[] all values of the setting *r, each with its reason. The name of a value ends with
- * the unit, as in "kmin_bytes". Returns the number of values: 5 for switches and, if the setting is
- * for ports to endports (r->edge), 8 more for adapters. */
+/* Writes to ret[] all values of the setting *r, each with its reason. The names end with the unit,
+ * as in "kmin_bytes". Returns the number of values: 5 for switches and, if the setting is for ports
+ * to endports (r->edge), 8 more for adapters. */
 unsigned fab_congestion_roce_explain(const struct fab_congestion_roce *r,
                                      struct fab_congestion_reason ret[FAB_CONGESTION_ROCE_VALUES]);
 

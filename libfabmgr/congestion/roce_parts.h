@@ -8,11 +8,11 @@
 
 /* delay of fibre in ns per metre; SONiC assumes 198,000 km/s */
 #define ROCE_NS_A_METRE 5
-/* a pause quantum in bytes: 512 bits (802.3 31B.2) */
+/* length of a pause quantum, 512 bits (802.3 31B.2), in bytes */
 #define ROCE_QUANTUM 64u
-/* bytes of a pause frame on the wire: 64, and 20 for gap and preamble */
+/* bytes of a pause frame on the wire: the frame has 64, gap and preamble have 20 */
 #define ROCE_PAUSE_FRAME 84
-/* bytes of a jumbo frame on the wire: the common 9216, and 20 for gap and preamble */
+/* bytes of a jumbo frame on the wire: the frame has usually 9216, gap and preamble have 20 */
 #define ROCE_JUMBO 9236
 
 /* Returns the number of bytes in flight on the port's cable, in both directions together. */

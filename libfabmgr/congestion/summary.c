@@ -38,8 +38,8 @@ static void add_endports(const struct fab_fabric *f, struct fab_congestion_summa
     }
 }
 
-/* Returns the taper in percent: total rate of the endports (in) divided by total rate of the ISLs
- * (out). Rounds the taper to a multiple of TAPER_STEP, so that a single link rarely changes a
+/* Returns the taper in percent: the total rate of the endports (`in`) divided by the total rate of
+ * the ISLs (`out`), rounded to a multiple of TAPER_STEP, so that a single link rarely changes a
  * setting. */
 static uint16_t taper_of(uint64_t in, uint64_t out)
 {
@@ -120,9 +120,9 @@ static int add_distance(const struct fab_fabric *f, struct fab_congestion_summar
     return FAB_OK;
 }
 
-/* Does one step of a breadth-first search. The rank of a switch is its distance in links from the
- * nearest switch with endports. Each switch without a rank that is linked to a switch of rank r
- * gets rank r + 1. Returns true if any switch got a rank. */
+/* Makes one step of a breadth-first search. The rank of a switch is its distance in hops from the
+ * nearest switch with endports. Switches without a rank that are linked to a switch of rank r get
+ * rank r + 1. Returns true if a switch got a rank. */
 static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
 {
     bool any = false;

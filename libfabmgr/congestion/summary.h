@@ -11,10 +11,10 @@ struct fab_congestion_summary {
     /* rate of the slowest link of an endport in Mb/s; 0: there are no endports */
     uint32_t slowest;
     uint16_t mtu; /* largest MTU of the endports, in bytes */
-    /* number of switches on the longest of all shortest paths between endports */
+    /* number of switches on the longest of the shortest paths between endports */
     uint8_t hops;
-    /* [switch_count] number of links from each switch to the nearest switch with endports;
-     * UINT8_MAX: no path leads to such a switch */
+    /* [switch_count] distance in hops to the nearest switch with endports; UINT8_MAX: there is no
+     * path */
     uint8_t *rank;
     /* [switch_count] taper: total rate of the switch's endports in percent of the total rate of its
      * ISLs, in steps of 50, at least 100 */
@@ -23,8 +23,8 @@ struct fab_congestion_summary {
 int fab_congestion_summary_init(const struct fab_fabric *f,
                                 struct fab_congestion_summary *ret); /* returns NOMEM */
 void fab_congestion_summary_fini(struct fab_congestion_summary *s);
-/* Returns true if `port` is an endport in use. To test a port of a switch, the caller passes the
- * port at the other end of its link. */
+/* Returns true if `port` is an endport in use. For a switch port, the caller passes the port at the
+ * other end of its link. */
 bool fab_congestion_is_edge(const struct fab_fabric *f, uint32_t port);
 
 #endif

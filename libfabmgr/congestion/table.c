@@ -3,8 +3,9 @@
  * Makes congestion control tables (A10.4.3.9).
  *
  * With n senders on equal links, each sender has a share of 1/n of the rate, and gets 1/n of the
- * marks. The total number of marks before the first mark takes effect does not depend on n. A step
- * of the table determines how much a mark lowers the rate. Three simple choices are not good:
+ * marks. The total number of marks before the first mark takes effect does not depend on n. The
+ * step from one table entry to the next determines how much a mark lowers the rate. Three simple
+ * kinds of steps are not good:
  *
  * - If every step lowered the rate by the same factor, an incast of few senders would be throttled
  *   too much.

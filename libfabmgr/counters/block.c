@@ -40,7 +40,8 @@ int fab_counters_block_set(struct fab_counters_block *b, unsigned column, uint32
     return FAB_OK;
 }
 
-/* Copies the samples of a block into a larger block, whose first `at` samples are already set. */
+/* Copies the samples of the block `from` into the larger block `to`, after its first `at`
+ * samples. */
 static int copy(struct fab_counters_block *to, const struct fab_counters_block *from, uint32_t at)
 {
     memcpy(to->time + at, from->time, from->samples * sizeof *from->time);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A block: the samples of a group of ports at some times. It is the unit in which the history is
- * stored. encode.c writes blocks as bytes and reads them back.
- */
+/* A block has the samples of a group of ports at some times. The history is stored in blocks.
+ * encode.c converts blocks to bytes and back. */
 #ifndef LIBFABMGR_COUNTERS_BLOCK_H
 #define LIBFABMGR_COUNTERS_BLOCK_H
 
@@ -10,18 +8,19 @@
 
 #include "libfabmgr/counters/column.h"
 
-#define FAB_BLOCK_PORTS 256    /* greatest number of ports of a block */
-#define FAB_BLOCK_SAMPLES 1024 /* greatest number of samples of each port */
+#define FAB_BLOCK_PORTS 256    /* maximum number of ports in a block */
+#define FAB_BLOCK_SAMPLES 1024 /* maximum number of samples of each port in a block */
 #define FAB_BLOCK_ALL UINT64_MAX
 
 struct fab_counters_time {
     int64_t end;     /* Unix time in seconds at which the sample ends */
     uint32_t span_s; /* duration of the sample in seconds */
 };
-struct fab_counters_block { /* all zero: empty */
+struct fab_counters_block { /* a block; all bytes zero: an empty block */
     uint32_t ports, samples;
-    struct fab_counters_time *time; /* [samples], ascending */
-    /* [column] codes: [port * samples + sample]; NULL: all codes are 0 */
+    struct fab_counters_time *time; /* [samples] times of the samples, in ascending order */
+    /* code[column][port * samples + sample] is the code of a value; code[column] NULL: all codes
+     * are 0 */
     uint16_t *code[FAB_COLUMNS];
 };
 /* Makes a block whose codes are all 0. Returns NOMEM, or LIMIT if it would be too large. */
@@ -35,12 +34,12 @@ static inline uint16_t fab_counters_block_get(const struct fab_counters_block *b
 /* Sets the code of one sample of a port in a column. Returns NOMEM. */
 int fab_counters_block_set(struct fab_counters_block *b, unsigned column, uint32_t port,
                            uint32_t sample, uint16_t code);
-/* Makes one block of the samples of all blocks from[count]. These blocks must be in ascending order
- * of time. Returns NOMEM or LIMIT. */
+/* Joins the blocks from[count], which must be in ascending order of time, to one block. Returns
+ * NOMEM or LIMIT. */
 int fab_counters_block_join(const struct fab_counters_block *from, size_t count,
                             struct fab_counters_block *ret);
 
-/* Converts a block to bytes, which are malloc'd. Returns NOMEM. */
+/* Converts a block to bytes, which the caller frees. Returns NOMEM. */
 int fab_counters_block_encode(const struct fab_counters_block *b, uint8_t **ret, size_t *ret_len);
 /* Reads a block from bytes. columns: bitset of the columns to read; code[] of all other columns is
  * NULL. Returns FORMAT if the bytes are no block, or NOMEM. */

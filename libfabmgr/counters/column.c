@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Codes of values: a floating-point number with a mantissa of 7 bits, of which the highest is
- * always 1 and is not stored. Codes ascend with the values, and the difference of two codes tells
- * the ratio of their values: 64 codes are a factor of two. Similar values therefore have small
- * differences, which encode.c stores in one byte.
+ * always 1 and is not stored. Codes ascend with the values. The difference of two codes is the
+ * ratio of their values: a difference of 64 is a factor of two. So similar values have codes with
+ * small differences, which encode.c stores in one byte.
  */
 #include "libfabmgr/counters/column.h"
 
-#define EXACT 128u /* values below this number are their own codes */
-#define MANTISSA 6 /* number of bits of the mantissa that a code has */
+#define EXACT 128u /* values below this number are equal to their codes */
+#define MANTISSA 6 /* number of bits of the mantissa that a code contains */
 
 static uint16_t code_of(uint64_t value)
 {

@@ -15,29 +15,29 @@
 #define FAB_COLUMN_VLS 16
 
 enum fab_column {
-    /* Rates: means over the time of the sample. A rate can be missing, for example after a reset
-     * of the counter. */
+    /* Rates: each value is the mean over the time of the sample. A rate can be missing, for example
+     * after a reset of the counter. */
     FAB_COLUMN_XMIT_DATA, /* bytes per second */
     FAB_COLUMN_RCV_DATA,
     FAB_COLUMN_XMIT_PKTS, /* packets per second */
     FAB_COLUMN_RCV_PKTS,
     /* share of the time in which the port had data to send but no credits, in parts per million */
     FAB_COLUMN_XMIT_WAIT,
-    /* the greatest rates of single samples; only roll-ups have these columns */
+    /* peaks: the highest rates among the single samples; only roll-ups have these columns */
     FAB_COLUMN_PEAK_XMIT_DATA,
     FAB_COLUMN_PEAK_RCV_DATA,
     FAB_COLUMN_PEAK_XMIT_WAIT,
-    /* 16 columns: the part of FAB_COLUMN_XMIT_WAIT that each VL caused, in parts per million */
+    /* 16 columns, one for each VL: the part of FAB_COLUMN_XMIT_WAIT that this VL caused, in parts
+     * per million */
     FAB_COLUMN_VL_WAIT,
     /* Increases of error counters, in the order of enum fab_counter. From here on, values are
-     * counts instead of rates: counts of several samples can be added, and no count is ever
-     * missing. */
+     * counts, which can be added over several samples and are never missing. */
     FAB_COLUMN_ERRORS = FAB_COLUMN_VL_WAIT + FAB_COLUMN_VLS,
-    /* seconds in which the link of the port was down */
+    /* number of seconds in which the link of the port was down */
     FAB_COLUMN_DOWN = FAB_COLUMN_ERRORS + FAB_COUNTERS,
     FAB_COLUMNS
 };
-/* number of columns before the peaks */
+/* number of columns with rates, before those with peaks */
 #define FAB_COLUMN_RATES FAB_COLUMN_PEAK_XMIT_DATA
 
 static inline bool fab_column_is_count(unsigned column)
@@ -45,14 +45,14 @@ static inline bool fab_column_is_count(unsigned column)
     return column >= FAB_COLUMN_ERRORS;
 }
 
-/* The code of a missing rate, and of the count 0. */
+/* code of a missing rate, and of a count of 0 */
 #define FAB_CODE_NONE 0
-#define FAB_CODE_END 3800 /* a number that is greater than all codes */
+#define FAB_CODE_END 3800 /* a number above all codes */
 
-/* Returns the code of a value. A rate r has the code of the count r + 1, because code 0 means that
- * the rate is missing. */
+/* Returns the code of a value. Code 0 of a rate means that it is missing, so a rate r has the code
+ * of the count r + 1. */
 uint16_t fab_counters_encode_value(unsigned column, uint64_t value);
-/* Returns the value of a code; 0 if the rate is missing. */
+/* Returns the value that a code stands for; 0 for a missing rate. */
 uint64_t fab_counters_decode_value(unsigned column, uint16_t code);
 
 #endif

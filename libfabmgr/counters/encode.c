@@ -10,9 +10,9 @@
  * All numbers are varints: 7 bits in each byte, lowest first; the highest bit says that another
  * byte follows. The codes of a column are predicted: the prediction is the code of the sample
  * before or, for the first sample of a port, the code of the first sample of the port before. A
- * token 2n stands for n + 1 codes that are as predicted, and a token 2z + 1 for a code that differs
- * from the prediction by d, with z = 2d for d >= 0 and z = -2d - 1 otherwise. Steady traffic
- * therefore needs one byte for each code, and idle ports almost nothing.
+ * token 2n stands for n + 1 codes that equal their predictions. A token 2z + 1 stands for a code
+ * that differs from its prediction by d, with z = 2d for d >= 0 and z = -2d - 1 otherwise. Steady
+ * traffic therefore needs one byte for each code, and idle ports almost nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@
 #include "libfabmgr/counters/block.h"
 
 #define VERSION 1
-#define VARINT_MOST 10 /* bytes of the longest varint */
-#define TOKEN_MOST 3   /* bytes of the longest token for a code */
+#define VARINT_MOST 10 /* maximum length of a varint in bytes */
+#define TOKEN_MOST 3   /* maximum length in bytes of a token for one code */
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -114,8 +114,7 @@ int fab_counters_block_encode(const struct fab_counters_block *b, uint8_t **ret,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The bytes that are still to be read. The first error sets `bad`; all later reads then return
- * 0. */
+/* Bytes to be decoded. After the first error, `bad` is true, and all reads return 0. */
 struct source {
     const uint8_t *at, *end;
     bool bad;

@@ -20,8 +20,8 @@ static void swap(struct fab_rank_entry *a, struct fab_rank_entry *b)
     *b = c;
 }
 
-/* Moves entry[i] down in the heap entry[0 .. count - 1], until both its children in the heap rank
- * before it. */
+/* Moves entry[i] down in the heap entry[0] .. entry[count - 1], until both its children rank before
+ * it. */
 static void sink(struct fab_rank_entry *entry, uint32_t count, uint32_t i)
 {
     for (uint32_t child; (child = 2 * i + 1) < count; i = child) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks ports by a value: keeps the ports with the greatest values. */
+/* Ranks ports by a value: keeps the ports with the highest values. */
 #ifndef LIBFABMGR_COUNTERS_RANK_H
 #define LIBFABMGR_COUNTERS_RANK_H
 
@@ -8,11 +8,13 @@
 
 struct fab_rank_entry {
     uint64_t value;
-    uint64_t id; /* id of the port, chosen by the caller; ports with equal values are sorted by
-                    ascending id */
+    /* number that identifies the port for the caller; ports with equal values are sorted by
+     * ascending id */
+    uint64_t id;
 };
 struct fab_rank {
-    struct fab_rank_entry *entry; /* [most], a heap with the least entry first */
+    /* [most] the entries, as a heap whose first entry is the lowest */
+    struct fab_rank_entry *entry;
     uint32_t count, most;
 };
 /* Initialises *r, which uses the caller's array of `most` entries. */

@@ -5,9 +5,9 @@
 #define MILLION UINT64_C(1000000)
 
 /* The increase of a counter. known: `by` is the increase. reset: the counter is lower than before.
- * If both are false, the counter has stopped at its maximum. || If a 64-bit counter wraps, it looks
- * like a counter that was reset. But wrapping takes decades, and a missing sample does less harm
- * than a rate that may be false. */
+ * If both are false, the counter has stopped at its maximum. A 64-bit counter that wraps looks like
+ * one that was reset. But wrapping takes decades, and a missing sample does less harm than a wrong
+ * rate. */
 struct increase {
     bool known, reset;
     uint64_t by;
@@ -45,7 +45,7 @@ bool fab_counters_was_reset(const struct fab_counters *was, const struct fab_cou
 
 /* ---- traffic --------------------------------------------------------------------------------- */
 
-/* Returns the rate per second of an increase of by * factor in span_us. Rounds up, because users
+/* Returns the rate per second if `by` * `factor` was counted in span_us. Rounds up, because users
  * would take 0 for no traffic at all. */
 static uint64_t per_second(uint64_t by, unsigned factor, uint64_t span_us)
 {
@@ -54,9 +54,9 @@ static uint64_t per_second(uint64_t by, unsigned factor, uint64_t span_us)
     return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
 
-/* Stores the share of the time in which the port waited. A tick of PortXmitWait lasts as long as
- * the transmission of one word. So a port that always has data to send waits for wait / (data +
- * wait) of the time. */
+/* Stores the share of the time in which the port waited: wait / (data + wait). A tick of
+ * PortXmitWait is the time in which the port transmits one word, so this is right for a port that
+ * always has data to send. */
 static void set_wait(struct fab_sample *s, uint64_t data, uint64_t wait)
 {
     unsigned __int128 all = (unsigned __int128)data + wait;

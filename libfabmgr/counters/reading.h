@@ -2,7 +2,7 @@
 /*
  * Turns two readings of the counters of a port into a sample: rates of traffic, and increases of
  * error counters. The caller never needs to clear counters, so that other programs can read them,
- * too. Each function sets the columns that it computes, and no others.
+ * too. Each function sets only the columns that it computes.
  */
 #ifndef LIBFABMGR_COUNTERS_READING_H
 #define LIBFABMGR_COUNTERS_READING_H
@@ -17,22 +17,22 @@ struct fab_sample {
  * its increase is its present value. */
 void fab_counters_sample_errors(const struct fab_counters *was, const struct fab_counters *now,
                                 struct fab_sample *ret);
-/* Returns true if an error counter is lower than before. The reason is that the device was
- * restarted, or that a program cleared its counters. */
+/* Returns true if an error counter is lower than before: the device was restarted, or a program
+ * cleared its counters. */
 bool fab_counters_was_reset(const struct fab_counters *was, const struct fab_counters *now);
 
 struct fab_traffic {
     uint64_t at_us; /* time in us of any monotonic clock; 0: not read yet */
     /* PortXmitData and PortRcvData in words of 4 bytes, packets, and ticks of PortXmitWait */
     uint64_t xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait;
-    /* wide: the data and packet counters have 64 bits. wide_wait: PortXmitWait has 64 bits.
-     * Counters that do not have 64 bits have 32, and stop at their maximum. */
+    /* wide: the counters of data and packets have 64 bits. wide_wait: PortXmitWait has 64 bits. If
+     * not, the counters have 32 bits, and stop at their maximum. */
     bool wide, wide_wait;
     bool has_wait; /* true: the device has PortXmitWait */
 };
 /*
  * Computes the rates between two readings. most_bytes_per_s is the greatest rate that the link can
- * carry; 0: not known. If a rate is missing, its column does not change.
+ * carry; 0: not known. A missing rate leaves its column unchanged.
  *
  * - All rates are missing in two cases. First, `was` is not a reading (at_us 0), or has counters of
  *   another width. Second, a counter is lower than before, because it was reset at an unknown time
@@ -49,8 +49,8 @@ void fab_counters_sample_traffic(const struct fab_traffic *was, const struct fab
 struct fab_vl_wait {
     uint16_t value[FAB_COLUMN_VLS];
 };
-/* Divides the waiting time in ret->code[FAB_COLUMN_XMIT_WAIT] among the VLs whose counters have
- * risen. A VL whose counter has stopped at its maximum gets no value. */
+/* Divides the time in ret->code[FAB_COLUMN_XMIT_WAIT] among the VLs, in proportion to the increases
+ * of their counters. A VL whose counter has stopped at its maximum gets no value. */
 void fab_counters_sample_vls(const struct fab_vl_wait *was, const struct fab_vl_wait *now,
                              struct fab_sample *ret);
 

@@ -11,7 +11,7 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* Returns the column with the peaks of a rate; FAB_COLUMNS: there is no such column. */
+/* Returns the column that has the peaks of the rates in `column`; FAB_COLUMNS: there is none. */
 static unsigned peak_of(unsigned column)
 {
     return column == FAB_COLUMN_XMIT_DATA   ? FAB_COLUMN_PEAK_XMIT_DATA
@@ -77,7 +77,7 @@ uint16_t fab_counters_rollup_code(const struct fab_rollup_port *r, unsigned colu
     if (r->seconds[column] == 0)
         return FAB_CODE_NONE;
     uint64_t seconds = r->seconds[column];
-    /* rounded up, because users would take 0 for no traffic at all */
+    /* the mean is rounded up, because users would take 0 for no traffic at all */
     uint64_t mean = r->sum[column] / seconds + (r->sum[column] % seconds != 0);
     return fab_counters_encode_value(column, is_peak(column) ? r->sum[column] : mean);
 }

@@ -4,10 +4,10 @@
 #define HALF (FAB_TREND_STEPS / 2)
 #define ASCENDING_LEAST 16
 #define SIGMAS 5
-/* a greater number of errors counts as this number, so that its square fits into 64 bits */
+/* higher numbers of errors count as this one, so that their squares fit into 64 bits */
 #define LARGE (UINT64_C(1) << 30)
-/* Smallest difference of two rates, in bytes per second, that is reported. Smaller differences can
- * arise because the manager reads the two ends of a link one after the other. */
+/* Minimum difference of two rates that counts, in bytes per second. Smaller differences can arise
+ * because the manager reads the two ends of a link one after the other. */
 #define DIFFERENCE_LEAST 1000000
 #define DIFFERENCE_PERCENT 10
 

@@ -20,9 +20,9 @@
  */
 bool fab_counters_rises(const uint64_t errors[FAB_TREND_STEPS]);
 
-/* Returns true if the amount of data sent at one end of a link differs by more than a tenth from
- * the amount received at the other end. Differences below 1 MB/s do not count. sent, received:
- * means over the same period in bytes per second. */
+/* Returns true if two ends of a link differ: the rate that one end sent differs by more than a
+ * tenth, and by 1 MB/s or more, from the rate that the other end received. sent, received: means
+ * over the same period, in bytes per second. */
 bool fab_counters_differ(uint64_t sent, uint64_t received);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Interprets the responses of devices. A response may be hostile, so each number is checked against
- * the range that the specification permits before it is used as an index. The numbers of hops,
- * nodes and ports are limited.
+ * the range that the specification permits before it is used as an index. Discovery limits the
+ * numbers of hops, nodes and ports.
  *
  * LocalPortNum in NodeInfo is the number of the port by which the query reached the node. This
  * number depends on the route, so sealing replaces it by a number that does not (seal.c).
@@ -60,8 +60,8 @@ static int queue_walk(struct fab_discover *d, struct known_node *p)
     return fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
 }
 
-/* Handles the NodeInfo of a new node. near: the neighbour from which the query reached the node;
- * NULL: the node is the manager's own. Returns OK or NOMEM. */
+/* Handles the NodeInfo of a new node. near: the known node from which the query reached the new
+ * one; NULL: the new node is the manager's own. Returns OK or NOMEM. */
 static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
                       const struct fab_node_info *info, struct known_node **ret)
 {
@@ -81,7 +81,7 @@ static int node_found(struct fab_discover *d, const struct query *q, const struc
 }
 
 /* Handles the NodeInfo of a known node that a query reached over another link. Returns EXISTS if
- * the type or the number of ports is not as known: two nodes then have the same GUID. */
+ * the type or the number of ports has changed: then two nodes have the same GUID. */
 static int node_again(struct fab_discover *d, const struct query *q,
                       const struct fab_node_info *info, struct known_node *p)
 {
@@ -124,8 +124,8 @@ static int take_root(struct fab_discover *d, const struct query *q,
 
 /* Returns true if the device behind a port is not approved at this place (baseline.h). Then also
  * describes the device in *ret. The manager's own port is always accepted, and so is the switch to
- * which it is connected. (`near` is a switch, or the manager's own adapter: no other adapter
- * forwards packets.) */
+ * which it is connected. `near` is a switch or the manager's own adapter, because other adapters
+ * forward no packets. */
 static bool is_unapproved(const struct fab_discover *d, const struct known_node *near,
                           uint8_t near_port, const struct fab_node_info *info,
                           struct fab_unapproved *ret)
@@ -234,10 +234,9 @@ static bool leads_on(const struct fab_discover *d, const struct known_node *p, u
     return p->ref == d->self && port == d->self_port;
 }
 
-/* Handles the PortInfo of a port. If the link of the port is up, queries NodeInfo over the link in
- * two cases. In the first case, the node at the other end is unknown. In the second case, the node
- * is known only from the base snapshot, and the port is in state Init: the link was trained again,
- * and may lead to another node. */
+/* Handles the PortInfo of a port. If the link is up, queries NodeInfo over it in two cases: the
+ * node at the other end is unknown; or it is known only from the base snapshot and the port is in
+ * Init, so that the link was trained again and may lead to another node. */
 static int port_seen(struct fab_discover *d, struct known_node *p, uint8_t port,
                      const struct fab_port_info *info)
 {

@@ -3,9 +3,9 @@
  * Stores a baseline: a sorted array of approved places, a map from both ends of a place to its
  * index in the array, and a map of all nodes.
  *
- * A key of the map of ends is a 64-bit hash of node GUID and port. After a lookup, the entry is
- * compared with the end itself. If two ends had the same hash, one end would be missing from the
- * baseline, and the device at this end would need another approval.
+ * A key of the map of ends is a 64-bit hash of node GUID and port. Each lookup also compares node
+ * GUID and port. If two ends had the same hash, one of them would be missing from the map, and its
+ * device would have to be approved again.
  */
 #include "libfabmgr/discover/baseline.h"
 
@@ -20,7 +20,7 @@
 struct fab_baseline {
     struct fab_approved *list; /* [count] the entries, sorted by node GUID and port number */
     size_t count;
-    struct fab_map by_end;  /* hash of an end -> index in list[] */
+    struct fab_map by_end;  /* hash of an end (node GUID and port) -> index in list[] */
     struct fab_map by_node; /* the GUIDs of the nodes at both ends of all entries */
     struct fab_map by_port; /* port GUIDs of all entries */
     int refs;               /* reference count, atomic */
@@ -52,8 +52,8 @@ const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b
     return has_end(&b->list[i].place, guid, port) ? &b->list[i] : NULL;
 }
 
-/* Returns the place in the form in which the baseline stores it: a link between switches is stored
- * under the end with the lower GUID. */
+/* Returns the place as the baseline stores it: for a link between switches, the switch with the
+ * lower GUID is the device. */
 static struct fab_place canonical(const struct fab_place *p)
 {
     bool lower = p->guid != p->near_guid ? p->guid < p->near_guid : p->port < p->near_port;
@@ -91,8 +91,8 @@ static void take(struct fab_baseline *b, const struct fab_approved *a)
     b->list[b->count++].place = at;
 }
 
-/* Fills the maps. The maps have room for all entries, so put cannot fail, and add fails only for a
- * key that exists. */
+/* Fills the maps. They have room for all entries, so fab_base_map_put cannot fail, and
+ * fab_base_map_add fails only for a key that exists. */
 static void index_all(struct fab_baseline *b)
 {
     if (b->count > 1)
@@ -118,8 +118,8 @@ static int reserve(struct fab_baseline *b, size_t count)
     return r == FAB_OK ? fab_base_map_reserve(&b->by_port, count) : r;
 }
 
-/* Makes a baseline from two lists. If two entries have a port in common, the entry of the first
- * list is kept. Returns OK or NOMEM. */
+/* Makes a baseline from two lists. If two entries have a port in common, keeps the one from the
+ * first list. Returns OK or NOMEM. */
 static int join(const struct fab_approved *first, size_t firsts, const struct fab_approved *second,
                 size_t seconds, struct fab_baseline **ret)
 {
@@ -193,8 +193,8 @@ int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_ap
     return join(more, count, list, had, ret);
 }
 
-/* Makes a set of the node GUIDs guid[count]. Returns OK; NOT_FOUND if a node has no place in the
- * baseline; or NOMEM. */
+/* Makes a set of the node GUIDs guid[count]. Returns OK, NOT_FOUND (a node has no place in the
+ * baseline) or NOMEM. */
 static int collect(const struct fab_baseline *b, const uint64_t *guid, size_t count,
                    struct fab_map *ret)
 {
@@ -236,8 +236,8 @@ int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns the GUID of the approved node at the switch port of `p`, if this GUID differs from the
- * GUID in `p`; otherwise 0. */
+/* Returns the GUID of another node that is approved at the switch port of place p; 0: there is
+ * none. */
 static uint64_t holder_of(const struct fab_baseline *b, const struct fab_place *p)
 {
     const struct fab_approved *a = fab_discover_baseline_at(b, p->near_guid, p->near_port);
@@ -274,9 +274,8 @@ static enum fab_unapproved_why judge_host(const struct fab_baseline *b, const st
     return FAB_UNAPPROVED_MOVED;
 }
 
-/* A place between two switches names one switch as its device. If only the switch at the other end
- * (near_guid) is missing from the baseline, swaps the ends, so that the place names the missing
- * switch. */
+/* In a place between two switches, one switch is the device. If only the other switch (near_guid)
+ * is missing from the baseline, swaps the ends, so that the missing switch is the device. */
 static void turn(const struct fab_baseline *b, struct fab_place *p)
 {
     const struct fab_place was = *p;
@@ -320,8 +319,8 @@ bool fab_discover_baseline_place(const struct fab_fabric *f, uint32_t port, stru
     bool is_switch = fab_fabric_node_is_switch(f, p->node);
     bool is_near = fab_fabric_node_is_switch(f, peer->node);
     bool is_lower = node->guid != near->guid ? node->guid < near->guid : p->num < peer->num;
-    /* A link between switches is stored once, under its end with the lower GUID. The other end has
-     * no place. */
+    /* The place of a link between switches belongs to the end with the lower GUID; the other end
+     * has none. */
     if (is_switch && (!is_near || !is_lower))
         return false;
     uint64_t guid = is_switch ? fab_fabric_port(f, node->first_port)->guid : p->guid;

@@ -22,8 +22,8 @@
 #define FAB_APPROVED_BY_LEN 96
 
 struct fab_approved {
-    /* The approved place. The place of a link between switches names the end with the lower GUID as
-     * the device. */
+    /* The approved place. For a link between switches, the switch with the lower GUID is the
+     * device. */
     struct fab_place place;
     /* NodeDescription of the device when it was approved; "": not known. */
     char name[FAB_NODE_DESC_LEN + 1];
@@ -31,37 +31,37 @@ struct fab_approved {
     char by[FAB_APPROVED_BY_LEN];
     int64_t since_us; /* Unix time of the approval, in microseconds */
 };
-/* A sealed baseline; any thread may read it. */
+/* All approved places. The struct is sealed, so any thread may read it. */
 struct fab_baseline;
 
 enum fab_unapproved_why {
     FAB_APPROVED_HERE, /* the device is approved at this place */
     /* The baseline does not have this node GUID. */
     FAB_UNAPPROVED_NEW,
-    /* This device is approved, but at another place. */
+    /* This device is approved, but at another place than this one. */
     FAB_UNAPPROVED_MOVED,
     /* The node is approved, but this port of the node is not approved, or only with another port
      * GUID. */
     FAB_UNAPPROVED_PORT,
-    /* A switch that is not in the baseline. */
+    /* The device is a switch that is not in the baseline. */
     FAB_UNAPPROVED_SWITCH,
-    /* A link that is not in the baseline. Both its switches are in the baseline. */
+    /* The link between two switches is not in the baseline, but both switches are. */
     FAB_UNAPPROVED_LINK,
 };
-/* A device that is not approved at its place, or a link between switches that is not approved. */
+/* A device or a link between switches that is not approved at its place. */
 struct fab_unapproved {
     struct fab_place place;
     uint8_t why; /* enum fab_unapproved_why */
-    /* With FAB_UNAPPROVED_MOVED: first_guid and first_port are the switch port at which this
-     * device is approved. Otherwise first_guid is 0. */
+    /* With FAB_UNAPPROVED_MOVED: node GUID and port number of the switch port at which this device
+     * is approved. Otherwise first_guid is 0. */
     uint64_t first_guid;
     uint8_t first_port;
-    /* GUID of another node that is approved at this place; 0: there is no such node. */
+    /* GUID of another node that is approved at this place; 0: none. */
     uint64_t holder;
 };
 
 /* Makes a baseline from copies of the entries. If several entries have a port (node GUID and port
- * number) in common, only the first of them is taken. Returns OK or NOMEM. */
+ * number) in common, keeps only the first of them. Returns OK or NOMEM. */
 int fab_discover_baseline_new(const struct fab_approved *list, size_t count,
                               struct fab_baseline **ret);
 struct fab_baseline *fab_discover_baseline_ref(struct fab_baseline *b); /* b may be NULL */
@@ -69,7 +69,7 @@ void fab_discover_baseline_unref(struct fab_baseline *b);
 /* Returns all approved places, sorted by node GUID and port number. */
 const struct fab_approved *fab_discover_baseline_list(const struct fab_baseline *b,
                                                       size_t *ret_count);
-/* Returns the approved place that has this port at one end; NULL: there is no such place. */
+/* Returns the approved place at one end of which this port is; NULL: there is none. */
 const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b, uint64_t guid,
                                                     uint8_t port);
 /* Returns true if the baseline has a place with this node at one of its ends. */
@@ -89,7 +89,7 @@ int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *
                                   struct fab_baseline **ret);
 
 /* Judges a device at a place. Returns FAB_APPROVED_HERE, or the reason why the device is not
- * approved at this place. If there is a reason, also fills *ret. */
+ * approved there; then also fills *ret. */
 enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b,
                                                     const struct fab_place *place,
                                                     struct fab_unapproved *ret);

@@ -31,8 +31,8 @@ static bool is_place_of(const struct fab_fabric *f, uint64_t guid, uint8_t port,
     return is_name_of(f, guid, head);
 }
 
-/* Returns true if the text names the device or link at place p, by the name of a node or of a
- * switch port ("NODE/PORT"). */
+/* Returns true if the text names the device or link at place p. The text is the name of a node, or
+ * of a switch port ("NODE/PORT"). */
 static bool names(const struct fab_fabric *f, const struct fab_place *p, const char *text)
 {
     return is_name_of(f, p->guid, text) || is_place_of(f, p->near_guid, p->near_port, text) ||
@@ -97,8 +97,8 @@ void fab_discover_names_fini(struct fab_baseline_names *w)
     free(w->found);
 }
 
-/* Appends to list[] the indexes of those texts that may name a node called `name`, or its port
- * `port`, because their hashes are equal. */
+/* Appends to list[] the indexes of the texts whose hash is that of the node `name`, or of its port
+ * number `port`. These texts may name the place. */
 static void look_up_name(const struct fab_baseline_names *w, const char *name, unsigned port,
                          uint32_t *list, uint32_t *count)
 {
@@ -147,9 +147,9 @@ bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabri
     return named;
 }
 
-/* Returns the index of a text that named no device. If several texts are equal, only one of them is
- * in the map, and only the element of found[] for this text was incremented. So the function looks
- * up this element. */
+/* Returns the index of a text that named no device; FAB_NONE: none. Of equal texts, only one is in
+ * the map, and only its element of found[] is counted. So the function looks at the element of that
+ * one. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
@@ -175,9 +175,9 @@ static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric
                                                      : 0;
 }
 
-/* Finds the texts that name the node of an approved place. guid[i] becomes the GUID of the node
- * that text i names, and w->found[i] the number of nodes that text i names. A node with several
- * consecutive places counts once. */
+/* Finds the texts that name the node of an approved place. For each such text i, sets guid[i] to
+ * the GUID of this node, and increments w->found[i]. A node with several consecutive places counts
+ * once. */
 static void note_approved(struct fab_baseline_names *w, const struct fab_fabric *f,
                           const struct fab_approved *a, uint64_t *guid)
 {
@@ -194,7 +194,7 @@ static void note_approved(struct fab_baseline_names *w, const struct fab_fabric 
     }
 }
 
-/* Returns the index of the first text that equals text i, which may be i itself. */
+/* Returns the index of the first text that equals text i; this may be i itself. */
 static uint32_t first_same(const struct fab_baseline_names *w, uint32_t i)
 {
     uint32_t same = i;

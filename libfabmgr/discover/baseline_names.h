@@ -8,13 +8,13 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/discover/baseline.h"
 
-/* Maps the hash of a name to a text of the request. The map is needed because a request may have a
- * thousand texts for ten thousand devices. A host chooses its own name, and could choose a name
- * with the hash of another name. So the names themselves are compared, too. */
+/* Map from the hashes of names to the texts of a request. A request may have a thousand texts for
+ * ten thousand devices, so a search would be too slow. A host chooses its own name and could cause
+ * equal hashes; so each lookup also compares the names. */
 struct fab_baseline_names {
     char *const *text;
     size_t count;
-    struct fab_map map; /* hash -> index in text[] */
+    struct fab_map map; /* hash of a text -> its index in text[] */
     /* [count] for each text, the number of devices that it names */
     uint32_t *found;
 };
@@ -31,9 +31,9 @@ bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabri
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w);
 
 /* Finds the nodes of the baseline that the texts name: guid[i] becomes the GUID of the node that
- * text[i] names. A node counts under its name in the fabric, and under its name when it was
- * approved. Returns NOT_FOUND if text[*ret_wrong] names no node of the baseline, EXISTS if it names
- * several, or NOMEM. */
+ * text[i] names. A text may be the present name of a node, or its name when it was approved.
+ * Returns NOT_FOUND if text[*ret_wrong] names no node of the baseline, EXISTS if it names several,
+ * or NOMEM. */
 int fab_discover_names_find(const struct fab_baseline *b, const struct fab_fabric *f,
                             char *const *text, size_t count, uint64_t *guid, size_t *ret_wrong);
 

@@ -30,10 +30,10 @@ static bool is_at(const struct fab_place *place, const struct known_node *near, 
     return place->near_guid == near->guid && place->near_port == near_port;
 }
 
-/* Returns the place that contradicts this NodeInfo, which came from behind port near_port of
- * `near`. There are two such places. The first is the place where the node's port was last seen, if
- * this is another place. The second is the place where the port GUID was last seen, if another node
- * or another port had this GUID. NULL: no place contradicts the NodeInfo. */
+/* Returns the known place that contradicts this NodeInfo, which came from behind port near_port of
+ * `near`. It is the place where this port of the node was last seen, if that is another place. Or
+ * it is the place where another port with the same port GUID was last seen. NULL: nothing
+ * contradicts the NodeInfo. */
 static const struct fab_place *contradicted(const struct fab_discover *d,
                                             const struct known_node *near, uint8_t near_port,
                                             const struct fab_node_info *info)
@@ -111,8 +111,8 @@ bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct kno
 
 /* ---- duplicates ------------------------------------------------------------------------------ */
 
-/* Fills in the place of a port: the port at the other end of its link, or else the port by which
- * its node was found. */
+/* Fills in the place of a port: the port at the other end of its link. If the port has no link, it
+ * is the port by which the node was found. */
 static void name_place(const struct fab_discover *d, const struct known_node *p, uint8_t port,
                        struct fab_unresponsive *ret)
 {
@@ -166,9 +166,9 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Queues a query of the PortInfo of a switch port. If this discovery has sent this query before,
- * and the link of the port is up, queues a query of the NodeInfo of the node behind the port
- * instead. Does not queue a query that was sent before. */
+/* Queues a query of the PortInfo of a switch port. If this PortInfo was queried already and shows
+ * the link as up, queues the NodeInfo of the node behind the port instead. Never queues the same
+ * query twice. */
 static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t port)
 {
     const struct item item = {.ref = near->ref, .port = port};
@@ -183,10 +183,9 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues the next queries of the last place of the claimed GUID (see the head of this file). If the
- * GUID belongs to a known switch, also queues a query of NodeInfo along the known route to this
- * switch, and queries of the switch port that the NodeInfo in the claim names. Queries that were
- * queued before are not repeated. */
+/* Queues the next queries of the last place of the claimed GUID (see the head of this file). For a
+ * known switch, these are its NodeInfo along its known route, and the PortInfo of that port of the
+ * switch which the claim says it has reached. Never queues the same query twice. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);
@@ -211,9 +210,9 @@ static bool has_work(const struct fab_discover *d)
 /* ---- decisions ------------------------------------------------------------------------------- */
 
 /* Returns true if the claim is false, so that the new device is a duplicate. There are two cases.
- * The device claims to be the manager's own port, which has a link already. Or the device claims to
- * be a port of a switch that has answered along its known route, and the switch reports this port
- * as down. fab_discover_neighbour_take finds other contradictions. */
+ * The device claims to be the manager's own port, which has a link already. Or it claims to be a
+ * port of a switch, but the switch has answered along its known route that this port is down.
+ * fab_discover_neighbour_take finds other contradictions. */
 static bool is_refuted(const struct fab_discover *d, const struct claim *c)
 {
     const struct known_node *p = find(d, c->info.node_guid);
@@ -249,9 +248,9 @@ static bool is_due(const struct fab_discover *d, const struct claim *c, enum whi
     return which == ALL || (is_switch && (which == ONE_SWITCH || find(d, c->info.node_guid)));
 }
 
-/* Decides about the claims that `which` selects; ONE_SWITCH selects only the first claim
- * whose device is a switch. The caller has queried the last places of the claimed GUIDs.
- * *ret_decided: number of claims that were decided. Returns OK or NOMEM. */
+/* Decides about some claims. The argument `which` selects them: ONE_SWITCH is the first claim of a
+ * switch. The caller has queried the last places of the claimed GUIDs. *ret_decided: number of
+ * claims that were decided. Returns OK or NOMEM. */
 static int decide_due(struct fab_discover *d, enum which which, size_t *ret_decided)
 {
     size_t kept = 0;

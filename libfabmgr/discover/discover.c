@@ -68,8 +68,8 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    /* query_new() returns this index as the tag. The free list uses next_free only after the query
-     * has ended. */
+    /* The index of the query is its tag, which query_new() returns. next_free is used only after
+     * the query has ended. */
     q->next_free = d->query_count;
     d->queries[d->query_count++] = q;
     return q;
@@ -108,9 +108,9 @@ static void query_free(struct fab_discover *d, uint32_t tag)
 
 /* ---- the next query -------------------------------------------------------------------------- */
 
-/* Returns true if the answer to a query is still needed. It is not needed in three cases: the link
- * was already seen from its other end, the node is silent or unresponsive, or no route leads to the
- * node any more. */
+/* Returns true if the answer to a query is still needed. It is not needed if the link was already
+ * seen from its other end, if the node is silent or unresponsive, or if no route leads to the node
+ * any more. */
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
     const struct known_node *p = fab_discover_node_get(d, item->ref);
@@ -157,8 +157,8 @@ static bool take_walk(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return false;
 }
 
-/* Takes the next item from the queues, even if its answer is no longer needed. Returns false if the
- * queues are empty. */
+/* Takes the next item from the queues, whether or not its answer is still needed. Returns false if
+ * the queues are empty. */
 static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->is_staged) {
@@ -182,9 +182,9 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return take_walk(d, ret_item, ret_kind);
 }
 
-/* Takes the next query whose answer is needed. If the queues are empty, first queues the next
- * suspects (targeted.c), or decides about claimed GUIDs (contest.c). Returns false if no queries
- * are left. */
+/* Takes the next query whose answer is still needed. If the queues are empty, first queues queries
+ * of further suspects (targeted.c), or decides about claimed GUIDs (contest.c). Returns false if no
+ * query is left. */
 static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->status != FAB_OK)
@@ -198,8 +198,8 @@ static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *r
     return false;
 }
 
-/* If no query is in flight, stores the next query in d->staged. So fab_discover_done can tell
- * whether a query is left, without a search. */
+/* If no query is in flight, stores the next query in d->staged. Then fab_discover_done knows at
+ * once whether a query is left. */
 static void settle(struct fab_discover *d)
 {
     if (d->in_flight == 0 && !d->root_pending)
@@ -276,7 +276,7 @@ static bool ask_root(struct fab_discover *d, struct fab_discover_ask *ret_ask)
     uint32_t tag;
     struct query *q = query_new(d, ASK_NODE_INFO, (struct item){.ref = NO_REF}, &tag);
     d->root_pending = false;
-    if (q == NULL) { /* the discovery is done, and has failed */
+    if (q == NULL) { /* discovery has ended, because it failed */
         d->status = FAB_E_NOMEM;
         return false;
     }
@@ -315,7 +315,7 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data)
 {
     if (tag >= d->query_count || !d->queries[tag]->live)
-        /* The query was answered before, so this second response is ignored. */
+        /* a second response to a query that was answered before is ignored */
         return d->status;
     const struct query *q = d->queries[tag];
     int result = status == FAB_OK && data != NULL ? fab_discover_query_answered(d, q, data)
@@ -327,7 +327,7 @@ int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const 
     return d->status;
 }
 
-/* Returns the GUID of the node from which a query awaits an answer; 0: the GUID is not known. */
+/* Returns the GUID of the node whose answer to the query is awaited; 0: the GUID is not known. */
 static uint64_t awaited(const struct fab_discover *d, const struct query *q)
 {
     uint32_t ref = q->item.ref;

@@ -25,24 +25,24 @@
 struct fab_discover;
 
 struct fab_discover_config {
-    /* The snapshot from which a targeted sweep starts. NULL: a heavy sweep from the manager's
-     * port. */
+    /* Snapshot from which a targeted sweep starts; NULL: the sweep is a heavy sweep, from the
+     * manager's port. */
     const struct fab_fabric *base;
-    /* For a targeted sweep: GUIDs of the nodes to query again. */
+    /* For a targeted sweep: GUIDs of the nodes that the sweep must query again. */
     const uint64_t *suspects;
     uint32_t suspect_count;
-    /* For a targeted sweep: GUIDs of switches that have probably failed. Routes lead through them
-     * only to nodes that have no other route. */
+    /* For a targeted sweep: GUIDs of switches that have probably failed. Only nodes without another
+     * route get a route through these switches. */
     const uint64_t *failed;
     uint32_t failed_count;
     /* The places where ports were last seen; NULL: not known. If a GUID appears at another place,
      * the new place is accepted only if no device with this GUID answers at the last place
      * (contest.c). */
     struct fab_places *places;
-    /* Baseline of approved devices; NULL: every device is accepted. Three things are left out of
-     * the result: devices and links between switches that are not in the baseline at their place,
-     * and all devices behind them. The manager's own port and the switch to which it is connected
-     * are never left out. */
+    /* Baseline of approved devices; NULL: every device is accepted. The result leaves out devices
+     * and links between switches that the baseline does not have at their place, and all devices
+     * behind them. The manager's own port and the switch to which it is connected are never left
+     * out. */
     struct fab_baseline *baseline;
     /* Silent switches; NULL: none. They are not queried, and stay in the result as long as a
      * neighbour reports a link to them as up (keep.c). */
@@ -55,11 +55,12 @@ struct fab_discover_config {
 };
 #define FAB_DISCOVER_NODE_LIMIT (1u << 18)
 #define FAB_DISCOVER_PORT_LIMIT (1u << 22)
-/* A query: SubnGet(attr_id, attr_mod) along `path`, which is valid until the query is answered. */
+/* A query: SubnGet(attr_id, attr_mod) along the route `path`, which is valid until the query is
+ * answered. */
 struct fab_discover_ask {
     const struct fab_path *path;
-    /* GUID that the queried node reported before; 0: the query is for NodeInfo, which contains
-     * this GUID. */
+    /* GUID that the queried node reported before. For a query of NodeInfo it is 0, because the
+     * answer gives the GUID. */
     uint64_t guid;
     uint16_t attr_id;
     uint32_t attr_mod;
@@ -74,13 +75,13 @@ struct fab_unresponsive {
     /* GUID of the node; 0: the node did not respond to NodeInfo. */
     uint64_t guid;
     uint16_t attr_id; /* the attribute that was queried */
-    /* The reason why the port or node is listed: TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID,
+    /* Why the port or node is listed: TIMEOUT, REFUSED, FORMAT, EXISTS (two devices have one GUID,
      * or links contradict each other), LIMIT (too many hops, nodes or ports) or DENIED (the device
      * is not in the baseline). */
     int status;
     /* For EXISTS: `claimed` is the node GUID or port GUID that two devices have; first_guid and
-     * first_port are the place of the other device. For DENIED: `claimed` is the node GUID of the
-     * device that was left out. */
+     * first_port are the place where this GUID was known before. For DENIED: `claimed` is the node
+     * GUID of the device that was left out. */
     uint64_t claimed, first_guid;
     uint8_t first_port;
     /* Only for DENIED: the device that was left out, and why. */
@@ -91,19 +92,19 @@ struct fab_unresponsive {
  * self_port. */
 int fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
 void fab_discover_free(struct fab_discover *d);
-/* Stores the next query in *ret_ask. Returns false if there is no query now; another query may
- * follow when a response has arrived. */
+/* Stores the next query in *ret_ask. Returns false if there is none now; responses may lead to
+ * further queries. */
 bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask);
-/* Passes the result of a query to discovery: a status as in fab_mads_answer and, if the status is
- * OK, 64 bytes of data. If the data are malformed, discovery lists the node as unresponsive, and
- * the function still returns OK. Returns OK or NOMEM. */
+/* Passes the result of a query to discovery: a status (as in fab_mads_answer) and, for OK, 64 bytes
+ * of data. If the data are malformed, discovery lists the node as unresponsive, and the function
+ * still returns OK. Returns OK or NOMEM. */
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
 /* Returns true if discovery has ended: all queries are answered, and no further queries follow. */
 bool fab_discover_done(const struct fab_discover *d);
-/* Lists the GUIDs of nodes whose answers are awaited, one entry for each query in flight; so a node
- * may be listed several times. A NodeInfo query through a port lists the node that the base
- * snapshot has behind this port, or nothing. Returns the number of entries in guid[], at most
- * `max`. */
+/* Lists the nodes whose answers are awaited: one GUID for each query in flight, so a node may be
+ * listed several times. For a NodeInfo query through a port, the node is the one that the base
+ * snapshot has behind this port; if it has none, nothing is listed. Returns the number of GUIDs, at
+ * most `max`. */
 uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max);
 /* Returns the GUID of the node that fab_discover_awaited lists for the query with this tag; 0: the
  * query is answered, or the node is not known. */
@@ -126,27 +127,27 @@ const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discov
  * has no other route. The caller frees *ret_paths. Returns OK; INVAL if there is no self_port; or
  * NOMEM. */
 int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
-/* Like fab_discover_paths, but a route leads through a node in the bitset `avoid` only if the
- * destination has no other route. There are also routes to silent switches. */
+/* Like fab_discover_paths, with two differences. Nodes in the bitset `avoid` are avoided: a route
+ * leads through them only if the destination has no other route. Silent switches get routes,
+ * too. */
 int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
                               struct fab_path **ret_paths);
-/* Updates the directed routes paths[node_count] after links were lost: routes over a lost link are
- * replaced. port[2 * i] and port[2 * i + 1] are the ports of lost link i, which the snapshot no
- * longer has; all other links must be as they were when the routes were computed. The time is
- * proportional to the number of nodes whose routes change, plus a short check of each other node.
- * If a node has no new route that avoids the silent switches, all routes are searched anew.
- * Returns OK or NOMEM. After NOMEM, nodes may be without a route, but no route leads over a lost
- * link. */
+/* Replaces those of the directed routes paths[node_count] that lead over lost links. port[2 * i]
+ * and port[2 * i + 1] are the ports of lost link i, which the snapshot no longer has. All other
+ * links must be the same as when the routes were computed. The time is proportional to the number
+ * of nodes whose routes change, plus a short check of each other node. If a node has no new route
+ * that avoids the silent switches, all routes are searched anew. Returns OK or NOMEM. After NOMEM,
+ * nodes may be without a route, but no route leads over a lost link. */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
-/* Replaces the directed routes in paths[node_count] that lead through a node by routes around it.
- * Nodes that have no other route keep a route through it. Links need not have changed. Returns OK
- * or NOMEM; for NOMEM see fab_discover_paths_without. */
+/* Replaces the directed routes in paths[node_count] that lead through a node by routes around it. A
+ * destination that has no other route keeps a route through the node. Returns OK or NOMEM; for
+ * NOMEM see fab_discover_paths_without. */
 int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct fab_path *paths);
 /* Returns true if the route to `node` leads through the node `through`. All routes in `paths` must
  * come from one of the functions above. */
 bool fab_discover_path_leads_through(const struct fab_path *paths, uint32_t node, uint32_t through);
-/* Value of fab_path.hops for a node without a route. */
+/* value of fab_path.hops that means: the node has no route */
 #define FAB_PATH_UNKNOWN 0xff
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps silent switches in the result of a discovery (silent.h). The discovery queries neither a
- * silent switch nor the port of a neighbour that leads to it, with one exception: a port in state
- * Init. Its link was trained again, so the switch may have restarted.
+ * Keeps silent switches in the result of a discovery (silent.h). Discovery does not query a silent
+ * switch, nor the ports of neighbours that lead to such a switch. A port in state Init is an
+ * exception: its link was trained again, so the switch may have restarted.
  *
- * A targeted sweep has the silent switches in its base snapshot. At its start, it adds the links
- * of these switches that the manager excluded. At its end, a heavy sweep takes each silent switch
- * from the last snapshot, if at least one neighbour reports a link to the switch as up. It also
- * takes nodes behind silent switches: all adapters, and those switches of which this discovery
- * reached no neighbour.
+ * A targeted sweep has the silent switches in its base snapshot. At its start, it adds the links of
+ * these switches that the manager excluded. At its end, a heavy sweep takes each silent switch from
+ * the last snapshot, if at least one neighbour reports a link to the switch as up. It also takes
+ * nodes behind silent switches: all adapters, and those switches of which this discovery reached no
+ * neighbour.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -21,7 +21,7 @@ static bool is_up(const struct fab_discover *d, uint32_t ref, uint8_t port)
 
 /* ---- ports that are not queried -------------------------------------------------------------- */
 
-/* Returns the GUID of the node that the last snapshot has behind a port; 0: not known. */
+/* Returns the GUID of the node that was behind a port in the last snapshot; 0: not known. */
 static uint64_t former_peer(const struct fab_discover *d, uint64_t guid, uint8_t port)
 {
     const struct fab_fabric *f = d->former;
@@ -62,8 +62,8 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Adds a link between two ports to the builder, if both ports are up and the builder has no link at
- * either of them. Returns OK, or the error of the builder. */
+/* Adds a link between two ports to the builder, if both ports are up and neither has a link in the
+ * builder yet. Returns OK, or the error of the builder. */
 static int link_up(struct fab_discover *d, const struct known_node *a, uint8_t port_a,
                    const struct known_node *b, uint8_t port_b)
 {
@@ -100,8 +100,8 @@ int fab_discover_keep_base(struct fab_discover *d)
 
 /* ---- a heavy sweep --------------------------------------------------------------------------- */
 
-/* Returns true if this discovery has reached a neighbour of `node` that reports their link as up.
- * `node` is an id in the last snapshot. */
+/* Returns true if a neighbour of the switch `node` (an id in the last snapshot) answered in this
+ * discovery, and reports their link as up. */
 static bool is_seen_up(const struct fab_discover *d, uint32_t node)
 {
     const struct fab_fabric *f = d->former;
@@ -147,9 +147,9 @@ static int copy_node(struct fab_discover *d, uint32_t node, struct known_node **
     return status;
 }
 
-/* Returns true if `node`, which is behind a silent switch, must be taken from the last snapshot,
- * because this discovery could not reach it. A switch is taken only if none of its neighbours was
- * reached, because a reached neighbour has reported its links to the switch as down. */
+/* Returns true if a node behind a silent switch must be taken from the last snapshot, because this
+ * discovery could not reach it. A switch is taken only if this discovery has reached none of its
+ * neighbours; otherwise a neighbour has reported the link to it as down. */
 static bool is_only_behind(const struct fab_discover *d, uint32_t node)
 {
     const struct fab_fabric *f = d->former;
@@ -165,8 +165,9 @@ static bool is_only_behind(const struct fab_discover *d, uint32_t node)
     return true;
 }
 
-/* Takes a node from the last snapshot, and links it to its known neighbours. Adds to `more` the
- * neighbours that can be reached only through kept nodes (is_only_behind). */
+/* Takes a node from the last snapshot, and links it to its known neighbours. Appends to the queue
+ * `more` the neighbours that can be reached only through nodes that were taken like this
+ * (is_only_behind). */
 static int keep_node(struct fab_discover *d, uint32_t node, struct queue *more)
 {
     const struct fab_fabric *f = d->former;
@@ -189,8 +190,8 @@ static int keep_node(struct fab_discover *d, uint32_t node, struct queue *more)
     return status;
 }
 
-/* Takes a silent switch from the last snapshot, with the nodes that can be reached only through
- * kept nodes. */
+/* Takes a silent switch from the last snapshot, with all nodes that can be reached only through
+ * it. */
 static int keep_behind(struct fab_discover *d, uint32_t node)
 {
     struct queue more = {0};
@@ -213,8 +214,8 @@ static bool is_listed(const struct fab_discover *d, uint64_t near_guid, uint8_t 
     return i < d->unresponsive_count;
 }
 
-/* Returns true if this port had a link in the last snapshot, and the port at the other end had
- * answered. If such a link is missing now, the other end has reported the link as down. */
+/* Returns true if this port had a link in the last snapshot, and the other end of the link had
+ * answered then. If such a link is missing now, the other end has reported the link as down. */
 static bool had_link(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     uint32_t node = fab_fabric_node_by_guid(d->former, p->guid);
@@ -222,9 +223,9 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
     return far != FAB_NONE && fab_fabric_port(d->former, far)->present;
 }
 
-/* Lists as unresponsive each port that is up and has no known device behind it. Nodes taken from
- * the last snapshot can have such ports: the device was unresponsive when that snapshot was made.
- * Because of this entry, a later sweep queries the device when the silent switch answers again. */
+/* Lists as unresponsive each port that is up and has no known device behind it. Nodes that were
+ * taken from the last snapshot can have such ports, if the device was unresponsive at that time.
+ * The entry makes a later sweep query the device when the silent switch answers again. */
 static int list_unknown(struct fab_discover *d)
 {
     int status = FAB_OK;
@@ -261,8 +262,8 @@ int fab_discover_keep_silent(struct fab_discover *d)
             if (find(d, guid) != NULL || node == FAB_NONE || !is_seen_up(d, node))
                 continue;
             status = keep_behind(d, node);
-            /* The kept switch may be the neighbour of another silent switch, so all silent switches
-             * are examined once more. */
+            /* The switch that was taken may be a neighbour of other silent switches, so all silent
+             * switches are examined again. */
             more = true;
         }
     }

@@ -2,8 +2,8 @@
 /*
  * Finds the nodes that a new snapshot lacks. If a switch loses power, its neighbours report their
  * links to it as down, which proves the loss. If MADs were lost, the neighbours report these links
- * as up. A search over the lost nodes begins at such links; all nodes that it reaches may still be
- * there.
+ * as up. From such links, the search follows the links among the lost nodes. All nodes that it
+ * reaches may still be there.
  */
 #include "libfabmgr/discover/losses.h"
 
@@ -14,7 +14,7 @@
 
 struct search {
     const struct fab_fabric *former, *now;
-    uint64_t *lost, *reached; /* bitsets of nodes of the former snapshot */
+    uint64_t *lost, *reached; /* bitsets of node ids of the former snapshot */
     uint32_t *queue;
     uint32_t tail;
 };
@@ -27,8 +27,8 @@ static void reach(struct search *s, uint32_t node)
     s->queue[s->tail++] = node;
 }
 
-/* Returns true if the new snapshot still has this port of the former snapshot, with physical state
- * LinkUp but without a link. */
+/* Returns true if this port of the former snapshot is LinkUp in the new snapshot, but has no link
+ * there. */
 static bool leads_to_nothing(const struct search *s, uint32_t port)
 {
     const struct fab_port *was = fab_fabric_port(s->former, port);

@@ -7,10 +7,9 @@
 
 struct fab_losses {
     uint32_t nodes; /* number of nodes that the new snapshot lacks */
-    /* Number of lost nodes that may still be there. A lost node may still be there if a remaining
-     * port that was linked to it reports LinkUp, but has no link in the new snapshot. The same
-     * holds for all lost nodes that are connected to such a node. The loss of all others is
-     * proved. */
+    /* number of lost nodes that may still be there: a remaining port that was linked to the node
+     * reports LinkUp but has no link now, or the node is connected to such a node. The loss of all
+     * other nodes is proved. */
     uint32_t unproved;
     /* true: the manager's own node had links in the former snapshot, and has none in the new one */
     bool own_uplink;

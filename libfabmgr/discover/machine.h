@@ -8,14 +8,14 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/discover/discover.h"
 
-/* As the port number of a suspect, this value means all ports of the node. */
+/* Port number of a suspect that stands for all ports of the node. */
 #define ALL_PORTS 0xff
 #define NO_REF UINT32_MAX
-/* Maximum number of nodes. A higher node reference would not fit into the values of
+/* Maximum number of nodes. With more nodes, a node reference would not fit into a value of
  * fab_discover.port_guids. */
 #define FAB_DISCOVER_NODES_MOST (1u << 23)
 
-/* Data of discovery about a node, in addition to the data in the snapshot builder.
+/* What discovery knows about a node, in addition to what the snapshot builder stores. The array
  * fab_discover.known is indexed by the builder's reference of the node. */
 struct known_node {
     /* Directed route to the node; path.hops is FAB_PATH_UNKNOWN if there is no route. */
@@ -27,33 +27,33 @@ struct known_node {
     uint8_t failures; /* number of queries that timed out */
     /* number of links to this node that neighbours have reported as down */
     uint8_t lost_links;
-    /* The caller reports that the switch has probably failed. */
+    /* The caller has reported the switch as probably failed. */
     bool reported_failed;
     bool answered; /* at least one query was answered */
     /* This discovery has accepted a NodeInfo with the GUID of the node (contest.c). */
     bool identified;
-    /* The walk of the node was queued: the node is new, or must be read again. Its data come from
-     * this discovery, not from the base snapshot. */
+    /* This discovery has queued the walk of the node, because the node is new or must be read
+     * again. So its data do not come from the base snapshot. */
     bool walked;
-    /* find_paths has put off this switch, because it is silent or has probably failed. The search
-     * continues behind the switch only after it has visited all other switches. */
+    /* find_paths continues behind this switch only after it has visited all other switches, because
+     * this switch is silent or has probably failed. */
     bool passed;
     /* The switch is silent (silent.h), so it is not queried. */
     bool silent;
-    /* The node was taken from the last snapshot (keep.c). */
+    /* The node was not reached, and was taken from the last snapshot (keep.c). */
     bool kept;
-    /* Bitset of the kinds of queries to this node that failed and that fab_discover.unresponsive[]
-     * lists already. */
+    /* Bitset of kinds of queries. Such a query to this node has failed, and
+     * fab_discover.unresponsive[] has an entry for it. */
     uint8_t reported;
-    /* Number of the next step of the node's walk (walk_step). */
+    /* Position in the node's walk: number of the next step (walk_step). */
     uint16_t cursor;
     uint64_t guid, near_guid;
-    /* Bitset of port numbers: PortInfo of the port was queried. */
+    /* Bitset of port numbers: PortInfo of these ports was queried. */
     uint64_t asked[4];
-    /* Bitset of port numbers: this discovery itself has seen the link of the port (a fresh link),
-     * so it is not known only from the base snapshot. */
+    /* Bitset of port numbers: this discovery itself has seen the links of these ports, which are
+     * called fresh. The other links are known only from the base snapshot. */
     uint64_t fresh[4];
-    /* Bitset of port numbers: the NodeInfo of the node behind the port was queried. */
+    /* Bitset of port numbers: NodeInfo of the nodes behind these ports was queried. */
     uint64_t probed[4];
 };
 
@@ -63,8 +63,8 @@ static inline bool fab_discover_node_is_unresponsive(const struct known_node *p)
     return p->failures >= FAILURES_UNRESPONSIVE && !p->answered;
 }
 
-/* Routes avoid a switch that does not answer in two cases: neighbours report at least this many
- * links to it as down, or the caller knows that the switch has probably failed. */
+/* Routes avoid an unresponsive switch if neighbours report at least this many links to it as down,
+ * or if the caller has reported the switch as probably failed. */
 #define LOST_LINKS_FAILED 2
 static inline bool fab_discover_node_has_failed(const struct known_node *p)
 {
@@ -76,7 +76,7 @@ enum query_kind {
     ASK_NODE_DESC,
     ASK_SWITCH_INFO,
     ASK_PORT_INFO,
-    /* NodeInfo of a known switch, queried along its known route */
+    /* a query of NodeInfo of a known switch, along its known route */
     ASK_IDENTITY
 };
 
@@ -99,8 +99,7 @@ bool fab_discover_queue_pop(struct queue *q, struct item *ret);
 
 /* A query in flight. The tag of its request is its index in fab_discover.queries. */
 struct query {
-    /* The directed route of the query. If the query goes along the known route of a node, `path` is
-     * not used. */
+    /* Directed route of the query; not used if the query goes along the known route of a node. */
     struct fab_path path;
     struct item item;
     uint8_t kind;
@@ -108,14 +107,14 @@ struct query {
     uint32_t next_free;
 };
 
-/* A claim: a NodeInfo with a GUID that was last seen at another place. It is accepted or rejected
- * when discovery has nothing else to do. */
+/* A NodeInfo with a GUID that was last seen at another place. Discovery accepts or rejects it when
+ * no other queries are left. */
 struct claim {
     /* A copy of the query that returned this NodeInfo. */
     struct query query;
     struct fab_node_info info;
-    /* The port behind which a device with this GUID was last seen: node GUID (first_guid) and port
-     * number (first_port). */
+    /* Node GUID and port number of the port behind which a device with the claimed GUID was last
+     * seen. */
     uint64_t first_guid;
     uint8_t first_port;
     /* true: verify() in contest.c has queued the queries of the place where the GUID was last
@@ -125,7 +124,8 @@ struct claim {
 
 struct fab_discover {
     struct fab_builder *builder;
-    /* Memory of nodes and queries, whose addresses must not change. */
+    /* Memory of nodes and queries. Their addresses must not change, because others point to
+     * them. */
     struct fab_arena arena;
     /* [known_capacity] known nodes, indexed by the builder's reference; NULL: the node is not
      * known. */
@@ -135,7 +135,7 @@ struct fab_discover {
     size_t query_capacity;
     uint32_t query_count, free_query, in_flight;
     struct queue probes, reads, walks, identities;
-    /* The query that fab_discover_next returns next; settle() has found it. */
+    /* the query that settle() has found for the next call of fab_discover_next */
     struct item staged;
     uint8_t staged_kind;
     bool is_staged;
@@ -146,7 +146,7 @@ struct fab_discover {
     /* Reference of the manager's node; NO_REF: not known. */
     uint32_t self;
     uint8_t self_port;
-    /* fab_discover_next has not returned the first query yet. */
+    /* true: fab_discover_next has not yet returned the first query */
     bool root_pending;
 
     const struct fab_fabric *base;
@@ -154,26 +154,26 @@ struct fab_discover {
      * ones first (targeted.c). */
     struct queue suspects;
     bool paths_stale;
-    /* true: a link was lost or removed, so the manager may no longer reach some nodes */
+    /* true: a link was lost or removed, so that the manager may be unable to reach some nodes */
     bool cut;
 
     struct fab_places *places;
     /* Baseline of approved devices; NULL: every device is accepted. */
     struct fab_baseline *baseline;
-    /* Switches that are known not to answer; NULL: none. */
+    /* Silent switches, which are not queried; NULL: none. */
     struct fab_silent *silent;
     struct fab_fabric *former; /* the last snapshot; NULL: none */
     struct claim *claims;
     size_t claim_count, claim_capacity;
-    /* Map from each port GUID in a NodeInfo that this discovery has accepted. The value is node
-     * reference << 8 | port number. */
+    /* Port GUIDs of all NodeInfo that this discovery has accepted -> node reference << 8 | port
+     * number. */
     struct fab_map port_guids;
 
     struct fab_unresponsive *unresponsive;
     size_t unresponsive_count, unresponsive_capacity;
 };
 
-/* The functions of model.c that return int return OK or NOMEM; fab_discover_link_seen also returns
+/* Functions of model.c. Those with an int result return OK or NOMEM, unless their comment names
  * other errors. */
 
 /* Returns the node with this reference; NULL: not known. */
@@ -187,8 +187,8 @@ int fab_discover_node_unresponsive(struct fab_discover *d, struct known_node *p,
                                    int status);
 bool fab_discover_port_has_link(const struct fab_discover *d, const struct known_node *p,
                                 uint8_t port);
-/* Removes the link of the port, if it has one, and makes the port at the other end a suspect.
- * Returns OK or NOMEM. */
+/* Removes the link of the port, if the port has one. Then the port at the other end becomes a
+ * suspect. Returns OK or NOMEM. */
 int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
 /* Returns true if a link from port_a of node a to port_b of node b is impossible, because this
  * discovery has seen another link at one of the two ports. b == NULL: the node at the other end is
@@ -200,28 +200,28 @@ bool fab_discover_link_contradicts(const struct fab_discover *d, const struct kn
 int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
                            struct known_node *b, uint8_t port_b);
 
-/* The functions of answer.c that return int return OK or NOMEM, unless their comment names other
- * errors. fab_discover_query_attr returns the attribute ID that a kind of query requests. */
+/* Functions of answer.c. Those with an int result return OK or NOMEM, unless their comment names
+ * other errors. fab_discover_query_attr returns the ID of the attribute that a kind of query
+ * requests. */
 uint16_t fab_discover_query_attr(uint8_t kind);
 int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status);
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
 
-/* Accepts the NodeInfo of the neighbour behind a port. Returns EXISTS if the NodeInfo contradicts
- * what this discovery has seen, DENIED if the baseline does not have the device at this place,
- * LIMIT, INVAL or NOMEM. */
+/* Accepts the NodeInfo of the node behind a port. Returns EXISTS (it contradicts what this
+ * discovery has seen), DENIED (the baseline does not have the device at this place), LIMIT, INVAL
+ * or NOMEM. */
 int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
                                 struct known_node *near, const struct fab_node_info *info);
 
-/* The functions of contest.c return NOMEM and no other error. */
-/* Returns true if the NodeInfo of the device behind a port has a GUID that was last seen at another
- * place. Then fills the claim *ret, about which discovery decides later. The device behind the
- * manager's own port makes no claim. */
+/* Functions of contest.c. Those with an int result return OK or NOMEM. */
+/* If the NodeInfo of the device behind a port has a GUID that was last seen at another place,
+ * returns true and fills the claim *ret. Discovery decides about the claim later. The NodeInfo of
+ * the device behind the manager's own port is never a claim. */
 bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
                             uint8_t near_port, const struct fab_node_info *info, struct claim *ret);
 int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim);
-/* Continues with the claims; the caller has no other queries left. The first call queues queries of
- * the last places of claimed GUIDs, and a later call decides about the claims. Returns false if
- * there are no claims. */
+/* Continues with the claims when no other queries are left. The first call queues queries of the
+ * last places of the claimed GUIDs; a later call decides. Returns false if there are no claims. */
 bool fab_discover_claims_step(struct fab_discover *d);
 int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
                                    const uint8_t *data);
@@ -232,41 +232,41 @@ bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct kno
                                   uint8_t *ret_port);
 int fab_discover_port_guid_note(struct fab_discover *d, const struct known_node *p,
                                 const struct fab_node_info *info);
-/* Notes that a device was left out because its NodeInfo has the GUID of another device. */
+/* Lists a device that was left out, because its NodeInfo has the GUID of another device. */
 int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
                            const struct fab_node_info *info);
 
-/* Notes that a device was left out because the baseline does not have it at this place. */
+/* Lists a device that was left out, because the baseline does not have it at this place. */
 int fab_discover_denied(struct fab_discover *d, const struct query *q,
                         const struct fab_node_info *info);
 
-/* The functions of keep.c return NOMEM and no other error. */
+/* Functions of keep.c. Those with an int result return OK or NOMEM. */
 /* Returns true if a silent switch is behind this port. */
 bool fab_discover_leads_to_silent(const struct fab_discover *d, const struct known_node *p,
                                   uint8_t port);
-/* Marks the silent switches of the base snapshot, and adds their excluded links. */
+/* For a targeted sweep: marks the silent switches of the base snapshot, and adds their links that
+ * the manager has excluded. */
 int fab_discover_keep_base(struct fab_discover *d);
 /* Takes from the last snapshot the silent switches that a heavy sweep did not find, and marks all
  * silent switches that did not answer. The caller calls this function before it makes the
  * result. */
 int fab_discover_keep_silent(struct fab_discover *d);
 
-/* The functions of targeted.c return NOMEM and no other error. */
+/* Functions of targeted.c. Those with an int result return OK or NOMEM. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
-/* Queues the next wave: the queries of the nearest suspects that were not queried yet. Returns
- * false if no such suspect is left. */
+/* Queues the next wave: queries of those suspects, not queried yet, that are nearest to the
+ * manager. Returns false if no suspect is left. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
-/* Removes the nodes without a directed route. Such a node may still have links, but they lead to
+/* Removes the nodes that have no directed route. Some of them still have links, but only to
  * adapters, which do not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* Handles the loss of a link whose other end is port far_port of `far`. The routes are computed
- * again before the next wave. In a targeted sweep, the port becomes a suspect if it is a port of a
- * switch, and the port of an adapter is removed. If this sweep has queried the PortInfo of the port
- * already, the port stays as it is. */
+/* Handles the loss of a link whose other end is port far_port of `far`. Routes are computed again
+ * before the next wave. In a targeted sweep, a switch port becomes a suspect, and an adapter port
+ * is removed. If this sweep has already queried the PortInfo of the port, nothing happens to it. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
-/* Handles an unresponsive node: the switch ports that are linked to it become suspects. The routes
- * are computed again before the next wave, and then avoid the node. */
+/* Handles an unresponsive node: the switch ports that are linked to it become suspects. Routes are
+ * computed again before the next wave, and avoid the node. */
 int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

@@ -118,7 +118,7 @@ static bool same_link(const struct fab_discover *d, const struct known_node *a, 
 bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b)
 {
-    /* A loopback plug connects a port to itself. Such a link is not accepted. */
+    /* A loopback plug connects a port to itself; such a link is ignored. */
     if (a == b && port_a == port_b)
         return true;
     if (b != NULL && same_link(d, a, port_a, b, port_b))

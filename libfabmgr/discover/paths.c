@@ -16,7 +16,7 @@
 struct search {
     const struct fab_fabric *f;
     struct fab_path *paths;
-    /* [node_count] node ids; the search reaches each node at most once. */
+    /* [node_count] queue of node ids; the search puts each node into it at most once */
     uint32_t *queue;
     /* [switch_count] silent switches; the search continues behind them only after it has visited
      * all other nodes */
@@ -108,26 +108,26 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 
 /* A search for new routes after links were lost (fab_discover_paths_without), or when routes must
  * avoid a node (fab_discover_paths_avoid). It replaces only the routes over these links or through
- * this node. A route leads over a link if it begins with the whole route to the far end of this
- * link. This test does not work behind a silent switch, because the silent switch itself has no
- * route. So in a fabric with silent switches, the search follows each route from hop to hop. */
+ * this node. A route leads over a link if the route to the far end of the link is its beginning. A
+ * silent switch itself has no route, so this test fails for routes through it. In a fabric with
+ * silent switches, the search therefore follows each route hop by hop. */
 struct detour {
     const struct fab_fabric *f;
     bool silent; /* the fabric has silent switches */
     /* The node through which no route may lead; FAB_NONE: there is none. */
     uint32_t avoid;
     struct fab_path *paths;
-    /* [losts] the routes up to the ends of the lost links, or up to the node to avoid */
+    /* [losts] the lost routes: to the far ends of the lost links, or to the node to avoid */
     struct fab_path *lost;
     size_t losts;
-    /* [nodes] the nodes that lost their routes, ascending. */
+    /* [nodes] ids of the nodes that lost their routes, ascending. */
     uint32_t *node;
     uint32_t nodes;
-    /* [node_count] Hops of the shortest route found so far to each node in node[], or
-     * FAB_PATH_UNKNOWN; 0 for all other nodes. */
+    /* [node_count] number of hops of the shortest route found so far to each node of node[];
+     * FAB_PATH_UNKNOWN: none yet; 0 for all nodes that are not in node[]. */
     uint8_t *hops;
-    /* [node_count] For nodes in node[]: the port at which the last hop of their shortest route
-     * begins. */
+    /* [node_count] for each node of node[], the output port of the last hop of its shortest
+     * route. */
     uint32_t *via;
 };
 
@@ -154,9 +154,9 @@ static void note_lost(struct detour *d, uint32_t from, uint32_t to)
     d->lost[d->losts++] = *b;
 }
 
-/* Follows a route over links that are up, and returns the node at its end. Returns FAB_NONE if a
- * link of the route is not up, or if the route leads through the node to avoid. Sets *ret_silent if
- * the route passes through a silent switch. */
+/* Follows a route, and returns the node at its end. Returns FAB_NONE if a link of the route is not
+ * up, or if the route passes through the node to avoid. Sets *ret_silent if the route passes
+ * through a silent switch. */
 static uint32_t follow(const struct detour *d, const struct fab_path *path, bool *ret_silent)
 {
     const struct fab_fabric *f = d->f;
@@ -205,8 +205,8 @@ static void list_nodes(struct detour *d)
     }
 }
 
-/* If the node at the other end of this port's link has lost its route, offers this node the route
- * over the link. The node takes the shortest route that it is offered. */
+/* If the node at the other end of this port's link has lost its route, proposes the route over this
+ * link. The node gets the shortest of all proposed routes. */
 static void offer(struct detour *d, uint32_t port)
 {
     const struct fab_fabric *f = d->f;
@@ -226,7 +226,7 @@ static void offer_to_neighbours(struct detour *d, uint32_t node)
         offer(d, fab_fabric_port_id(d->f, node, (uint8_t)num));
 }
 
-/* Offers each node that lost its route the routes over those neighbours that still have a route. */
+/* Proposes to each node that lost its route the routes over its neighbours that still have one. */
 static void offer_from_outside(struct detour *d)
 {
     const struct fab_fabric *f = d->f;
@@ -239,7 +239,7 @@ static void offer_from_outside(struct detour *d)
         }
 }
 
-/* Sets the routes of the nodes in node[], the shortest first. */
+/* Sets the routes that were found for the nodes in node[], the shortest route first. */
 static void take_routes(struct detour *d)
 {
     uint32_t left = d->nodes;
@@ -331,14 +331,15 @@ int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct f
 {
     struct detour d;
     if (paths[node].hops == FAB_PATH_UNKNOWN)
-        /* The node has no route, so no route to another node leads through it. */
+        /* The node itself has no route, so no other route leads through it. */
         return FAB_OK;
     int status = begin(&d, f, paths, 1);
     if (status == FAB_OK) {
         d.avoid = node;
         d.lost[d.losts++] = paths[node];
         find_routes(&d);
-        /* The nodes that are still without a route can be reached only through this node. */
+        /* Nodes that are still without a route can be reached only through this node, so they get
+         * routes through it. */
         offer_to_neighbours(&d, node);
         take_routes(&d);
         d.avoid = FAB_NONE;

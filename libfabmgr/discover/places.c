@@ -25,8 +25,8 @@ static int compare(const struct fab_place *a, uint64_t guid, uint8_t port)
     return a->port - port;
 }
 
-/* Compares two pointers to places by node GUID and port number. Places with equal GUIDs and numbers
- * keep their order in the list. */
+/* Compares two places, given by pointers to them, by node GUID and port number. If both are equal,
+ * the order in the list decides. */
 static int compare_refs(const void *x, const void *y)
 {
     const struct fab_place *a = *(const struct fab_place *const *)x;

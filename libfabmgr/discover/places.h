@@ -21,7 +21,7 @@ struct fab_place {
     uint8_t port, near_port;
     bool is_switch;
 };
-/* A sealed set of places; any thread may read it. */
+/* The places of all ports. The struct is sealed, so any thread may read it. */
 struct fab_places;
 
 /* Makes a sealed set from a list of places. If several places have the same node GUID and port,
@@ -32,7 +32,7 @@ int fab_discover_places_new(const struct fab_place *list, size_t count, struct f
  * NOMEM. */
 int fab_discover_places_of(const struct fab_fabric *f, const struct fab_places *old,
                            struct fab_places **ret);
-/* From here on, functions accept p == NULL as a set without places. */
+/* The functions below accept p == NULL as a set without places. */
 struct fab_places *fab_discover_places_ref(struct fab_places *p);
 void fab_discover_places_unref(struct fab_places *p);
 
@@ -40,8 +40,8 @@ void fab_discover_places_unref(struct fab_places *p);
  */
 const struct fab_place *fab_discover_place(const struct fab_places *p, uint64_t guid, uint8_t port);
 /* fab_discover_place_of_node returns the place of the node's first port that has a place.
- * fab_discover_place_of_port_guid returns the place of the port with this port GUID. NULL: no place
- * is known. */
+ * fab_discover_place_of_port_guid returns the place of the port with this port GUID. Both return
+ * NULL if no place is known. */
 const struct fab_place *fab_discover_place_of_node(const struct fab_places *p, uint64_t guid);
 const struct fab_place *fab_discover_place_of_port_guid(const struct fab_places *p,
                                                         uint64_t port_guid);

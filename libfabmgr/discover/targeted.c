@@ -22,8 +22,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-/* Adds all nodes of the base snapshot as known nodes. The builder's references are their node ids
- * in this snapshot. */
+/* Adds all nodes of the base snapshot as known nodes. In the builder, the reference of each of them
+ * is its id in this snapshot. */
 static int add_base_nodes(struct fab_discover *d)
 {
     for (uint32_t n = 0; n < d->base->node_count; n++) {
@@ -94,16 +94,15 @@ static void forget_paths(struct fab_discover *d)
     }
 }
 
-/* Returns true if SMPs can pass a link: the PortInfo of its port is not known, or shows the link as
- * up. */
+/* Returns true unless the PortInfo of the port shows that its link is down. */
 static bool usable(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     const struct fab_port_info *info = fab_fabric_builder_get_port_info(d->builder, p->ref, port);
     return info == NULL || info->phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Sets the directed route to the node behind a port, and returns this node. NULL: there is no node,
- * or it has a route already. */
+/* Sets the directed route to the node behind a port, and returns this node. Returns NULL if there
+ * is no node, or if it already has a route. */
 static struct known_node *step(const struct fab_discover *d, const struct known_node *p,
                                uint8_t port)
 {
@@ -124,8 +123,8 @@ static struct known_node *step(const struct fab_discover *d, const struct known_
     return far;
 }
 
-/* Returns true if routes may lead through this node. Adapters do not forward packets. around: true
- * if routes must avoid unresponsive switches. */
+/* Returns true if routes may lead through this node. Adapters do not forward packets. around: true:
+ * routes avoid unresponsive switches. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, bool around)
 {
     return p->ref == d->self ||
@@ -147,8 +146,8 @@ static int expand(struct fab_discover *d, const struct known_node *p, struct que
 
 /* Computes directed routes to all nodes by a breadth-first search over the known links. around: the
  * routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes that have no
- * other route, because a silent switch possibly forwards no directed-route SMPs. The same holds for
- * a switch that has probably failed. */
+ * other route, because a silent switch possibly forwards no directed-route SMPs. Routes avoid
+ * switches that have probably failed in the same way. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0}, last = {0};
@@ -172,8 +171,8 @@ static int find_paths(struct fab_discover *d, bool around)
     return status;
 }
 
-/* Removes the node. If an adapter is at the other end of a link of the node, also removes the port
- * of the adapter. A snapshot has only those ports of adapters that have a link. */
+/* Removes the node from the snapshot. Also removes adapter ports that were linked to it, because a
+ * snapshot has only adapter ports with a link. */
 static void remove_node(struct fab_discover *d, const struct known_node *p)
 {
     uint32_t ref;
@@ -236,7 +235,7 @@ static uint8_t nearest(const struct fab_discover *d)
     return hops;
 }
 
-/* Queues the queries of those suspects whose routes have `hops` hops. */
+/* Queues queries of the suspects that are `hops` hops away from the manager. */
 static int queue_wave(struct fab_discover *d, uint8_t hops)
 {
     struct queue waiting = d->suspects;

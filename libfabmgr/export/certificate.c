@@ -24,9 +24,9 @@ static void heading(const struct fab_export *e, struct fab_text *t)
         e->in.generation, e->in.engine != NULL ? e->in.engine : "-", e->in.numbers->vl_count);
 }
 
-/* Writes a row of the certificate; row 0 is the heading. Row i + 1 has the numbers of the channels
- * of the port with id i, one number for each VL. The row is empty if the port has no channel.
- * Returns false if there is no such row. */
+/* Writes row number `row`. Row 0 is the heading. Row i + 1 has the numbers of the channels of port
+ * id i, one for each VL; it is empty if the port has no channel. Returns false if there is no such
+ * row. */
 static bool write_certificate(struct fab_export *e, uint64_t row, struct fab_text *t)
 {
     const struct fab_fabric *f = e->in.fabric;

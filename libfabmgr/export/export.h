@@ -15,8 +15,8 @@
 
 enum fab_export_format {
     FAB_EXPORT_IBNETDISCOVER, /* the output of ibnetdiscover, which ibsim loads */
-    FAB_EXPORT_DOT,           /* Graphviz */
-    FAB_EXPORT_JSON,          /* nodes, links, LIDs */
+    FAB_EXPORT_DOT,           /* a graph for the programs of Graphviz */
+    FAB_EXPORT_JSON,          /* JSON with the nodes, links and LIDs */
     FAB_EXPORT_SLURM,         /* topology.conf of Slurm's topology/tree */
     FAB_EXPORT_OPENSM_LST,    /* opensm-subnet.lst, for ibdmchk -s */
     FAB_EXPORT_OPENSM_FDBS,   /* opensm.fdbs, for ibdmchk -f */
@@ -31,36 +31,37 @@ enum fab_export_format {
     FAB_EXPORT_SLURM_YAML,  /* topology.yaml of Slurm, with a tree and blocks */
     FAB_EXPORT_COUNT
 };
-struct fab_export_input { /* all pointers must stay valid until fab_export_free */
-    /* for the formats SLURM*, the fabric includes the nodes and links that are gone
+struct fab_export_input { /* the input; all pointers must stay valid until fab_export_free */
+    /* fabric to export; for the formats SLURM*, it must include the nodes and links that are gone
      * (libfabmgr/fabric/restore.h), so that the file does not change if a link fails */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     /* the LFTs; required by the formats OPENSM_FDBS and OPENSM_LFTS; for other formats it may be
      * NULL */
     const struct fab_lft *lft;
-    const char *engine;  /* name of the routing engine, shown in JSON */
-    uint64_t generation; /* generation of the view, shown in JSON */
-    /* SLs and VLs of paths, for the formats OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
+    const char *engine;  /* name of the routing engine; shown in JSON */
+    uint64_t generation; /* generation of the view; shown in JSON */
+    /* SLs and VLs of paths, for OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
     const struct fab_vls *vls;
-    /* used by OPENSM_SL2VL, and by SLURM* for the names of hosts; NULL: the default policy */
+    /* policy, used by OPENSM_SL2VL, and by SLURM* for the names of hosts; NULL: the default
+     * policy */
     const struct fab_policy *policy;
     /* numbers of the channels; required by CERTIFICATE; may be NULL for other formats */
     const struct fab_verify_numbers *numbers;
-    /* [port_count] for SVG: the data that each port sends, in per mille of the rate of its link;
-     * NULL: not known */
+    /* [port_count] for SVG: the data rate that each port sends, in per mille of the rate of its
+     * link; NULL: not known */
     const uint16_t *load;
 };
-#define FAB_EXPORT_NO_LOAD UINT16_MAX /* the load of a port is not known */
+#define FAB_EXPORT_NO_LOAD UINT16_MAX /* value in load[]: the load of the port is not known */
 struct fab_export;
-/* Begins an export. INVAL: the format is unknown, or in->lft or in->numbers is NULL although the
- * format needs it. Also returns NOMEM. */
+/* Begins an export. Returns NOMEM, or INVAL if the format is unknown, or if in->lft or in->numbers
+ * is NULL although the format needs it. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* e may be NULL */
 #define FAB_EXPORT_PIECE (48u << 10)
-/* Appends the next piece of the file to t: about FAB_EXPORT_PIECE bytes, which end with a whole
- * line. Sets *ret_done after the last piece. Returns NOMEM. */
+/* Appends the next piece of the file to t: about FAB_EXPORT_PIECE bytes, in whole lines. Sets
+ * *ret_done to true with the last piece. Returns NOMEM. */
 int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
 
 #endif

@@ -17,12 +17,13 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/hosts/hosts.h"
 
-#define PITCH 30u /* distance of the centres of two switches in a row, in pixels */
-/* least distance of two rows in pixels; in wide pictures, the distance is larger */
+#define PITCH 30u /* distance in pixels between the centres of neighbouring switches in a row */
+/* minimum distance of two rows in pixels; wide pictures have a larger one */
 #define ROW_GAP 160u
-#define MANY_LINKS 64u    /* with more links between switches, lines get thinner */
-#define WIDE 1600u        /* in wider pictures, title and legend are larger */
-#define LEAST_PITCHES 28u /* the picture is at least as wide as its legend */
+#define MANY_LINKS 64u /* if there are more ISLs than this, lines are thinner */
+#define WIDE 1600u     /* in pictures wider than this (in pixels), title and legend are larger */
+/* minimum width of a picture, in units of PITCH, so that the legend fits */
+#define LEAST_PITCHES 28u
 
 uint32_t fab_export_peer_switch(const struct fab_fabric *f, uint32_t port)
 {
@@ -42,8 +43,8 @@ static void count_hosts(const struct fab_fabric *f, struct fab_export_picture *p
         }
 }
 
-/* Finds the row of each switch by breadth-first search from those with hosts, and writes the
- * switches to p->order. Switches without a path to a host are in the lowest row. */
+/* Finds the row of each switch, by a breadth-first search from the switches with hosts, and writes
+ * the switches to p->order. Switches without a path to a host are in the lowest row. */
 static void find_rows(const struct fab_fabric *f, struct fab_export_picture *p)
 {
     uint32_t count = 0;
@@ -81,7 +82,8 @@ const char *fab_export_rack(const struct fab_export *e, uint32_t s)
     return fab_hosts_location(l, n)->rack;
 }
 
-/* Compares by row, then by rack and name in the lowest row, and by wish[] in the other rows. */
+/* Compares two switches by row; in the lowest row then by rack and name, and in the other rows by
+ * wish[]. */
 static int compare(const void *a, const void *b, void *ctx)
 {
     const struct sorting *by = ctx;
@@ -99,7 +101,7 @@ static int compare(const void *a, const void *b, void *ctx)
     return order != 0 ? order : (s > t) - (s < t);
 }
 
-/* Computes wish[] for the switches of a row: the mean x of the neighbours in the row below. */
+/* Computes wish[] for each switch of a row: the mean x of its neighbours in the row below. */
 static void wish_places(const struct fab_fabric *f, struct fab_export_picture *p, uint32_t level)
 {
     for (uint32_t i = p->first[level]; i < p->first[level + 1]; i++) {
@@ -118,13 +120,13 @@ static void wish_places(const struct fab_fabric *f, struct fab_export_picture *p
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Returns the y of the highest row. */
+/* Returns the y coordinate of the highest row. */
 static uint32_t top_of(const struct fab_export_picture *p)
 {
     return (uint32_t)(FAB_EXPORT_HEAD * p->scale) + FAB_EXPORT_NAMES;
 }
 
-/* Sets the width, and what depends on it. */
+/* Sets the width of the picture, and the values that depend on it. */
 static void set_width(struct fab_export_picture *p, uint32_t width)
 {
     p->width = width;
@@ -142,11 +144,10 @@ static void place_row(struct fab_export_picture *p, uint32_t level)
     }
 }
 
-/* Returns the number of columns for a fabric without rows. place[] has the positions of the
- * switches in the sorted order. In a torus or mesh whose switches are numbered by coordinates,
- * neighbours in one dimension are at a constant distance in this order. The result is the largest
- * of these distances, among those that occur at a quarter of the switches or more. Other fabrics
- * form a square. */
+/* Returns the number of columns of a lattice. place[]: position of each switch in the sorted order.
+ * If the switches of a torus or mesh are numbered by their coordinates, the distance of two
+ * neighbours in this order is constant for each dimension. The result is the largest such distance
+ * that occurs at a quarter of the switches or more. Other fabrics form a square. */
 static uint32_t columns_of(const struct fab_fabric *f, const struct fab_export_picture *p,
                            uint32_t *place, uint32_t *seen)
 {
@@ -167,7 +168,7 @@ static uint32_t columns_of(const struct fab_fabric *f, const struct fab_export_p
     return columns > 0 ? columns : side;
 }
 
-/* Places the switches of a fabric without rows, such as a torus. */
+/* Places the switches of a fabric in which all switches have hosts, such as a torus. */
 static int place_lattice(const struct fab_fabric *f, struct fab_export_picture *p)
 {
     uint32_t *place = fab_base_alloc_array(2 * (size_t)f->switch_count, sizeof *place);
@@ -206,8 +207,7 @@ static void find_first(const struct fab_fabric *f, struct fab_export_picture *p)
     p->height = top_of(p) + FAB_EXPORT_MARGIN + (p->levels > 0 ? p->levels - 1 : 0) * p->gap;
 }
 
-/* Returns the factor of the widths of lines, which is smaller if there are many links between
- * switches. */
+/* Returns the factor for the widths of lines; it is smaller if there are many ISLs. */
 static double thin_of(const struct fab_fabric *f)
 {
     uint32_t ends = 0;

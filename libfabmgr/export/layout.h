@@ -5,9 +5,9 @@
 
 #include "libfabmgr/export/writer.h"
 
-#define FAB_EXPORT_MARGIN 60u /* around the picture, in pixels */
-/* Heights in pixels of two strips above the highest row: NAMES for the names of its switches, and
- * above it HEAD for title and legend, which are larger in wide pictures. */
+#define FAB_EXPORT_MARGIN 60u /* width of the empty border of the picture, in pixels */
+/* Heights in pixels of the two strips above the highest row. NAMES: for the names of its switches.
+ * HEAD, above it: for title and legend; larger in wide pictures. */
 #define FAB_EXPORT_NAMES 60u
 #define FAB_EXPORT_HEAD 70u
 #define FAB_EXPORT_LEVELS 16u
@@ -18,17 +18,23 @@ struct fab_export_spot {
 };
 
 struct fab_export_picture {
-    struct fab_export_spot *spots; /* [switch_count] */
-    uint32_t *order;               /* [switch_count] switches, row by row from the lowest one */
-    double *wish;                  /* [switch_count] mean x of the neighbours in the row below */
-    /* row l has the switches order[first[l]] to order[first[l + 1] - 1] */
+    struct fab_export_spot *spots; /* [switch_count] position of each switch */
+    /* [switch_count] ids of the switches, row by row from the lowest one */
+    uint32_t *order;
+    /* [switch_count] for each switch, the mean x of its neighbours in the row below */
+    double *wish;
+    /* first[l]: index in order[] of the first switch of row l, which ends before first[l + 1].
+     * levels: number of rows */
     uint32_t first[FAB_EXPORT_LEVELS + 1], levels;
-    uint32_t width, height, gap; /* gap: distance of two rows */
-    double scale;                /* factor of the size of title and legend */
-    double thin;                 /* factor of the widths of lines, below 1 if there are many */
+    /* size of the picture; gap: distance between two rows; in pixels */
+    uint32_t width, height, gap;
+    double scale; /* factor for the size of title and legend */
+    /* factor for the widths of lines; less than 1 if there are many lines */
+    double thin;
 };
 
-/* Places the switches and sets e->picture. Returns NOMEM; e->picture may then be set. */
+/* Places the switches, and sets e->picture to the layout. Returns NOMEM, which may leave an
+ * incomplete e->picture. */
 int fab_export_picture_new(struct fab_export *e);
 void fab_export_picture_free(struct fab_export *e);
 /* Returns the switch at the other end of a port's link; FAB_NONE: there is none. */

@@ -15,7 +15,7 @@
 #include "libfabmgr/wire/wire.h"
 
 #define HOPS_MAX 64
-/* number of LIDs that one row (one call of the writer, writer.h) covers */
+/* number of LIDs for which one call of the writer (writer.h) writes lines */
 #define LIDS_AT_ONCE 16
 
 /* ---- opensm-subnet.lst ----------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
 struct place {
     uint32_t sw;
-    /* the row covers LIDs `from` to `to` - 1 of the switch */
+    /* the row has the LIDs from `from` to `to` - 1 of the switch */
     uint32_t from, to;
     /* first: this is the first row of its switch; last: this is the last row of its switch */
     bool first, last;
@@ -116,8 +116,8 @@ static uint32_t owner_of(const struct fab_export *e, uint32_t lid)
     return lid <= e->in.lids->top ? e->in.lids->owner[lid] : FAB_NONE;
 }
 
-/* Returns the number of links on the path from the switch to the owner of the LID, as the tables
- * forward; HOPS_MAX: the tables do not lead to the owner. */
+/* Returns the number of hops on the path from the switch to the owner of the LID, by the tables;
+ * HOPS_MAX: the tables do not lead there. */
 static unsigned hops_to(const struct fab_export *e, uint32_t sw, uint32_t lid)
 {
     const struct fab_fabric *f = e->in.fabric;

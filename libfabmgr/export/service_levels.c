@@ -7,7 +7,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
 
-/* number of LIDs that one row (one call of the writer, writer.h) covers */
+/* number of LIDs for which one call of the writer (writer.h) writes lines */
 #define LIDS_AT_ONCE 64
 
 static const char *type_name(uint8_t type)

@@ -4,8 +4,8 @@
  * topology/block (topology.conf(5)), and topology.yaml with both topologies (topology.yaml(5), from
  * Slurm 25.05). In topology/block, each switch with hosts is a block. The base block size is the
  * number of hosts of the switch with the fewest hosts. A larger block size is the base block size
- * times the number of switches with hosts in the smallest pod, rounded down to a power of two; the
- * largest is the same for the fabric.
+ * times the number of switches with hosts in the smallest pod, rounded down to a power of two. The
+ * largest is computed in the same way from the switches with hosts in the fabric.
  *
  * The file is small, so it is written in one piece.
  */
@@ -24,7 +24,7 @@
 struct writing {
     const struct fab_slurm_tree *tree;
     struct fab_text *t;
-    const char **names; /* memory for the names in a list */
+    const char **names; /* scratch memory for the names of a list */
 };
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -89,8 +89,8 @@ static unsigned block_sizes(const struct fab_slurm_tree *tree, uint32_t *sizes)
     return count;
 }
 
-/* Calls `write` for each switch with hosts below a group (FAB_NONE: for each in the fabric), group
- * by group, so that the switches of a pod follow each other. */
+/* Calls the function `write` for each switch with hosts in a group (FAB_NONE: in the fabric). The
+ * switches of a pod come one after the other. */
 static void each_block(struct writing *w, uint32_t group,
                        void (*write)(struct writing *, const struct fab_slurm_switch *))
 {
@@ -139,7 +139,7 @@ static void write_conf_block(struct writing *w)
 
 /* ---- topology.yaml --------------------------------------------------------------------------- */
 
-/* Names contain neither quotes nor backslashes. */
+/* the names need no quotes or escapes, because they contain neither quotes nor backslashes */
 static void write_yaml_switch(struct writing *w, uint32_t i)
 {
     const struct fab_slurm_switch *s = &w->tree->switches[i];

@@ -4,9 +4,10 @@
  *
  * In this tree each switch has at most one parent, but in a fabric a switch has links to several
  * switches above it. So the tree has real switches only as leaves, which are the switches with
- * hosts. Their parents are groups of switches, each as if it were one switch: all switches with
- * hosts that are connected by switches of the next level form a pod, and so on, up to the whole
- * fabric. A fabric without levels is one group.
+ * hosts. Their parents are groups of switches, which the file shows as switches. All switches with
+ * hosts that are connected by switches of the next level form a pod. Pods that are connected by the
+ * level above form a larger group, and so on, up to the whole fabric. A fabric without levels is
+ * one group.
  *
  * The tree depends on the cabling, and not on the state of the links: the fabric must contain the
  * nodes and links that are gone (libfabmgr/fabric/restore.h). So a failed link changes nothing.
@@ -18,29 +19,30 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/locations.h"
 
-#define FAB_SLURM_NAME_LEN 65 /* a name of 64 bytes, Slurm's limit, and the NUL */
+#define FAB_SLURM_NAME_LEN 65 /* Slurm's limit of 64 bytes for a name, and the NUL */
 
 struct fab_slurm_host {
     char name[FAB_SLURM_NAME_LEN];
-    uint32_t sw; /* switch of its first adapter that has a known link */
+    uint32_t sw; /* switch to which its first adapter with a known link is connected */
 };
 /* A switch with hosts, or a group. */
 struct fab_slurm_switch {
     char name[FAB_SLURM_NAME_LEN];
-    uint32_t parent; /* index of its group; FAB_NONE: none */
+    uint32_t parent; /* index of the group to which it belongs; FAB_NONE: none */
     uint32_t sw;     /* id of the switch; for a group: id of one of its switches */
-    /* hosts[first] to hosts[first + count - 1]; count 0: a group */
+    /* its hosts are hosts[first] to hosts[first + count - 1]; count 0: this is a group */
     uint32_t first, count;
     uint32_t leaves; /* number of switches with hosts in the group; for a switch 1 */
 };
 struct fab_slurm_tree {
-    struct fab_slurm_host *hosts; /* [host_count] by switch, then by name */
+    struct fab_slurm_host *hosts; /* [host_count] the hosts, sorted by switch and then by name */
     uint32_t host_count;
-    /* [count] the switches with hosts, in the order of pods and then of names, and then the groups,
-     * the children before their parents */
+    /* [count] first the switches with hosts, in the order of pods and then of names; then the
+     * groups, each after its members */
     struct fab_slurm_switch *switches;
     uint32_t leaf_count, count;
-    uint32_t nameless; /* number of hosts whose names are GUIDs, because they have no own name */
+    /* number of hosts that are named by GUIDs, because they have no name of their own */
+    uint32_t nameless;
     struct fab_arena arena;
 };
 /* Makes the tree of a fabric. locations: the operator's file with names of hosts; may be NULL.

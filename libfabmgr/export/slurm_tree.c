@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the tree of slurm.h. Hosts have the names of libfabmgr/hosts, without their domains, since
- * Slurm names its nodes by short host names. A host with several adapters is placed at the switch
- * of its first adapter by name, so that a rail-optimised fabric has the hosts of a scalable unit
- * together.
+ * Makes the tree of slurm.h. The names of hosts come from libfabmgr/hosts, without domains, because
+ * Slurm uses short host names. A host with several adapters is placed at the switch of the adapter
+ * whose name comes first. So in a rail-optimised fabric the hosts of a scalable unit stay together.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +20,14 @@
 struct maker {
     const struct fab_fabric *f;
     struct fab_slurm_tree *t;
-    struct fab_cabling_links *links; /* [switches] */
-    /* [switches] disjoint sets (libfabmgr/base/sets.h); two switches are in the same set if
-     * switches of the levels handled so far connect them */
+    /* [switches] levels of the switches, and their numbers of links */
+    struct fab_cabling_links *links;
+    /* [switches] disjoint sets (libfabmgr/base/sets.h): two switches are in the same set if they
+     * are connected by switches of the levels handled so far */
     uint32_t *joined;
     /* [roots] switches and groups that have no parent yet */
     uint32_t *root, roots;
-    /* [switches] the latest root in a set, by the lowest switch of the set; FAB_NONE: none */
+    /* [switches] for each set, by its lowest switch: the last root found in it; FAB_NONE: none */
     uint32_t *seen;
 };
 
@@ -39,8 +39,8 @@ static bool is_name(char c)
            c == '_' || c == '.';
 }
 
-/* Writes the first word of a text, but only up to a character that has a meaning in Slurm's lists
- * of hosts. */
+/* Writes the first word of a text. The word also ends before a character that has a meaning in
+ * Slurm's lists of hosts. */
 static size_t first_word(const char *text, char name[NAME_LEN])
 {
     size_t len = 0;
@@ -50,8 +50,8 @@ static size_t first_word(const char *text, char name[NAME_LEN])
     return len;
 }
 
-/* Cuts the domain off a host name: "node1.example.net" becomes "node1". An address of digits and
- * dots stays whole. */
+/* Removes the domain from a host name: "node1.example.net" becomes "node1". An address of digits
+ * and dots is left as it is. */
 static void cut_domain(char *name)
 {
     if (strspn(name, "0123456789.") != strlen(name))
@@ -61,7 +61,7 @@ static void cut_domain(char *name)
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
 /* Returns the switch to which the host is connected. If the host has several adapters, the first
- * adapter with a link to a switch decides. FAB_NONE: no adapter has a link to a switch. */
+ * one with a link to a switch counts. FAB_NONE: none has such a link. */
 static uint32_t switch_of(const struct fab_fabric *f, const struct fab_hosts *h,
                           const struct fab_host *host)
 {
@@ -107,7 +107,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Returns true if no two hosts would have the same name without their domains. */
+/* Returns true if all host names stay different when their domains are removed. */
 static bool can_cut(struct maker *m)
 {
     char(*names)[NAME_LEN] = fab_base_arena_alloc(&m->t->arena, m->t->host_count, NAME_LEN);
@@ -152,7 +152,8 @@ static int by_label(const void *a, const void *b)
     return order != 0 ? order : (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Switches with the same name, such as a default text of the vendor, get their GUIDs as names. */
+/* If several switches have the same name, such as the vendor's default text, they are named by
+ * their GUIDs. */
 static void separate_names(struct maker *m)
 {
     struct fab_slurm_switch *s = m->t->switches;
@@ -166,8 +167,8 @@ static void separate_names(struct maker *m)
     }
 }
 
-/* Names a switch by the first word of its name, or else by its GUID. Dots are replaced, because
- * they separate switches in Slurm's SLURM_TOPOLOGY_ADDR. */
+/* Names a switch by the first word of its name; if it has no name, by its GUID. Dots are replaced,
+ * because they separate switches in Slurm's SLURM_TOPOLOGY_ADDR. */
 static void name_switch(const struct fab_fabric *f, struct fab_slurm_switch *s)
 {
     if (first_word(f->nodes[s->sw].name, s->name) == 0)
@@ -180,7 +181,7 @@ static void name_switch(const struct fab_fabric *f, struct fab_slurm_switch *s)
 static int find_leaves(struct maker *m)
 {
     struct fab_slurm_tree *t = m->t;
-    /* each group has at least two children, so there are fewer groups than switches */
+    /* Each group has at least two members, so there are fewer groups than switches. */
     t->switches =
         fab_base_arena_alloc(&t->arena, 2 * (size_t)m->f->switch_count + 1, sizeof *t->switches);
     if (t->switches == NULL)
@@ -213,7 +214,7 @@ static void join_level(struct maker *m, uint32_t level)
         }
 }
 
-/* Returns true if another switch or group has this name. */
+/* Returns true if a switch or group other than `own` has this name. */
 static bool is_taken(const struct fab_slurm_tree *t, const struct fab_slurm_switch *own,
                      const char *name)
 {
@@ -223,8 +224,8 @@ static bool is_taken(const struct fab_slurm_tree *t, const struct fab_slurm_swit
     return false;
 }
 
-/* Names a group. The groups of the lowest tier are pods; the names of groups above them have the
- * number of the tier. (A tier is a level of switches that has groups, from 1.) */
+/* Names a group. The groups of tier 1 are pods; names of groups of higher tiers contain the number
+ * of the tier. (Tiers are the levels of switches at which there are groups.) */
 static void name_group(const struct maker *m, struct fab_slurm_switch *g, uint32_t tier,
                        uint32_t number)
 {
@@ -236,8 +237,8 @@ static void name_group(const struct maker *m, struct fab_slurm_switch *g, uint32
         memcpy(g->name + len, "_", 2);
 }
 
-/* Makes a group of a root and another root of the same set, or adds the other one to the group.
- * base: number of switches and groups before this level. */
+/* Puts two roots of the same set into one group: a new group, or the group that one of them already
+ * is. base: number of switches and groups before this level. */
 static void unite(struct maker *m, uint32_t place, uint32_t other, uint32_t base)
 {
     struct fab_slurm_tree *t = m->t;
@@ -254,7 +255,8 @@ static void unite(struct maker *m, uint32_t place, uint32_t other, uint32_t base
     t->switches[group].leaves += t->switches[other].leaves;
 }
 
-/* Unites the roots whose switches are now in the same set. Returns the number of new groups. */
+/* Puts the roots whose switches are now in the same set into a group. Returns the number of new
+ * groups. */
 static uint32_t merge(struct maker *m)
 {
     uint32_t kept = 0, base = m->t->count;
@@ -272,8 +274,8 @@ static uint32_t merge(struct maker *m)
     return m->t->count - base;
 }
 
-/* Names the new groups of a tier, and numbers them in the order of roots[]. A single group above
- * all others is called "fabric". */
+/* Names the new groups of a tier, and numbers them in the order of roots[]. If there is only one,
+ * above all others, it is called "fabric". */
 static void name_groups(struct maker *m, uint32_t made, uint32_t tier)
 {
     struct fab_slurm_tree *t = m->t;

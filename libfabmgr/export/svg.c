@@ -4,9 +4,10 @@
  *
  * One line stands for all links between two switches. If the counters of ports are known, colour
  * and width of the line show the load of the busiest of these links in its busier direction;
- * otherwise its width shows the number of links. A link that is degraded or not up has a broken
- * line. Lines that matter are drawn over the others. A frame around leaves is a rack. Titles, which
- * viewers show under the mouse pointer, have the names and numbers.
+ * otherwise its width shows the number of links. Links that are degraded or not up have a broken
+ * line. Such lines, and lines with a high load, are drawn over the others. A frame around leaves
+ * stands for their rack. Titles, which viewers show under the mouse pointer, have the names and
+ * numbers.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,19 +19,20 @@
 #include "libfabmgr/svg/svg.h"
 #include "libfabmgr/wire/wire.h"
 
-#define BOX 22u        /* width and height of a switch */
-#define LABELS_MAX 64u /* in rows with more switches than this, names are only in the titles */
-#define LETTER 6.0     /* mean width of a letter of the legend */
+#define BOX 22u /* width and height in pixels of the square that stands for a switch */
+/* maximum number of names shown in a row; in longer rows, the names are only in the titles */
+#define LABELS_MAX 64u
+#define LETTER 6.0 /* mean width in pixels of a letter in the legend */
 
-/* The classes of load. from: the lowest load of the class, in per mille of the rate of the link */
+/* The classes of load. from: minimum load of the class, in per mille of the rate of the link */
 static const struct {
     uint16_t from;
     const char *name;
 } loads[] = {{0, "< 10 %"},    {100, "10-25 %"}, {250, "25-50 %"},
              {500, "50-75 %"}, {750, "75-90 %"}, {900, "> 90 %"}};
 #define LOADS (sizeof loads / sizeof *loads)
-/* Lines with a load of BUSY or more are drawn over lines with a lower load. Lines with a load of
- * HOT or more are drawn over both. */
+/* A line with a load of at least BUSY is drawn over lines with a lower load, and a line with a load
+ * of at least HOT over both. */
 #define BUSY 500u
 #define HOT 750u
 #define PASSES 4u
@@ -51,7 +53,7 @@ static const char rules[] =
 
 /* ---- head and legend ------------------------------------------------------------------------- */
 
-/* Appends an entry of the legend at *x, and moves *x behind it. */
+/* Appends an entry of the legend at position *x, and moves *x past it. */
 static void add_key(struct fab_text *t, double *x, const char *class, const char *name)
 {
     fab_base_text_addf(t, "<path class=\"key %s\" d=\"M%.0f 60h24\"/>", class, *x);
@@ -95,12 +97,12 @@ static void begin_svg(const struct fab_export *e, struct fab_text *t)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* What a line shows: all links from one switch to another. */
+/* A line, which shows all links between two switches. */
 struct line {
     uint32_t links;
     bool degraded, down;
-    /* the greatest load of a link towards the second switch, and towards the first, in per mille of
-     * its rate; FAB_EXPORT_NO_LOAD: not known */
+    /* greatest load of a link towards the second switch (`there`), and towards the first (`back`),
+     * in per mille of its rate; FAB_EXPORT_NO_LOAD: not known */
     uint16_t there, back;
 };
 
@@ -109,8 +111,8 @@ static uint16_t greater(uint16_t a, uint16_t b)
     return b != FAB_EXPORT_NO_LOAD && (a == FAB_EXPORT_NO_LOAD || b > a) ? b : a;
 }
 
-/* Collects the links of a port's switch to the switch at the other end. `port` is the first port of
- * the switch with such a link. */
+/* Returns the line for all links from the switch of `port` to the switch at the other end. `port`
+ * must be the first port with such a link. */
 static struct line line_of(const struct fab_export *e, uint32_t port)
 {
     const struct fab_fabric *f = e->in.fabric;
@@ -131,7 +133,7 @@ static struct line line_of(const struct fab_export *e, uint32_t port)
     return l;
 }
 
-/* Returns the pass in which a line is drawn. */
+/* Returns the number of the pass in which a line is drawn. */
 static unsigned pass_of(const struct line *l)
 {
     uint16_t load = greater(l->there, l->back);
@@ -209,7 +211,7 @@ static void add_line(const struct fab_export *e, uint32_t port, const struct lin
     fab_base_text_add(t, "</line>\n");
 }
 
-/* Appends the lines of a pass from switch s to the neighbours that have a higher id. */
+/* Appends the lines of one pass from switch s to its neighbours with higher ids. */
 static void add_lines(const struct fab_export *e, uint32_t s, unsigned pass, struct fab_text *t)
 {
     const struct fab_fabric *f = e->in.fabric;
@@ -261,7 +263,7 @@ static void add_switch(const struct fab_export *e, uint32_t s, struct fab_text *
     fab_base_text_add(t, "</g>\n");
 }
 
-/* Appends the frame of the rack whose first switch in the lowest row is order[i]. */
+/* Appends the frame of a rack, whose first switch in the lowest row is order[i]. */
 static void add_rack(const struct fab_export *e, uint32_t i, struct fab_text *t)
 {
     const struct fab_export_picture *p = e->picture;

@@ -15,16 +15,16 @@
 
 /* ---- ibnetdiscover --------------------------------------------------------------------------- */
 
-/* Prepares an export in the format of ibnetdiscover. libfabmgr/fabric/text_write.c writes this
- * format, and takes the LIDs from PortInfo. So this function copies the fabric, and writes the LIDs
- * of in->lids into the copy. If in->lids is NULL, the LIDs are those that the ports report. */
+/* Prepares an export in the format of ibnetdiscover, which libfabmgr/fabric/text_write.c writes
+ * with the LIDs in PortInfo. So the function copies the fabric, and writes in->lids into the
+ * PortInfo of the copy. If in->lids is NULL, the LIDs are those that the ports report. */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {
     int rc = fab_fabric_clone(e->in.fabric, &e->copy);
     if (rc < 0)
         return rc;
-    /* text_write.c writes NodeDescriptions, so the names that people read take their place */
+    /* text_write.c writes NodeDescriptions, so these are replaced by the names of the nodes */
     for (uint32_t n = 0; n < e->copy->node_count; n++)
         memcpy(e->copy->nodes[n].desc, e->copy->nodes[n].name, sizeof e->copy->nodes[n].desc);
     for (uint32_t port = 0; e->in.lids != NULL && port < e->copy->port_count; port++) {

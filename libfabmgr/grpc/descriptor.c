@@ -19,11 +19,11 @@ struct cursor {
     const uint8_t *at, *end;
     bool bad;
 };
-/* A field of a serialized protobuf message. bytes == NULL: the field is not length-delimited, but a
- * number. */
+/* A field of a serialized protobuf message. bytes: contents of a length-delimited field; NULL: the
+ * field is a number. */
 struct field {
     uint64_t number;
-    uint64_t value; /* the number, if it is encoded as a varint */
+    uint64_t value; /* the number, if the field has the type varint */
     const uint8_t *bytes;
     size_t len;
 };
@@ -49,8 +49,8 @@ static void skip(struct cursor *c, uint64_t n)
         c->at += n;
 }
 
-/* Reads the next field of a message. Returns false at the end of the message, or if the encoding is
- * wrong; in the second case also sets c->bad. */
+/* Reads the next field of a message. Returns false at the end of the message. If the encoding is
+ * wrong, also returns false, and sets c->bad. */
 static bool next_field(struct cursor *c, struct field *ret)
 {
     if (c->at == c->end || c->bad)
@@ -83,8 +83,8 @@ static struct cursor cursor(const uint8_t *bytes, size_t len)
     return (struct cursor){bytes, bytes + len, false};
 }
 
-/* Returns the first length-delimited field with this number. If the message has none, `bytes` of
- * the result is NULL. */
+/* Returns the first length-delimited field with this field number. If there is none, the member
+ * `bytes` of the result is NULL. */
 static struct field find_field(const uint8_t *bytes, size_t len, uint64_t number)
 {
     struct cursor c = cursor(bytes, len);
@@ -105,8 +105,8 @@ static bool has_name(const struct fab_grpc_descriptor_file *file, const char *na
     return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
 }
 
-/* Returns true if the file defines the symbol. If the symbol is a member of a message, enumeration
- * or service, it is enough that the file defines that message, enumeration or service. */
+/* Returns true if the file defines the symbol. For a method, a field or an enumeration value,
+ * returns true if the file defines the service, message or enumeration to which it belongs. */
 static bool has_symbol(const struct fab_grpc_descriptor_file *file, const char *symbol)
 {
     struct field package = find_field(file->bytes, file->len, 2);
@@ -152,8 +152,8 @@ int fab_grpc_descriptor_by_symbol(const uint8_t *set, size_t len, const char *sy
 
 /* ---- options of methods ---------------------------------------------------------------------- */
 
-/* Returns the field with this number in which field 1, its name, equals `name`. If there is none,
- * `bytes` of the result is NULL. */
+/* Among the fields with this field number, returns the one whose name (its own field 1) is `name`.
+ * If there is none, the member `bytes` of the result is NULL. */
 static struct field find_named(const uint8_t *bytes, size_t len, uint64_t number, const char *name)
 {
     struct cursor c = cursor(bytes, len);

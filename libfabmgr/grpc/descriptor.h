@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds a file in serialized protobuf descriptors, by its file name or by a symbol that it defines,
- * and reads options of methods. The reflection service, the check of roles and fabricctl use these
- * functions.
+ * and reads options of methods. These functions are for the reflection service, the check of roles,
+ * and fabricctl.
  */
 #ifndef LIBFABMGR_GRPC_DESCRIPTOR_H
 #define LIBFABMGR_GRPC_DESCRIPTOR_H
@@ -19,13 +19,13 @@ struct fab_grpc_descriptor_file {
 int fab_grpc_descriptor_by_name(const uint8_t *set, size_t len, const char *name,
                                 struct fab_grpc_descriptor_file *ret);
 /* Finds the file that defines a symbol, which is the full name of a service, method, message,
- * enumeration or field without the leading dot. For a method or field, only its service or message
- * is looked up. Returns NOT_FOUND or FORMAT. */
+ * enumeration or field without the leading dot. A method or field counts as defined if its service
+ * or message is. Returns NOT_FOUND or FORMAT. */
 int fab_grpc_descriptor_by_symbol(const uint8_t *set, size_t len, const char *symbol,
                                   struct fab_grpc_descriptor_file *ret);
-/* Reads the option with the field number `option` of a method. The option must be an enumeration or
- * a number. `service` is the full name of the service. Returns NOT_FOUND (also if the method has no
- * such option) or FORMAT. */
+/* Reads an option of a method. option: field number of the option, which must be an enumeration or
+ * a number. service: full name of the service. Returns NOT_FOUND (no such service or method, or the
+ * method lacks the option) or FORMAT. */
 int fab_grpc_descriptor_method_option(const uint8_t *set, size_t len, const char *service,
                                       const char *method, uint32_t option, uint64_t *ret);
 

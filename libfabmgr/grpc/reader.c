@@ -3,8 +3,8 @@
  * The length-prefixed framing of gRPC: finds the messages in a stream of bytes.
  *
  * The bytes arrive in pieces, which are the contents of HTTP/2 DATA frames. A piece may begin and
- * end anywhere in a message. The length that a message announces is only checked against the limit.
- * The buffer grows with the bytes that arrive, so a false length costs no memory.
+ * end anywhere in a message. The length that a message announces is checked against the limit, but
+ * the buffer grows only with the bytes that arrive. So a false length costs no memory.
  */
 #include "libfabmgr/grpc/grpc.h"
 
@@ -69,8 +69,8 @@ static int read_prefix(struct fab_grpc_reader *r, const uint8_t **data, size_t *
     return r->need > r->max ? FAB_E_LIMIT : 0;
 }
 
-/* Makes room for `more` bytes in body[], and for one additional byte, so that body is not NULL even
- * for an empty message. */
+/* Makes room in body[] for `more` bytes and one additional byte. Because of the additional byte,
+ * body is not NULL even for an empty message. */
 static int grow(struct fab_grpc_reader *r, size_t more)
 {
     size_t want = r->len + more + 1;

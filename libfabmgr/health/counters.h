@@ -29,19 +29,19 @@ enum fab_counter {
 };
 struct fab_counter_kind {
     const char *name; /* name in the IBA specification */
-    /* The maximum value in PortCounters, at which the counter stops. */
+    /* Maximum value of the counter in PortCounters, where it stops. */
     uint64_t most;
-    /* Default threshold: by how much the counter must rise in a minute. */
+    /* Default threshold: the rise in a minute from which the link is unhealthy. */
     uint32_t threshold;
     /* true: the counter counts errors of the physical link; false: errors of the traffic on the
      * link */
     bool of_cable;
-    /* Bit of the counter in CounterSelect of PortCounters. */
+    /* Bit of CounterSelect that selects the counter in PortCounters. */
     uint32_t select;
 };
 extern const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS];
 
-/* A reading of the counters of a port. */
+/* The values of a port's error counters at one reading. */
 struct fab_counters {
     uint64_t value[FAB_COUNTERS];
     /* true: the counters were read from PortCountersExtended. They have 64 bits, so in practice
@@ -54,13 +54,13 @@ void fab_health_counters_from_ext(const struct fab_port_counters_ext *from,
 /* Returns true if the counter has reached its maximum value. Such a counter does not count until it
  * is cleared. */
 bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter which);
-/* Returns a bitset for CounterSelect of all counters that have reached their maximum value; 0: none
- * has. */
+/* Returns a bitset as in CounterSelect: the bits of all counters that have reached their maximum
+ * value. Returns 0 if none has. */
 uint16_t fab_health_counters_full_select(const struct fab_counters *c);
-/* Returns by how much a counter rose between two readings. If a counter is lower than before, a
- * program or a restart of the device has cleared it; the result is then its new value. One
- * exception: if a 64-bit counter was near its maximum and is now near 0, it has wrapped, and the
- * result is the difference modulo 2^64. */
+/* Returns by how much a counter rose between two readings. If the counter is lower than before, a
+ * program or a restart of the device has cleared it, and the result is its new value. But a 64-bit
+ * counter that was near its maximum and is now near 0 has wrapped, and the result is the difference
+ * modulo 2^64. */
 uint64_t fab_health_counters_increase(const struct fab_counters *was,
                                       const struct fab_counters *now, enum fab_counter which);
 bool fab_health_counters_increased(const struct fab_counters *was, const struct fab_counters *now);
@@ -70,39 +70,41 @@ bool fab_health_counters_increased(const struct fab_counters *was, const struct 
 #define FAB_COUNTERS_KEPT 16 /* number of samples that a history keeps */
 
 struct fab_counter_rule {
-    /* A sample counts if the middle of its time span is less than this many microseconds before the
-     * last reading. The newest sample always counts. */
+    /* Time in us before the last reading over which samples count. A sample counts if the middle of
+     * its time span lies in this time. The newest sample always counts. */
     uint64_t within_us;
-    /* A link is unhealthy if the counter rose by at least this much within within_us; 0: the
-     * counter does not make a link unhealthy. */
+    /* [counter] A link is unhealthy if the counter rose by at least this much within within_us; 0:
+     * this counter never makes a link unhealthy. */
     uint32_t threshold[FAB_COUNTERS];
 };
-/* History of a port; all bytes zero: no sample yet. */
+/* The newest samples of a port; all bytes zero: none yet. */
 struct fab_health_history {
     struct fab_health_sample {
-        uint64_t from_us, to_us; /* the times of the two readings */
+        uint64_t from_us, to_us; /* times of the two readings between which the counters rose */
         uint64_t rise[FAB_COUNTERS];
     } sample[FAB_COUNTERS_KEPT]; /* a ring buffer; use fab_health_sample */
-    uint64_t count;              /* number of samples so far */
-    /* Sum of the rises in all samples so far, including samples that the history no longer
-     * keeps. */
+    uint64_t count;              /* number of samples that were ever added */
+    /* [counter] sum of the rises in all samples that were ever added, including those no longer
+     * kept */
     uint64_t sum[FAB_COUNTERS];
     /* true: the counter had its maximum value at the last reading, so it may have missed errors */
     bool full[FAB_COUNTERS];
 };
 void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint64_t to_us,
                             const struct fab_counters *was, const struct fab_counters *now);
-/* Returns a sample that the history keeps. back: number of newer samples; 0: the newest sample. */
+/* Returns a sample. `back` is the number of newer samples: 0 for the newest sample, 1 for the one
+ * before it. The history must still keep the sample. */
 const struct fab_health_sample *fab_health_sample(const struct fab_health_history *h,
                                                   uint32_t back);
 uint32_t fab_health_sample_count(const struct fab_health_history *h);
-/* Returns by how much a counter rose within rule->within_us. *ret_us: the total time of the samples
- * that count, in us; ret_us may be NULL. */
+/* Returns by how much a counter rose within rule->within_us. *ret_us: sum of the time spans of the
+ * samples that count, in us; ret_us may be NULL. */
 uint64_t fab_health_recent_increase(const struct fab_health_history *h,
                                     const struct fab_counter_rule *rule, enum fab_counter which,
                                     uint64_t *ret_us);
-/* Returns the counter that rose by the largest multiple of its threshold; FAB_COUNTERS: no counter
- * rose by its threshold or more. of_cable: consider only the counters of the physical link. */
+/* Returns the counter whose rise is the largest multiple of its threshold. Returns FAB_COUNTERS if
+ * no counter rose by its threshold or more. of_cable: true: only counters of the physical link are
+ * considered. */
 enum fab_counter fab_health_worst_counter(const struct fab_health_history *h,
                                           const struct fab_counter_rule *rule, bool of_cable);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flap damping as in RFC 2439, with one difference: the hold-down time doubles instead of following
  * a decaying penalty, so that operators can predict it. A link that flaps too often is held down.
- * If the link flaps again after its release, it is held down at once, for twice as long. But a link
- * that stayed up for max_hold_down_us after its release is judged like a new link. */
+ * If the link flaps again after its release, it is held down at once, for twice as long. If the
+ * link stays up for max_hold_down_us after its release, it is judged like a new link again. */
 #include "libfabmgr/health/damping.h"
 
 uint32_t fab_health_damping_flap_count(const struct fab_damping *d)
@@ -15,8 +15,8 @@ uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back
     return d->flap_us[(d->flaps - 1 - back) % FAB_DAMPING_FLAPS];
 }
 
-/* Returns how many flaps happened within the last within_us microseconds. The first d->discounted
- * flaps of the link do not count. */
+/* Returns the number of flaps within the last within_us microseconds, without the first
+ * d->discounted flaps of the link. */
 static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t now_us)
 {
     uint32_t count = fab_health_damping_flap_count(d), n = 0;
@@ -26,8 +26,8 @@ static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t
     return n;
 }
 
-/* Returns true if earlier hold-downs no longer lengthen the next one. This is so if the link was
- * never held down, or has been up for max_hold_down_us since its release. */
+/* Returns true if the link has no earlier hold-down, or has been up for max_hold_down_us since its
+ * release. The next hold-down then has the shortest time. */
 static bool is_good_again(const struct fab_damping *d, const struct fab_damping_rule *rule,
                           uint64_t now_us)
 {

@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FAB_DAMPING_FLAPS 16 /* number of flaps whose times are kept */
+#define FAB_DAMPING_FLAPS 16 /* number of flaps whose times are stored */
 
 struct fab_damping_rule {
-    /* number of flaps in the last within_us that lead to a hold-down, 1..FAB_DAMPING_FLAPS */
+    /* number of flaps within within_us that begins a hold-down, 1..FAB_DAMPING_FLAPS */
     uint32_t flaps;
     /* time over which flaps are counted, in us */
     uint64_t within_us;
@@ -27,10 +27,10 @@ struct fab_damping_rule {
 
 struct fab_damping {
     uint64_t flap_us[FAB_DAMPING_FLAPS]; /* a ring buffer; use fab_health_damping_flap_time */
-    /* Number of flaps since the struct was initialized to zero. */
+    /* number of all flaps of the link so far */
     uint64_t flaps;
-    /* number of flaps, counted from the first, that no longer count towards a hold-down, because a
-     * hold-down or a reset came after them */
+    /* number of the oldest flaps that cannot cause a hold-down any more, because a hold-down or a
+     * reset came after them */
     uint64_t discounted;
     /* duration of the present or last hold-down in us; 0: there was none since the last reset */
     uint64_t hold_down_us;
@@ -42,27 +42,27 @@ struct fab_damping {
     bool held;
 };
 
-/* The caller reports that the link went down (fab_health_damping_down) or came up. A repeated
- * report of the same state changes nothing. fab_health_damping_down returns true if this flap
- * begins a hold-down. */
+/* The caller reports that the link went down (fab_health_damping_down) or came up. If the link is
+ * in this state already, nothing happens. fab_health_damping_down returns true if the flap begins a
+ * hold-down. */
 bool fab_health_damping_down(struct fab_damping *d, const struct fab_damping_rule *rule,
                              uint64_t now_us);
 void fab_health_damping_up(struct fab_damping *d, uint64_t now_us);
 /* Returns the time at which the hold-down ends if the link stays up; 0: the link is down, or not
  * held down. */
 uint64_t fab_health_damping_due(const struct fab_damping *d);
-/* Ends the hold-down of the link at the time now_us. */
+/* Ends the hold-down at the time now_us. */
 void fab_health_damping_release(struct fab_damping *d, uint64_t now_us);
-/* Ends the hold-down, and lets later flaps count as if there had been no flaps before. The flap
- * count and the times of the kept flaps do not change. */
+/* Ends the hold-down. The flaps so far will not count towards a later hold-down, but the number of
+ * flaps and their stored times stay. */
 void fab_health_damping_reset(struct fab_damping *d);
 /* Returns true if the link is judged like a new link: its earlier flaps and hold-downs have no
  * effect on the next flap. */
 bool fab_health_damping_is_clear(const struct fab_damping *d, const struct fab_damping_rule *rule,
                                  uint64_t now_us);
-/* fab_health_damping_flap_count returns the number of flaps whose times are kept.
- * fab_health_damping_flap_time returns the time of one such flap. back: number of later flaps; 0:
- * the last flap. */
+/* fab_health_damping_flap_count returns the number of flaps whose times are stored.
+ * fab_health_damping_flap_time returns such a time; `back` is the number of later flaps: 0 for the
+ * last flap. */
 uint32_t fab_health_damping_flap_count(const struct fab_damping *d);
 uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back);
 

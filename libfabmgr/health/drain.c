@@ -7,10 +7,10 @@
  * their ISLs.
  *
  * The second step is a breadth-first search from the manager's switch. It visits the switches that
- * are no stubs first, then the stubs with hosts, and then the other stubs. A stub keeps the link
- * (with hosts: all links) to the switch from which the search reaches it. The search gives a stub
- * the neighbour nearest to the manager's switch: in a tree, the path from the manager to the stub
- * then does not go down and up again.
+ * are no stubs first, then the stubs with hosts, and then the other stubs. A stub keeps links only
+ * to the switch from which the search reaches it: all of them if the stub has hosts, otherwise one.
+ * This is the neighbour nearest to the manager's switch, so that in a tree the path from the
+ * manager to the stub does not go down and up again.
  */
 #include "libfabmgr/health/drain.h"
 
@@ -26,14 +26,16 @@ struct drainer {
     const struct fab_fabric *f;
     uint64_t *hosted; /* bitset of switches: the switch has hosts */
     uint64_t *stub;   /* bitset of switches: the switch becomes a stub */
-    uint64_t *needed; /* bitset of the drained switches without hosts that keep all ISLs */
-    uint64_t *named;  /* bitset of ports: the operator drains the link of the port */
-    uint64_t *seen;   /* bitset of switches that the search has reached */
-    /* [switch_count] the port of a stub through which the search has reached the stub; FAB_NONE:
-     * not reached */
+    /* bitset of switches: a drained switch without hosts that keeps all its ISLs */
+    uint64_t *needed;
+    uint64_t *named; /* bitset of ports: the operator drains the link of the port */
+    uint64_t *seen;  /* bitset of switches that the search has reached */
+    /* [switch_count] for each stub, its port through which the search has reached it; FAB_NONE: not
+     * reached */
     uint32_t *by;
-    /* Three queues of switches that the search has reached but not yet visited. In this order, they
-     * have the switches that are no stubs, the stubs with hosts, and the stubs without hosts. */
+    /* Queues of switches that the search has reached but not yet visited: [0] switches that are no
+     * stubs, [1] stubs with hosts, [2] stubs without hosts. The search visits them in this
+     * order. */
     struct {
         uint32_t *sw, head, tail;
     } queue[3];
@@ -66,8 +68,8 @@ static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
 
 /* ---- stubs ----------------------------------------------------------------------------------- */
 
-/* Returns true if an ISL that the operator does not drain leads from the switch to a switch that is
- * no stub. */
+/* Returns true if the switch has an ISL to a switch that is no stub, and the operator does not
+ * drain this ISL. */
 static bool has_used_neighbour(const struct drainer *d, uint32_t sw)
 {
     const struct fab_fabric *f = d->f;
@@ -79,8 +81,8 @@ static bool has_used_neighbour(const struct drainer *d, uint32_t sw)
     return false;
 }
 
-/* All neighbours of switch `sw` are drained, but the hosts of `sw` need a path. So those neighbours
- * that have no hosts keep their ISLs. */
+/* All neighbours of switch `sw` are drained, but the hosts of `sw` need a path. So the neighbours
+ * without hosts keep all their ISLs. */
 static void keep_neighbours(struct drainer *d, uint32_t sw)
 {
     const struct fab_fabric *f = d->f;
@@ -118,8 +120,8 @@ static void reach(struct drainer *d, uint32_t sw)
     d->queue[q].sw[d->queue[q].tail++] = sw;
 }
 
-/* Reaches the neighbours of a switch. From a stub, the search does not continue to switches that
- * are no stubs, because a stub forwards no packets to them. */
+/* Puts the neighbours of a switch into the queues. From a stub, the search reaches only other
+ * stubs, because a stub forwards no packets to other switches. */
 static void expand(struct drainer *d, uint32_t sw)
 {
     const struct fab_fabric *f = d->f;
@@ -135,7 +137,7 @@ static void expand(struct drainer *d, uint32_t sw)
     }
 }
 
-/* Returns the manager's own switch, or the first switch if the fabric has no self_port. */
+/* Returns the switch of the manager. If the fabric has no self_port, returns the first switch. */
 static uint32_t own_switch(const struct fab_fabric *f)
 {
     if (f->self_port == FAB_NONE)
@@ -150,8 +152,8 @@ static uint32_t own_switch(const struct fab_fabric *f)
     return self;
 }
 
-/* If the manager's own switch is a stub, the search begins at its neighbours, so that the switch
- * becomes a stub of one of them. */
+/* Returns the switch at which the search begins. If the manager's own switch is a stub, it is a
+ * neighbour that is no stub, so that the search reaches the own switch from there. */
 static uint32_t search_start(struct drainer *d, uint32_t own)
 {
     const struct fab_fabric *f = d->f;
@@ -184,9 +186,9 @@ static void search(struct drainer *d)
     }
 }
 
-/* A stub with hosts may have been reached from a stub without hosts. The stub without hosts must
- * then forward the packets of these hosts, so it keeps its ISLs. Returns whether there was such a
- * case; the search must then be repeated. */
+/* If the search reached a stub with hosts from a stub without hosts, that stub must forward packets
+ * of these hosts, so it must keep its ISLs. Returns true if there was such a case; the search must
+ * then be repeated. */
 static bool keep_forwarders(struct drainer *d)
 {
     bool any = false;
@@ -206,7 +208,7 @@ static bool keep_forwarders(struct drainer *d)
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* Returns whether stub `sw` keeps the link at its port. */
+/* Returns true if stub `sw` keeps the link at this port. */
 static bool keeps(const struct drainer *d, uint32_t sw, uint32_t port)
 {
     uint32_t by = d->by[sw];
@@ -215,7 +217,7 @@ static bool keeps(const struct drainer *d, uint32_t sw, uint32_t port)
                            fab_fabric_peer_node(d->f, port) == fab_fabric_peer_node(d->f, by)));
 }
 
-/* Returns whether routes must avoid the ISL between two switches. */
+/* Returns true if routes must avoid the ISL at this port. */
 static bool is_out(const struct drainer *d, uint32_t port)
 {
     uint32_t peer = fab_fabric_port(d->f, port)->peer;
@@ -250,8 +252,8 @@ static int collect(const struct drainer *d, struct fab_drain *ret)
     return FAB_OK;
 }
 
-/* Counts the nodes that the manager's node would not reach. A stub that the search reached from
- * another stub counts as reached. */
+/* Counts the nodes to which the manager would have no path. A stub that the search reached from
+ * another stub is not counted. */
 static void count_cut(const struct drainer *d, struct fab_drain *ret)
 {
     const struct fab_fabric *f = d->f;
@@ -340,7 +342,8 @@ static uint32_t find_levels(const struct fab_fabric *f, uint32_t *level, uint32_
     return top;
 }
 
-/* Sets pod[] of all switches that sw reaches without passing through a switch of level `top`. */
+/* Sets pod[] of switch `sw`, and of all switches that can be reached from it without passing
+ * through a switch of level `top`. */
 static void flood(const struct fab_fabric *f, const uint32_t *level, uint32_t top, uint32_t sw,
                   uint32_t *pod, uint32_t *queue)
 {

@@ -8,10 +8,10 @@
  * no packets for others; only management packets from and to its port 0 use this ISL. Its other
  * ISLs are left out.
  *
- * No host may lose its path. A switch with hosts therefore keeps the ISLs that its hosts use. If it
- * also forwards packets between other switches (in a grid, for example), it keeps only its links to
- * one neighbour, so that only packets from and to its own hosts remain. A drained switch without
- * hosts keeps all of its ISLs if a drained switch with hosts has no other neighbour.
+ * No host may lose its path. A switch with hosts therefore keeps the ISLs that its hosts use. If
+ * other switches send packets through it (in a grid, for example), it keeps only the links to one
+ * neighbour; then only packets from and to its own hosts use them. A drained switch without hosts
+ * keeps all of its ISLs if a drained switch with hosts has no other neighbour.
  */
 #ifndef LIBFABMGR_HEALTH_DRAIN_H
 #define LIBFABMGR_HEALTH_DRAIN_H
@@ -24,26 +24,26 @@ struct fab_drain_input {
     const struct fab_fabric *fabric;
     const uint64_t *switches; /* bitset of the ids of the switches to drain */
     /* Bitset of the ids of the switches that forward packets between other switches
-     * (libfabmgr/study/transit.h). Only switches with hosts count. */
+     * (libfabmgr/study/transit.h). It is used only for switches with hosts. */
     const uint64_t *transit;
-    /* [link_count] links to drain, by the id of one of their ports */
+    /* [link_count] links to drain; each is given by the id of one of its ports */
     const uint32_t *link;
     size_t link_count;
 };
 struct fab_drain {
-    /* [out_count] the ISLs that routes must avoid, by the id of their port with the lower id;
-     * ascending */
+    /* [out_count] the ISLs that routes must avoid, in ascending order; an ISL is given by the lower
+     * id of its two ports */
     uint32_t *out;
     uint32_t out_count;
-    /* [kept_count] the ISLs that drained switches without hosts keep, for management packets
-     * only */
+    /* [kept_count] the ISLs that drained switches without hosts keep for management packets; an ISL
+     * is given by the lower id of its two ports */
     uint32_t *kept;
     uint32_t kept_count;
     uint32_t hosts;  /* number of endports that are connected to the drained switches */
-    uint32_t needed; /* number of drained switches without hosts that keep all of their ISLs */
-    /* Numbers of switches and of other nodes to which the manager's node would have no path without
-     * the links in out[], and the lowest id of these nodes. If nothing is cut off: 0, 0 and
-     * FAB_NONE. */
+    uint32_t needed; /* number of drained switches without hosts that must keep all their ISLs */
+    /* Without the links in out[], the manager would have no path to some nodes: the number of
+     * switches among them, the number of other nodes, and the lowest id of them all (FAB_NONE:
+     * there are none). */
     uint32_t cut_switches, cut_others, first_cut;
 };
 /* Decides which links to leave out. Returns NOMEM, or INVAL if one of the links is not an ISL, or
@@ -51,12 +51,12 @@ struct fab_drain {
 int fab_health_drain(const struct fab_drain_input *in, struct fab_drain *ret);
 void fab_health_drain_fini(struct fab_drain *d);
 
-/* Sets in ret[] the bits of the switches of the pod to which switch sw belongs. The pod consists of
- * the switches that sw reaches without passing through the switches that are farthest from hosts.
- * Returns NOMEM, or NOT_FOUND if sw itself is farthest from hosts and belongs to no pod. */
+/* Sets in ret[] the bits of the switches in the pod of switch `sw`: all switches that `sw` reaches
+ * without passing through the switches farthest from hosts. Returns NOMEM, or NOT_FOUND if `sw`
+ * itself is one of the farthest and so belongs to no pod. */
 int fab_health_drain_pod(const struct fab_fabric *f, uint32_t sw, uint64_t *ret);
-/* Sets ret_pod[] of each switch to the lowest id of the switches of its pod, or to FAB_NONE if it
- * belongs to none. Returns NOMEM. */
+/* Sets ret_pod[] of each switch to the lowest switch id in its pod; FAB_NONE: the switch belongs to
+ * no pod. Returns NOMEM. */
 int fab_health_drain_pods(const struct fab_fabric *f, uint32_t *ret_pod);
 
 #endif

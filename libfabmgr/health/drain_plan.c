@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans the batches of a rolling maintenance. For each batch, the switches that are in no batch yet
- * are tried in the order of their ids. A switch joins the batch if every switch outside of the
- * batch, and every pod, then keeps the wanted share of its ISLs. If the batch would cut off a part
- * of the fabric, the switches that joined last are removed from it.
+ * Plans the batches of a rolling maintenance. For each batch, the planner tries the switches that
+ * are in no batch yet, in the order of their ids. A switch joins the batch if all other switches
+ * and all pods then keep the wanted share of their ISLs. If the batch would cut off a part of the
+ * fabric, the switches that joined last are removed from it.
  */
 #include "libfabmgr/health/drain_plan.h"
 
@@ -21,14 +21,17 @@ struct planner {
     struct fab_arena arena;
     const struct fab_fabric *f;
     uint32_t keep_percent;
-    uint32_t *hosts;   /* [switch_count] number of endports at the switch */
-    uint32_t *pod;     /* [switch_count] the pod: the lowest id of its switches */
-    uint64_t *top;     /* bitset: the switch is farthest from hosts */
-    uint64_t *in;      /* bitset: the switch is in the present batch */
-    struct share *own; /* [switch_count] the ISLs of a switch */
-    struct share *up;  /* [switch_count] the ISLs of a pod to switches of `top` */
-    uint32_t *member;  /* the switches of the present batch, in the order in which they joined */
-    uint64_t *none;    /* an empty bitset */
+    uint32_t *hosts; /* [switch_count] number of endports at the switch */
+    uint32_t *pod;   /* [switch_count] the lowest switch id in the pod of each switch */
+    uint64_t *top;   /* bitset of the switches that are farthest from hosts */
+    uint64_t *in;    /* bitset of the switches in the present batch */
+    /* [switch_count] number of ISLs of each switch, and how many of them the batch takes away */
+    struct share *own;
+    /* [pod] number of ISLs of each pod to switches of `top`, and how many of them the batch takes
+     * away */
+    struct share *up;
+    uint32_t *member; /* the present batch, in the order in which the switches joined */
+    uint64_t *none;   /* an empty bitset */
 };
 
 static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
@@ -43,7 +46,7 @@ static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-/* Finds the pod of each switch, and sets p->top: the switches farthest from hosts belong to no
+/* Finds the pod of each switch, and p->top: the switches that are farthest from hosts belong to no
  * pod. */
 static int find_pods(struct planner *p)
 {
@@ -56,8 +59,8 @@ static int find_pods(struct planner *p)
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* If the ISL between two switches leads from a pod to a switch that is farthest from hosts, returns
- * the pod; otherwise FAB_NONE. */
+/* Returns the pod whose uplink the ISL between two switches is: one switch is in the pod, the other
+ * is one of those farthest from hosts. FAB_NONE: the ISL is no uplink of a pod. */
 static uint32_t pod_of(const struct planner *p, uint32_t a, uint32_t b)
 {
     bool a_top = fab_base_bits_get(p->top, a), b_top = fab_base_bits_get(p->top, b);
@@ -78,11 +81,11 @@ static void count_links(struct planner *p)
     }
 }
 
-/* Adds a switch to the present batch, or removes it. */
+/* in: true: adds the switch to the present batch; false: removes the switch from it. */
 static void put(struct planner *p, uint32_t sw, bool in)
 {
     const struct fab_fabric *f = p->f;
-    const uint32_t step = in ? 1 : UINT32_MAX; /* adds 1, or subtracts 1 */
+    const uint32_t step = in ? 1 : UINT32_MAX; /* 1 or -1 */
     fab_base_bits_put(p->in, sw, in);
     for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
         uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i), far = fab_fabric_peer_node(f, port);
@@ -100,8 +103,8 @@ static bool is_enough(const struct planner *p, const struct share *s)
     return (uint64_t)(s->links - s->out) * 100 >= (uint64_t)p->keep_percent * s->links;
 }
 
-/* Returns true if a switch may join the batch. Two conditions must hold. Each neighbour outside the
- * batch keeps enough ISLs. Each pod that has an ISL to the switch, or from it, keeps enough ISLs to
+/* Returns true if a switch may join the batch: each neighbour outside of the batch must keep enough
+ * ISLs, and each pod that has an ISL to the switch, or from it, must keep enough ISLs to the
  * switches of `top`. */
 static bool may_join(const struct planner *p, uint32_t sw)
 {
@@ -111,8 +114,8 @@ static bool may_join(const struct planner *p, uint32_t sw)
         if (!fab_fabric_isl_is_up(f, port))
             continue;
         uint32_t pod = pod_of(p, sw, far);
-        /* The ISLs of a drained switch with hosts do not count for the capacity of its pod: the
-         * hosts of this switch are drained, too, and need no capacity. */
+        /* If the switch has hosts, its ISLs do not count for its pod: the hosts are drained, too,
+         * and need no capacity. */
         bool counts = pod != FAB_NONE && p->hosts[sw] == 0;
         if ((!fab_base_bits_get(p->in, far) && !is_enough(p, &p->own[far])) ||
             (counts && !is_enough(p, &p->up[pod])))
@@ -151,7 +154,8 @@ static struct fab_drain_batch describe(const struct planner *p, uint32_t count)
     return b;
 }
 
-/* Makes one batch of switches that are in no batch yet. *ret_count: number of its switches. */
+/* Makes one batch of switches that are in no batch yet. *ret_count: number of switches in the
+ * batch. */
 static int make_batch(struct planner *p, const uint64_t *of, bool hosted,
                       struct fab_drain_plan *ret, uint32_t *ret_count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Divides switches into batches that can be drained one after the other, for example to update the
- * firmware of a rack. While a batch is drained, each other switch keeps a share of its ISLs, and
- * each pod keeps this share of its ISLs to the switches that are farthest from hosts.
+ * firmware of a rack. While a batch is drained, each other switch keeps a certain share of its
+ * ISLs, and each pod keeps the same share of its ISLs to the switches that are farthest from hosts.
  */
 #ifndef LIBFABMGR_HEALTH_DRAIN_PLAN_H
 #define LIBFABMGR_HEALTH_DRAIN_PLAN_H
@@ -10,20 +10,21 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_drain_batch {
-    /* kept_percent: the lowest share of its ISLs, in percent, that a switch outside of the batch
-     * keeps. least: id of this switch; FAB_NONE: no switch loses an ISL. */
+    /* kept_percent: lowest share of its ISLs, in percent, that any switch outside of the batch
+     * keeps. least: id of that switch; FAB_NONE: no switch loses an ISL. */
     uint32_t kept_percent, least;
     uint32_t hosts; /* number of endports connected to the switches of the batch */
 };
 struct fab_drain_plan {
-    uint32_t *batch_of; /* [switch_count] index of the batch, or FAB_NONE */
+    /* [switch_count] index of the batch of each switch; FAB_NONE: the switch is in no batch */
+    uint32_t *batch_of;
     struct fab_drain_batch *batch;
     uint32_t count;
 };
 /* Divides the switches in the bitset `of` into batches. keep_percent: share of ISLs that must stay,
  * 1 to 100. No batch has both switches with hosts and switches without hosts. A switch is in no
- * batch if, without it, another switch or a pod would keep too few ISLs, or a part of the fabric
- * would be cut off. Returns NOMEM. */
+ * batch if its drain alone would leave another switch or a pod too few ISLs, or would cut off a
+ * part of the fabric. Returns NOMEM. */
 int fab_health_drain_plan(const struct fab_fabric *f, const uint64_t *of, uint32_t keep_percent,
                           struct fab_drain_plan *ret);
 void fab_health_drain_plan_fini(struct fab_drain_plan *p);

@@ -48,7 +48,7 @@ static bool is_below_top(const struct fab_floor *fl, uint32_t sw)
     return fl->level[sw] < fl->top;
 }
 
-/* sets[switch_count]: room for union-find. */
+/* Finds the pods. sets[switch_count]: scratch memory for union-find. */
 static void find_pods(struct fab_floor *fl, uint32_t *sets)
 {
     const struct fab_fabric *f = fl->f;
@@ -96,15 +96,15 @@ void fab_health_floor_fini(struct fab_floor *fl)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Returns the counts of leaf `near`. Each link of a leaf to another switch is an uplink of the
- * leaf. NULL: the switch is not a leaf. */
+/* Returns the counts of leaf `near`, of which each ISL is an uplink. Returns NULL if the switch is
+ * not a leaf. */
 static struct fab_floor_count *leaf_of(const struct fab_floor *fl, uint32_t near)
 {
     return near < fl->f->switch_count && fl->level[near] == 0 ? &fl->leaf[near] : NULL;
 }
 
-/* Returns the counts of the pod of switch `near`, if a link to a switch of level far_level is an
- * uplink of this pod; otherwise NULL. */
+/* Returns the counts of the pod of switch `near`. Returns NULL if a link from there to a switch of
+ * level far_level is not an uplink of the pod. */
 static struct fab_floor_count *pod_of(const struct fab_floor *fl, uint32_t near, uint32_t far_level)
 {
     return near < fl->f->switch_count && fl->pod[near] != FAB_NONE && far_level >= fl->top &&
@@ -171,7 +171,7 @@ static struct fab_floor_group describe(const struct fab_floor *fl, uint32_t node
                                         (uint32_t)((uint64_t)c->links * fl->min_percent / 100)};
 }
 
-/* Lists the leaves and pods that have a link between these switches as an uplink. Returns their
+/* Lists the leaves and pods of which a link between switches a and b is an uplink. Returns their
  * number. */
 static int groups_of(const struct fab_floor *fl, uint32_t a, uint32_t b,
                      struct fab_floor_group ret[4])

@@ -3,9 +3,9 @@
  * The capacity floor: a share of the uplinks of each leaf, and of each pod, must stay in use when
  * links are isolated (the constraint of CorrOpt: Zhuo et al., Understanding and mitigating packet
  * corruption in data center networks, SIGCOMM 2017). The uplinks of a leaf are all of its links to
- * other switches. A pod consists of the switches that are connected without the switches of the
- * highest level, and its uplinks are its links to these switches. A fabric in which all switches
- * are at most one hop from hosts has no pods, only leaves.
+ * other switches. A pod consists of switches that are connected to each other even without the
+ * switches of the highest level; its uplinks are its links to the highest level. A fabric in which
+ * all switches are at most one hop from hosts has no pods, only leaves.
  *
  * The floor counts links, and not their rates. Links that have failed count as uplinks that are not
  * in use.
@@ -20,11 +20,11 @@
 
 /* A link between switches that has failed. */
 struct fab_lost_link {
-    uint32_t node[2]; /* ids of its switches; FAB_NONE: the switch is not in the fabric */
-    /* The level that the switch had; only used if node is FAB_NONE. */
+    uint32_t node[2]; /* ids of the two switches; FAB_NONE: the switch is not in the fabric */
+    /* level of the switch when it was in the fabric; only used if its `node` is FAB_NONE */
     uint32_t level[2];
 };
-/* The uplinks of a leaf or of a pod. */
+/* A leaf or a pod, and how many uplinks it has. */
 struct fab_floor_group {
     uint32_t node;  /* id of the leaf, or the lowest id of the switches of the pod */
     bool pod;       /* true: a pod; false: a leaf */
@@ -38,10 +38,13 @@ struct fab_floor_count {
 struct fab_floor {
     const struct fab_fabric *f;
     uint32_t min_percent;
-    uint32_t top; /* the highest level */
+    uint32_t top; /* highest level of a switch */
     uint32_t
-        *level;    /* [switch_count] number of hops to the nearest switch with hosts, or FAB_NONE */
-    uint32_t *pod; /* [switch_count] lowest id of the switches of the pod; FAB_NONE: no pod */
+        /* [switch_count] level: number of hops to the nearest switch with hosts; FAB_NONE: no
+         * path */
+        *level;
+    /* [switch_count] lowest switch id in the pod of each switch; FAB_NONE: in no pod */
+    uint32_t *pod;
     struct fab_floor_count *leaf; /* [switch_count] counts of each leaf, by the id of the leaf */
     /* [switch_count] counts of each pod, by the lowest id of its switches */
     struct fab_floor_count *of_pods;
@@ -50,15 +53,14 @@ struct fab_floor {
 /* Finds leaves and pods. Returns NOMEM. */
 int fab_health_floor_init(struct fab_floor *fl, const struct fab_fabric *f, uint32_t min_percent);
 void fab_health_floor_fini(struct fab_floor *fl);
-/* Counts the uplinks: those that are up in the fabric, and those in lost[count], which have
- * failed. */
+/* Counts all uplinks: those that are up in the fabric, and the failed ones in lost[count]. */
 void fab_health_floor_count(struct fab_floor *fl, const struct fab_lost_link *lost, size_t count);
-/* Counts a link between these switches, which is not up in the fabric, as lost. */
+/* Counts one more link between switches a and b as failed. The link is not up in the fabric. */
 void fab_health_floor_lost(struct fab_floor *fl, uint32_t a, uint32_t b);
-/* Counts a link between these switches, which is up in the fabric, as excluded. */
+/* Counts a link between switches a and b as excluded. The link is up in the fabric. */
 void fab_health_floor_exclude(struct fab_floor *fl, uint32_t a, uint32_t b);
-/* Returns whether one more link between these switches may be excluded. *ret: the leaf or pod that
- * would keep too few uplinks. */
+/* Returns true if one more link between switches a and b may be excluded. If not, *ret is the leaf
+ * or pod that would keep too few uplinks. */
 bool fab_health_floor_permits(const struct fab_floor *fl, uint32_t a, uint32_t b,
                               struct fab_floor_group *ret);
 /* A link between two switches can be an uplink of several leaves and pods. Sets *ret to the leaf or

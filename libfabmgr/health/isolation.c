@@ -12,10 +12,10 @@
  * links that the other rules allow to be excluded are visited in reverse order. If a link connects
  * two sets of switches, it is needed: it is not excluded, and the two sets are joined.
  *
- * A needed link does not count as excluded, so limit and floor may allow a later link to be
- * excluded instead. The rules are therefore applied again, with the first needed link no longer
- * among the candidates, until no link is needed. After PASSES passes, all needed links are refused
- * in one pass. Such a result keeps all rules, but a later link may be refused without need.
+ * A needed link is not excluded, so limit and floor may allow another link to be excluded in its
+ * place. The rules are therefore applied again, with the first needed link no longer among the
+ * candidates, until no link is needed. After PASSES passes, all needed links are refused in one
+ * pass. Such a result keeps all rules, but a later link may be refused without need.
  */
 #include "libfabmgr/health/isolation.h"
 
@@ -35,21 +35,21 @@ struct share {
     uint32_t links, out;
 };
 struct chooser {
-    struct fab_arena arena; /* memory of all arrays of this struct */
+    struct fab_arena arena; /* memory of all arrays in this struct */
     const struct fab_fabric *f;
     const struct fab_isolation_rule *rule;
-    struct fab_floor floor; /* has the level of each switch */
+    struct fab_floor floor; /* uplinks of leaves and pods, and the level of each switch */
     uint32_t *level;        /* the same array as floor.level */
     uint32_t *sets;
     struct share (*share)[DIRECTIONS];
-    /* Bitset of port ids: the link of the port is excluded. */
+    /* bitset of port ids: the link at this port is excluded */
     uint64_t *out;
 };
 
 /* ---- directions ------------------------------------------------------------------------------ */
 
-/* Returns the counts of those links of switch `from` that have the same direction as a link to
- * switch `to`: all of them, and the excluded ones. */
+/* Returns the counts of links of switch `from` in one direction (up, down or neither), which is
+ * that of a link to switch `to`: all links, and the excluded ones. */
 static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t to)
 {
     uint32_t a = c->level[from], b = c->level[to];
@@ -90,7 +90,8 @@ static struct fab_isolation refuse(enum fab_isolation_verdict verdict, uint32_t 
     return (struct fab_isolation){verdict, node, s ? s->links : 0, s ? s->out : 0, 0};
 }
 
-/* Returns ALLOWED if limit and floor allow a link between these switches to be excluded. */
+/* Returns ALLOWED if limit and floor allow a link between these switches to be excluded; otherwise
+ * the reason why not. */
 static struct fab_isolation apply_limit(const struct chooser *c, uint32_t near, uint32_t far,
                                         bool operated)
 {
@@ -137,8 +138,8 @@ static bool joins(struct chooser *c, uint32_t port)
                               fab_fabric_peer_node(c->f, port));
 }
 
-/* Marks links as NEEDED if some switches would not be connected without them. Returns the index of
- * the first of these links, or `count`. */
+/* Marks links as NEEDED if switches would be cut off without them. Returns the index of the first
+ * such link; `count`: there is none. */
 static size_t apply_connectivity(struct chooser *c, const struct fab_isolation_link *link,
                                  size_t count, struct fab_isolation *ret)
 {
@@ -156,8 +157,8 @@ static size_t apply_connectivity(struct chooser *c, const struct fab_isolation_l
     return first;
 }
 
-/* needed[i] is true if an earlier pass found that link i is needed. Returns the index of the first
- * link that this pass found to be needed, or `count`. */
+/* Makes one pass over the candidates. needed[i]: an earlier pass found that link i is needed.
+ * Returns the index of the first link that this pass found to be needed; `count`: there is none. */
 static size_t pass(struct chooser *c, const struct fab_isolation_link *link, size_t count,
                    const uint64_t *needed, struct fab_isolation *ret)
 {
@@ -206,8 +207,8 @@ int fab_health_isolation_choose(const struct fab_fabric *f, const struct fab_iso
 
 /* ---- what would be cut off ------------------------------------------------------------------- */
 
-/* Marks in `seen` the nodes that the manager's node reaches over links that are not excluded. Only
- * switches forward packets, so paths continue only through switches. */
+/* Sets the bits in `seen` of the nodes that the manager's node reaches over links that are not
+ * excluded. A path continues only at switches, because other nodes forward no packets. */
 static void reach(const struct fab_fabric *f, const uint64_t *out, uint64_t *seen, uint32_t *queue)
 {
     uint32_t self = fab_fabric_port(f, f->self_port)->node, head = 0, tail = 0;

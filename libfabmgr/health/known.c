@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Known links between switches, by the GUID of the switch and the port. Both ends of a link have an
- * entry, which names the other end. */
+/* The known links between switches. For each switch, by its GUID, there is an entry for each of its
+ * ports. Both ends of a link have an entry, which names the other end. */
 #include "libfabmgr/health/known.h"
 
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #include "libfabmgr/base/status.h"
 
 struct fab_known_port {
-    uint32_t far;     /* 1 + index of the switch at the other end; 0: no link is known */
-    uint8_t far_port; /* port number at that switch */
+    uint32_t far;     /* 1 + index in sw[] of the switch at the other end; 0: no known link */
+    uint8_t far_port; /* port number at the other end */
 };
 struct fab_known_switch {
     uint64_t guid;
     uint32_t level;              /* level of the switch when it was last in the fabric */
     uint8_t ports;               /* number of ports */
-    struct fab_known_port *port; /* [ports + 1] */
+    struct fab_known_port *port; /* [ports + 1] known link of each port */
 };
 struct fab_known {
     int refs;             /* reference count, atomic */
@@ -57,7 +57,7 @@ static int grow(struct fab_known *k)
     return FAB_OK;
 }
 
-/* Adds a switch without known links. */
+/* Adds a switch of which no links are known. */
 static int add(struct fab_known *k, uint64_t guid, uint8_t ports)
 {
     if (k->count == k->room && grow(k) != FAB_OK)
@@ -71,8 +71,8 @@ static int add(struct fab_known *k, uint64_t guid, uint8_t ports)
     return FAB_OK;
 }
 
-/* Sets *ret to the index of the switch. Adds the switch if it is new. If its number of ports has
- * changed, adds it again, without links. */
+/* Sets *ret to the index in sw[] of this switch. If the switch is new, or its number of ports has
+ * changed, adds it without links. */
 static int enter(struct fab_known *k, const struct fab_node *node, uint32_t *ret)
 {
     if (fab_base_map_get(&k->index, node->guid, ret) && k->sw[*ret].ports == node->num_ports)
@@ -109,7 +109,7 @@ static int note_port(struct fab_known *k, const struct fab_fabric *f, uint32_t p
     if (enter(k, &f->nodes[p->node], &near) != FAB_OK)
         return FAB_E_NOMEM;
     if (!fab_fabric_isl_is_up(f, port)) {
-        /* The port is connected to a host now, so its old link is gone. */
+        /* a host is connected to the port now, so the known link of the port is gone */
         if (p->peer != FAB_NONE && !fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, port)))
             forget(k, near, p->num);
         return FAB_OK;
@@ -184,9 +184,8 @@ static bool is_up(const struct fab_known *k, const struct fab_fabric *f, uint32_
     return fab_fabric_isl_is_up(f, fab_fabric_port_id(f, node, num));
 }
 
-/* Returns true if fab_health_known_lost lists the known link of this port, because the link is not
- * up at either end. The link is listed only for the switch with the lower index, so that it is
- * listed once. */
+/* Returns true if fab_health_known_lost must list the known link of this port: it is up at neither
+ * end, and this is its end at the switch with the lower index, so that it is listed once. */
 static bool is_listed(const struct fab_known *k, const struct fab_fabric *f, uint32_t sw,
                       uint8_t num)
 {

@@ -2,17 +2,17 @@
 /*
  * Remembers the links between switches that were up, so that the capacity floor (floor.h) also
  * counts links that have failed, and links of switches that have left the fabric. A link is
- * forgotten when one of its ports is connected to another port.
+ * forgotten when one of its ports gets another peer.
  */
 #ifndef LIBFABMGR_HEALTH_KNOWN_H
 #define LIBFABMGR_HEALTH_KNOWN_H
 
 #include "libfabmgr/health/floor.h"
 
-struct fab_known; /* immutable, with a reference count that any thread may change */
-/* Makes a set of known links from those of `was` (NULL: none) and all links between switches that
- * are up in the fabric. Links whose ports are connected to other ports now are left out. Returns
- * NOMEM. */
+/* a set of known links; it never changes, and any thread may change its reference count */
+struct fab_known;
+/* Makes a new set: the links of the set `was` (NULL: none), and all links between switches that are
+ * up in the fabric. Leaves out links of `was` whose ports now have other peers. Returns NOMEM. */
 int fab_health_known_next(const struct fab_known *was, const struct fab_fabric *f,
                           struct fab_known **ret);
 struct fab_known *fab_health_known_ref(struct fab_known *k); /* k may be NULL */

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Counts the windows in which errors of a link cross a threshold.
- *
- * A counter that has reached its maximum shows no further errors. Such a counter counts as if it
- * rose by its threshold in each window, because it reached its maximum while the link was watched,
- * and only its clearing shows whether the errors have ended.
- */
+/* Counts the windows in which errors of a link cross a threshold. A counter that has reached its
+ * maximum cannot show further errors. It counts as if it rose by its threshold in each window: it
+ * reached its maximum while the link was watched, and until somebody clears it, nothing shows that
+ * the errors have ended. */
 #include "libfabmgr/health/persistence.h"
 
 #include <string.h>
 
-/* Largest multiple that counts for one window, in thousandths. Without this limit, one large burst
- * would outweigh all windows without errors. */
+/* Upper limit of the multiple of the threshold that counts for one window, in thousandths. Without
+ * this limit, one large burst would outweigh all windows without errors. */
 #define MULTIPLE_MOST 5000u
 
-/* Returns the largest multiple of its threshold by which a counter rose in the window, in
- * thousandths. */
+/* Returns by which multiple of its threshold a counter rose in the window, in thousandths; of all
+ * counters, the largest. */
 static uint64_t multiple(const struct fab_persistence *p, const struct fab_health_history *h,
                          const struct fab_counter_rule *rule)
 {
@@ -57,7 +54,7 @@ void fab_health_persistence_add(struct fab_persistence *p, const struct fab_heal
         if (__builtin_add_overflow(p->rise[i], s->rise[i], &p->rise[i]))
             p->rise[i] = UINT64_MAX;
     p->us += s->to_us - s->from_us;
-    /* The times of readings vary a little, so a window may be a tenth shorter. */
+    /* the times of readings vary a little, so a window may be a tenth shorter than within_us */
     if (p->us >= rule->within_us - rule->within_us / 10)
         end_window(p, multiple(p, h, rule));
 }

@@ -19,23 +19,23 @@
 
 /* State of one end of a link; all bytes zero: no reading yet. */
 struct fab_persistence {
-    uint64_t us;                 /* length of the present window so far, in us */
-    uint64_t rise[FAB_COUNTERS]; /* increases in the present window */
-    /* number of windows since the first crossing, including the window of this crossing; 0: no
-     * crossing so far */
+    uint64_t us;                 /* length in us of the window so far */
+    uint64_t rise[FAB_COUNTERS]; /* [counter] by how much the counter rose in the window so far */
+    /* number of windows since the first crossing, with the window of that crossing; 0: no crossing
+     * yet */
     uint32_t windows;
-    uint32_t crossed; /* number of these windows that have a crossing */
-    uint32_t clean;   /* number of windows without a crossing since the last crossing */
-    /* Each window with a crossing adds the largest multiple of its threshold by which a counter
-       rose, in thousandths.
-     */
+    uint32_t crossed; /* number of windows with a crossing among those that `windows` counts */
+    /* number of windows that have passed without a crossing since the last crossing */
+    uint32_t clean;
+    /* Sum over the windows with a crossing: for each, the largest multiple of its threshold by
+     * which a counter rose, in thousandths. */
     uint64_t sum;
 };
 
-/* Adds the newest sample of a history. */
+/* Adds the newest sample of a history to the window. */
 void fab_health_persistence_add(struct fab_persistence *p, const struct fab_health_history *h,
                                 const struct fab_counter_rule *rule);
-/* Returns whether the errors persist. crossings: number of windows that must have a crossing. */
+/* Returns true if the errors persist. crossings: number of windows that must have a crossing. */
 bool fab_health_persistence_reached(const struct fab_persistence *p, uint32_t crossings);
 
 #endif

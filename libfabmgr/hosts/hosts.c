@@ -10,11 +10,11 @@
 #include "libfabmgr/base/status.h"
 
 #define SEPARATORS " \t/"
-#define GUID_LEN 19 /* "0x", 16 digits and the NUL */
+#define GUID_LEN 19 /* size of a GUID as text: "0x", 16 digits and the NUL */
 
-/* An adapter whose host is not known yet. */
+/* An adapter for which the search has not found a host yet. */
 struct candidate {
-    const char *host, *adapter; /* names */
+    const char *host, *adapter; /* names of the host and of the adapter */
     const struct fab_location *location;
     uint64_t guid, system_guid;
     uint32_t node;
@@ -23,7 +23,7 @@ struct candidate {
 /* The state of a search for hosts. */
 struct finder {
     const struct fab_fabric *f;
-    struct candidate *all; /* [count] */
+    struct candidate *all; /* [count] all adapters of the fabric that may belong to hosts */
     uint32_t count;
     struct fab_hosts *h;
 };
@@ -94,7 +94,7 @@ static int collect(struct finder *s, const struct fab_locations *locations)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-/* Makes one host of the candidates all[from] to all[to - 1]. */
+/* Makes one host of the candidates from all[from] to all[to - 1]. */
 static void add_host(struct finder *s, uint32_t from, uint32_t to, const char *name)
 {
     struct fab_hosts *h = s->h;
@@ -108,8 +108,8 @@ static void add_host(struct finder *s, uint32_t from, uint32_t to, const char *n
     }
 }
 
-/* Returns true if the candidates all[from] to all[to - 1], which share a host name, are the
- * adapters of one host. */
+/* Returns true if the candidates from all[from] to all[to - 1], whose host name is the same, are
+ * the adapters of one host. */
 static bool is_host(const struct finder *s, uint32_t from, uint32_t to)
 {
     const struct candidate *c = s->all;
@@ -124,8 +124,8 @@ static bool is_host(const struct finder *s, uint32_t from, uint32_t to)
     return true;
 }
 
-/* Makes hosts of the candidates all[from] to all[to - 1], whose common name is not a host name.
- * Adapters with the same system image GUID become one host. */
+/* Makes hosts of the candidates from all[from] to all[to - 1]. Their common name is no host name,
+ * so only adapters with the same system image GUID become one host. */
 static int add_nameless(struct finder *s, uint32_t from, uint32_t to)
 {
     qsort(s->all + from, to - from, sizeof *s->all, order_by_system);
@@ -171,7 +171,7 @@ static int make_hosts(struct finder *s)
 
 /* ---- rails ----------------------------------------------------------------------------------- */
 
-/* An adapter, and its position (from 1) among the adapters of its host. */
+/* An adapter, and its position among the adapters of its host, from 1. */
 struct position {
     const char *name;
     uint32_t siblings; /* number of adapters of the host */
@@ -189,9 +189,9 @@ static int order_positions(const void *a, const void *b)
     return (x->adapter > y->adapter) - (x->adapter < y->adapter);
 }
 
-/* Corrects the rails of adapters of one host that have the same name, or no name: gives all but the
- * first of them their positions as rails. The only adapter of a host gets no rail if it has no
- * name. */
+/* Corrects the rails if adapters of one host have the same name, or no name: all but the first of
+ * them get their position as rail. An adapter without a name that is alone in its host gets no
+ * rail. */
 static void separate_equal_names(struct fab_hosts *h)
 {
     for (uint32_t i = 0; i < h->count; i++) {

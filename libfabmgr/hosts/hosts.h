@@ -5,15 +5,15 @@
  * Adapters belong to one host if the operator's file of locations (libfabmgr/policy/locations.h)
  * gives them the same host name. If the file gives none, the first word of the node's name is the
  * name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
- * "node-0001/mlx5_0"). But if more than FAB_HOST_ADAPTERS_MAX adapters have this word, or if two of
- * them have the same name, the word is a default text of the vendor. Each of these adapters then
- * counts as a host of its own, with the node GUID as its name; only those with the same system
- * image GUID are one host.
+ * "node-0001/mlx5_0"). But if more than FAB_HOST_ADAPTERS_MAX adapters have this first word, or if
+ * two of them have the same name, the word is the vendor's default text. Each of these adapters
+ * then counts as a host of its own, whose name is the node GUID; only those with the same system
+ * image GUID form one host.
  *
- * The adapters of a host are sorted by name, and numbers in names count by value. Among the hosts
- * with an adapter of the same name, the host with the most adapters decides the rail: it is the
- * position, from 1, of the adapter with this name in that host. So "mlx5_3" is in rail 4 also in a
- * host that has lost "mlx5_2".
+ * The adapters of a host are sorted by name, with "mlx5_9" before "mlx5_10". The rail of an adapter
+ * is its position in this order, from 1. The position is taken from the host with the most adapters
+ * among the hosts that have an adapter of this name. So "mlx5_3" is on rail 4 even in a host that
+ * has lost "mlx5_2".
  */
 #ifndef LIBFABMGR_HOSTS_HOSTS_H
 #define LIBFABMGR_HOSTS_HOSTS_H
@@ -24,8 +24,9 @@
 
 #define FAB_HOST_ADAPTERS_MAX 16u
 
-/* Returns the entry of the operator's file of locations for the node: by the name that people read,
- * or else by its NodeDescription. Never NULL; `locations` may be NULL. */
+/* Returns the entry for a node in the operator's file of locations. The entry is found by the name
+ * that people read, otherwise by the NodeDescription. Never returns NULL; `locations` may be
+ * NULL. */
 const struct fab_location *fab_hosts_location(const struct fab_locations *locations,
                                               const struct fab_node *n);
 
@@ -33,42 +34,47 @@ struct fab_host_adapter {
     uint32_t node;
     /* name of the adapter, such as "mlx5_0"; "": the name of the node has only one word */
     const char *name;
-    /* rail of the adapter, from 1; 0: no host with several adapters has an adapter of this name */
+    /* rail of the adapter, from 1; 0: in no host with several adapters is there an adapter with
+     * this name */
     uint32_t rail;
 };
 struct fab_host {
     const char *name;
-    /* entry of the operator's file for the first adapter of the host that has a rack; never NULL */
+    /* location of the first adapter of the host for which the operator's file gives a rack; never
+     * NULL */
     const struct fab_location *location;
-    uint32_t first, count; /* adapters[first] to adapters[first + count - 1] */
+    uint32_t first, count; /* its adapters are adapters[first] to adapters[first + count - 1] */
 };
 struct fab_hosts {
-    struct fab_host *hosts; /* [count] sorted by name, numbers by value */
+    struct fab_host *hosts; /* [count] sorted by name, with "node-9" before "node-10" */
     uint32_t count;
-    struct fab_host_adapter *adapters; /* [adapter_count] */
+    struct fab_host_adapter *adapters; /* [adapter_count] the adapters, host by host */
     uint32_t adapter_count;
-    uint32_t rails;         /* number of rails; 0: no host has several adapters */
-    uint32_t *host_of;      /* [node_count] index of the adapter's host; FAB_NONE: no adapter */
+    uint32_t rails; /* number of rails; 0: no host has more than one adapter */
+    /* [node_count] index in hosts[] of the host to which an adapter belongs; FAB_NONE: the node is
+     * no adapter of a host */
+    uint32_t *host_of;
     struct fab_arena arena; /* private */
 };
 
 /* Finds the hosts of a fabric. Aggregation nodes and routers belong to no host. `locations` may be
- * NULL. The result is valid as long as `locations` exists. Returns OK or NOMEM; after NOMEM, the
- * caller must free nothing. */
+ * NULL. The result is valid as long as `locations` exists. Returns OK or NOMEM; after NOMEM, there
+ * is nothing to free. */
 int fab_hosts_find(const struct fab_fabric *f, const struct fab_locations *locations,
                    struct fab_hosts *ret);
 void fab_hosts_fini(struct fab_hosts *h);
 /* Returns the index of the host with this name; FAB_NONE: there is none. */
 uint32_t fab_hosts_by_name(const struct fab_hosts *h, const char *name);
 
-/* A rack, with the numbers of nodes and hosts in this rack. */
+/* A rack, and how many nodes and hosts are in it. */
 struct fab_rack {
-    const char *name, *row; /* row: the row of a node in the rack; "": no node has a row */
+    /* row: row of the rack in the machine room, from one of its nodes; "": not known */
+    const char *name, *row;
     uint32_t switches, hosts, adapters;
 };
 /* Counts the contents of all racks. A host with adapters in several racks counts in the rack of
- * fab_host.location. *ret_racks is sorted by name, with numbers by value; the caller frees it.
- * Nodes without a rack are not counted. Returns OK or NOMEM. */
+ * fab_host.location. *ret_racks is sorted by name, with "rack-9" before "rack-10"; the caller frees
+ * it. Nodes without a rack are not counted. Returns OK or NOMEM. */
 int fab_hosts_racks(const struct fab_fabric *f, const struct fab_locations *locations,
                     const struct fab_hosts *h, struct fab_rack **ret_racks, uint32_t *ret_count);
 

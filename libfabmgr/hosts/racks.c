@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts what is in each rack. */
+/* Counts the nodes and hosts in each rack. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +11,12 @@ static int order_racks(const void *a, const void *b)
 {
     const struct fab_rack *x = a, *y = b;
     int order = strverscmp(x->name, y->name);
-    return order != 0 ? order : strcmp(y->row, x->row); /* a rack with a row comes first */
+    /* of entries with the same name, one with a row comes first */
+    return order != 0 ? order : strcmp(y->row, x->row);
 }
 
-/* Merges the sorted entries that have the same name, and adds up their counts. Returns the number
- * of racks. */
+/* Merges adjacent entries with the same name, and adds up their counts. Returns the number of
+ * racks. */
 static uint32_t merge(struct fab_rack *racks, uint32_t count)
 {
     uint32_t kept = 0;

@@ -6,11 +6,11 @@
 
 #include "libfabmgr/inventory/printable.h"
 
-/* Values of the temperature in MTBR that are not readings. */
+/* Temperatures in MTBR from RECORD_ERROR_FIRST to RECORD_ERROR_LAST are error codes. */
 #define RECORD_ERROR_FIRST 0x8000
 #define RECORD_ERROR_LAST 0x8003
 
-/* Devices since ConnectX-3 and SwitchX have the version in the extended fields. */
+/* Devices since ConnectX-3 and SwitchX have the firmware version in the extended fields. */
 static void take_firmware(const struct fab_general_info *from, char *ret)
 {
     bool extended = (from->ext_major | from->ext_minor | from->ext_sub_minor) != 0;
@@ -27,7 +27,7 @@ static bool is_decimal(unsigned bcd)
     return true;
 }
 
-/* The date of the firmware is in binary-coded decimals. */
+/* Writes the date of the firmware, which the device reports in binary-coded decimals. */
 static void take_date(const struct fab_general_info *from, char ret[11])
 {
     ret[0] = '\0';
@@ -57,7 +57,7 @@ void fab_inventory_take_msgi(const struct fab_reg_msgi *from, struct fab_invento
 struct fab_temperature fab_inventory_temperature(const struct fab_reg_mtmp *from)
 {
     struct fab_temperature t = {(int16_t)from->now, (int16_t)from->threshold_high};
-    /* A device without the sensor answers with zeros. */
+    /* A device that lacks this sensor answers with zeros. */
     if (t.now == 0)
         t.now = FAB_NO_TEMPERATURE;
     if (t.limit <= 0)

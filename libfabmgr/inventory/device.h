@@ -8,17 +8,19 @@
 
 #include "libfabmgr/wire/vendor.h"
 
-#define FAB_INVENTORY_FIRMWARE 36 /* three numbers of 32 bits, two dots and a NUL */
+/* size of a firmware version in bytes: three numbers of 32 bits, two dots and a NUL */
+#define FAB_INVENTORY_FIRMWARE 36
 #define FAB_INVENTORY_FANS 16
-/* A temperature in 0.125 degrees Celsius; INT16_MIN: there is no reading. */
+/* value of a temperature (in units of 0.125 degrees Celsius) that is not known */
 #define FAB_NO_TEMPERATURE INT16_MIN
 
-/* A text is "" if the device does not have it. */
+/* The inventory of a device. A text is "" if the device does not report it. */
 struct fab_inventory_device {
     uint16_t device_id, hw_revision;
     /* such as "28.39.1002" and "2024-03-14" */
     char firmware[FAB_INVENTORY_FIRMWARE], firmware_date[11];
-    char psid[17]; /* identifies the model of the board; the firmware must fit it */
+    /* parameter-set ID: identifies the model of the board, for which the firmware is made */
+    char psid[17];
     char part[21], serial[25], revision[5], product[65];
 };
 
@@ -26,13 +28,13 @@ void fab_inventory_take_general_info(const struct fab_general_info *from,
                                      struct fab_inventory_device *to);
 void fab_inventory_take_msgi(const struct fab_reg_msgi *from, struct fab_inventory_device *to);
 
-/* now, limit: FAB_NO_TEMPERATURE if the device does not report the value. Above `limit`, the device
- * itself warns. */
+/* A temperature, and the limit above which the device itself warns. FAB_NO_TEMPERATURE: the device
+ * does not report it. */
 struct fab_temperature {
     int16_t now, limit;
 };
 struct fab_temperature fab_inventory_temperature(const struct fab_reg_mtmp *from);
-/* Converts a reading of MTBR. */
+/* Converts a temperature in MTBR to units of 0.125 degrees Celsius. */
 int16_t fab_inventory_record_temperature(uint16_t record);
 
 #endif

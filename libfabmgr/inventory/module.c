@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decodes the memory of modules. The addresses are those of the specifications: bytes 0 to 127 are
- * the lower memory, and bytes 128 to 255 are a page. The two specifications have the same values at
- * other addresses, so a table has the addresses of each.
+ * the lower memory, and bytes 128 to 255 are a page. Both specifications have these values, but at
+ * different addresses; a table has the addresses for each of them.
  */
 #include "libfabmgr/inventory/module.h"
 
@@ -14,20 +14,19 @@
 
 #define NAMES_AT 128u
 #define LIMITS_AT 128
-#define LIMITS_SIZE 8 /* high and low alarm, high and low warning */
+#define LIMITS_SIZE 8 /* size in bytes of four limits: high and low alarm, high and low warning */
 #define NO_CONNECTOR 0x23
-/* codes of the technology of the transmitter; all other codes up to 0x11 are lasers */
+/* codes for the technology of the transmitter; all others up to 0x11 are lasers */
 #define COPPER 0x0a
 #define COPPER_EQUALIZED 0x0b
 #define ACTIVE_COPPER_LAST 0x0f
 
 enum layout { SFF8636, CMIS, LAYOUTS, NO_LAYOUT = LAYOUTS };
 static const struct {
-    uint8_t flat_mask; /* bit of byte 2: the module has only page 0 */
+    uint8_t flat_mask; /* bit of byte 2 that is set if the module has no page but page 0 */
     uint8_t limits_page;
     uint8_t temperature, vendor, part, revision, serial, date, connector;
-    /* last byte that the checksum covers; the checksum of byte 128 to this byte is in the next
-     * byte */
+    /* The checksum covers the bytes from 128 to this one; it is in the byte after it. */
     uint8_t sum_last;
 } layouts[LAYOUTS] = {
     [SFF8636] = {0x04, 3, 22, 148, 168, 184, 196, 212, 130, 190},
@@ -86,9 +85,9 @@ bool fab_inventory_module_request(const struct fab_module_memory *m, enum fab_mo
 
 /* ---- reading the memory ---------------------------------------------------------------------- */
 
-/* Page 0 from byte 128. Bytes that were not read are 0. */
+/* Page 0 of the memory, which begins at byte 128. Bytes that were not read are 0. */
 struct page {
-    const uint8_t *from; /* from[0] is byte 128 */
+    const uint8_t *from; /* from[0] is byte 128 of the memory */
 };
 
 static const uint8_t *at(const struct page *p, uint8_t address)
@@ -97,14 +96,15 @@ static const uint8_t *at(const struct page *p, uint8_t address)
 }
 
 /* Converts a temperature from units of 1/256 degree Celsius to units of 1/8 degree. Returns
- * FAB_NO_TEMPERATURE if it is 0, as in modules without a sensor. */
+ * FAB_NO_TEMPERATURE for 0, which modules without a sensor report. */
 static int16_t temperature(const uint8_t *bytes)
 {
     int16_t value = (int16_t)fab_base_get_be16(bytes);
     return value == 0 ? FAB_NO_TEMPERATURE : (int16_t)(value / 32);
 }
 
-/* The date is text: two digits each of the year, the month and the day. */
+/* Writes the date, which is text in the memory: two digits each for the year, the month and the
+ * day. */
 static void take_date(const uint8_t *bytes, char ret[11])
 {
     ret[0] = '\0';
@@ -126,8 +126,8 @@ static enum fab_medium medium_of(uint8_t technology, uint8_t connector)
 
 /* ---- SFF-8636 -------------------------------------------------------------------------------- */
 
-/* SFF-8636 6.3.2: bits 7 to 6 are the classes 1 to 4. Bits 1 to 0, if they are not 0, are the
- * classes 5 to 7. */
+/* Decodes the power class (SFF-8636 6.3.2): bits 6 and 7 stand for the classes 1 to 4. If bits 0
+ * and 1 are not 0, they stand for the classes 5 to 7 instead. */
 static uint32_t power_sff8636(uint8_t extended_identifier)
 {
     static const uint16_t low[] = {1500, 2000, 2500, 3500}, high[] = {0, 4000, 4500, 5000};
@@ -145,7 +145,8 @@ static void take_sff8636(const struct page *p, struct fab_module *to)
 
 /* ---- CMIS ------------------------------------------------------------------------------------ */
 
-/* CMIS 8.3.10: bits 7 to 6 are the power of ten, with 0 for 0.1 m. */
+/* Decodes the length of a cable (CMIS 8.3.10): bits 6 and 7 are the exponent of ten, where 0 means
+ * units of 0.1 m. */
 static uint32_t length_cmis(uint8_t length)
 {
     static const uint16_t centimetres[] = {10, 100, 1000, 10000};

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_PEERS 3 /* if a model has fewer devices, none of its versions counts as usual */
+/* minimum number of devices of a model; with fewer, no version counts as usual */
+#define LEAST_PEERS 3
 
 static int by_model_and_version(const void *x, const void *y)
 {
@@ -13,8 +14,8 @@ static int by_model_and_version(const void *x, const void *y)
     return order != 0 ? order : strcmp(a->version, b->version);
 }
 
-/* Returns the version of more than half of the devices, which all have the same model and are
- * sorted by version; NULL: there is none. Such a version must be in the middle of the list. */
+/* Returns the version that more than half of the devices have; NULL: there is none. The devices all
+ * have the same model and are sorted by version, so such a version must be in the middle. */
 static const char *usual_version(const struct fab_firmware *all, size_t count)
 {
     const char *middle = all[count / 2].version;

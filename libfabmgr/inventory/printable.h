@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies a text of `count` bytes, which ends at its first NUL, without the spaces at its end.
- * Replaces every character that is not printable ASCII by '?'. ret has count + 1 bytes. */
+/* Copies a text of at most `count` bytes, which ends at its first NUL. Removes spaces at its end,
+ * and replaces characters that are not printable ASCII by '?'. ret must have room for count + 1
+ * bytes. */
 void fab_inventory_printable(const uint8_t *bytes, size_t count, char *ret);
 
 #endif

@@ -49,9 +49,9 @@ struct fab_mads {
     struct fab_slots slots;
     struct fab_slot_list ready, retry, backoff, outstanding[TIMEOUT_CLASSES], late[TIMEOUT_CLASSES];
     struct fab_window window;
-    /* numbers of requests in flight, and of those among them that are late */
+    /* number of requests in flight, and how many of them are late */
     uint32_t in_flight, late_count;
-    /* Smoothed round-trip time in us; 0: not known yet. */
+    /* smoothed round-trip time in us; 0: not known yet */
     uint64_t round_trip;
     fab_mads_next *next;
     void *next_ctx;
@@ -112,8 +112,8 @@ void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx)
     m->source_dry = false;
 }
 
-/* Ends the request of a slot that is in no list: calls done() of the request, which may call any
- * function of the session except fab_mads_free. */
+/* Ends the request of a slot, which must be in no list: calls done() of the request. done() may
+ * call any function of the session except fab_mads_free. */
 static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads_answer *answer)
 {
     fab_mads_done *done = s->req.done;
@@ -147,7 +147,7 @@ static struct fab_slot *take_from_source(struct fab_mads *m)
 
 static uint32_t timeout_class(const struct fab_slot *s)
 {
-    uint32_t retry = s->tries - 1; /* tries is 1 after the first transmission */
+    uint32_t retry = s->tries - 1; /* tries is already 1 after the first transmission */
     return retry < TIMEOUT_CLASSES ? retry : TIMEOUT_CLASSES - 1;
 }
 
@@ -156,7 +156,7 @@ static bool is_smp(const struct fab_mads_request *req)
     return req->mgmt_class == FAB_CLASS_SMP_LID || req->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Returns the number of M_Keys in m_key_last[] of the request. */
+/* Returns how many keys the request has in m_key_last[]. */
 static uint32_t last_keys(const struct fab_mads_request *req)
 {
     uint32_t count = 0;
@@ -173,13 +173,13 @@ static uint32_t retries_of(const struct fab_mads *m, const struct fab_slot *s)
     return m->config.retries > least ? m->config.retries : least;
 }
 
-/* Returns the M_Key for the next try of the request. tries: number of earlier tries. */
+/* Returns the M_Key for the next try of the request. tries: number of tries so far. */
 static uint64_t m_key_of(const struct fab_mads *m, const struct fab_slot *s, uint32_t tries)
 {
     uint32_t retries = retries_of(m, s), keys = last_keys(&s->req);
     if (tries > retries)
         tries = retries;
-    uint32_t left = retries - tries; /* number of tries that may still follow */
+    uint32_t left = retries - tries; /* number of tries that may follow this one */
     return tries > 0 && left < keys ? s->req.m_key_last[keys - 1 - left] : s->req.m_key;
 }
 
@@ -197,7 +197,8 @@ static void encode(const struct fab_mads *m, const struct fab_slot *s, uint8_t b
     if (req->mgmt_class == FAB_CLASS_SMP_DIRECTED)
         mad.path = *req->path;
     if (is_smp(req))
-        (void)fab_wire_smp_pack(&mad, req->data, bytes); /* cannot fail after is_valid */
+        /* this call cannot fail, because is_valid has checked the request */
+        (void)fab_wire_smp_pack(&mad, req->data, bytes);
     else if (req->gmp != NULL)
         (void)fab_wire_gmp_pack(&mad, req->gmp, FAB_GMP_DATA, bytes);
     else
@@ -214,8 +215,8 @@ static struct fab_mad_addr address(const struct fab_mads_request *req)
     };
 }
 
-/* Lets the next try use the directed route, if the request has one. The session calls this function
- * when a try of a LID-routed SMP was lost. */
+/* Makes the next try use the directed route, if the request has one. This is called when a try of a
+ * LID-routed SMP was lost. */
 static void use_directed_route(struct fab_slot *s)
 {
     if (s->req.mgmt_class == FAB_CLASS_SMP_LID && s->req.path != NULL)
@@ -239,7 +240,7 @@ static uint64_t try_timeout(const struct fab_mads *m, const struct fab_slot *s)
 }
 
 /* Returns the time in us that the transport waits for a response: three quarters of the time-out of
- * the try. The kernel refuses a MAD if it still waits for a response with the same TID. So its wait
+ * the try. The kernel refuses a MAD while it waits for a response with the same TID. So its wait
  * must end before the session retries. */
 static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slot *s)
 {
@@ -247,8 +248,8 @@ static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slo
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
-/* Returns the number of requests that count against the window: all in flight except the late ones.
- * If window_max requests are in flight, the late ones count, too. */
+/* Returns the number of requests in flight that count against the window: all except the late ones.
+ * But if window_max requests are in flight, the late ones count, too. */
 static uint32_t counted(const struct fab_mads *m)
 {
     return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;
@@ -289,8 +290,8 @@ static void remove_outstanding(struct fab_mads *m, struct fab_slot *s)
     s->late = false;
 }
 
-/* Updates the smoothed round-trip time, but only from requests that were not retried. The response
- * to a retried request may belong to any of its tries. */
+/* Updates the smoothed round-trip time. Ignores requests that were retried, because nobody knows to
+ * which of the tries the response belongs. */
 static void learn_round_trip(struct fab_mads *m, const struct fab_slot *s, uint64_t now)
 {
     uint64_t took = now - s->sent_at;
@@ -303,8 +304,8 @@ static bool may_try_again(const struct fab_mads *m, const struct fab_slot *s)
     return s->tries <= retries_of(m, s);
 }
 
-/* Handles a request that got no response to its current try: it is sent again or, if no try is
- * left, ends with TIMEOUT. */
+/* Handles the time-out of a request: the request is sent again or, if no try is left, ends with
+ * TIMEOUT. */
 static void lost(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 {
     remove_outstanding(m, s);
@@ -325,8 +326,8 @@ static void back_off(struct fab_mads *m, struct fab_slot *s, uint64_t now)
     fab_mads_slot_list_append(&m->backoff, s);
 }
 
-/* Removes the slot of an answered request from its list. This is an outstanding list, or the retry
- * list if the request timed out before the response came. */
+/* Removes the slot of an answered request from its list: an outstanding list or, if the response
+ * came after the time-out, the retry list. */
 static void remove_answered(struct fab_mads *m, struct fab_slot *s)
 {
     if (s->state == FAB_SLOT_RETRY) {
@@ -377,8 +378,8 @@ static bool comes_from(const struct fab_mads_request *req, uint16_t slid, const 
            mad->dr_dlid == FAB_LID_PERMISSIVE && is_same_path(&mad->path, req->path);
 }
 
-/* Returns true if the MAD is a response to the request. failed: the transport has returned a MAD as
- * undelivered; then returns true if the MAD is the request itself. */
+/* Returns true if the MAD answers the request. failed: the MAD is one that the transport returned
+ * as undelivered; then returns true if it is the request itself. */
 static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad,
                  bool failed)
 {
@@ -390,9 +391,8 @@ static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct
     return mad->method == method_of_response(req->method) && comes_from(req, slid, mad);
 }
 
-/* Returns the slot of the request that this MAD answers; NULL: there is no such request. failed:
- * the MAD is itself a request, which the transport returned as undelivered; then returns the slot
- * of this request. */
+/* Returns the slot of the request that the MAD answers; NULL: there is none. failed: the MAD is one
+ * that the transport returned as undelivered; then returns the slot of this request. */
 static struct fab_slot *match(struct fab_mads *m, uint16_t slid, const struct fab_mad *mad,
                               bool failed)
 {
@@ -525,14 +525,14 @@ void fab_mads_cancel_all(struct fab_mads *m)
     m->in_flight = m->late_count = 0;
 }
 
-/* Selects requests to drop: those with this ctx for which matches() returns true. */
+/* Which requests to drop: those with this ctx for which matches() returns true. */
 struct selection {
     const void *ctx;
     fab_mads_match *matches;
     void *arg;
 };
 
-/* Drops the selected requests of the list. Returns their number. */
+/* Drops the requests in the list that match the selection. Returns their number. */
 static uint32_t drop_selected(struct fab_mads *m, struct fab_slot_list *l,
                               const struct selection *which)
 {

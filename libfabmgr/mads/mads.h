@@ -25,15 +25,15 @@
 #include "libfabmgr/base/stream.h"
 #include "libfabmgr/wire/wire.h"
 
-/* The address of a MAD: the destination of a sent MAD, or the source of a received one. */
+/* Address of a MAD: its destination when it is sent, or its source when it was received. */
 struct fab_mad_addr {
-    uint16_t dlid; /* 0xffff: the MAD follows a directed route */
-    /* LID of the sender; only in received MADs. */
+    uint16_t dlid; /* DLID; 0xffff: the MAD follows a directed route */
+    /* SLID; only in received MADs */
     uint16_t slid;
     uint8_t sl;
     uint32_t qpn, qkey;
-    /* Only in sent MADs: the time in us for which the transport waits for a response before it
-     * returns the MAD as undelivered; 0: no response is expected. */
+    /* Only in sent MADs: time in us for which the transport waits for a response; then it returns
+     * the MAD as undelivered. 0: no response is expected. */
     uint32_t timeout_us;
 };
 
@@ -43,15 +43,15 @@ struct fab_mads_answer {
     int status;
     /* Status of the response, without the direction bit (IBA 13.4.7). */
     uint16_t smp_status;
-    /* SMPs: the 64 bytes of the attribute; GMPs: all bytes after the common header. Valid only
-     * during the call of done(); NULL: there was no response */
+    /* SMPs: the 64 bytes of the attribute. GMPs: all bytes after the common header. The bytes are
+     * valid only during the call of done(). NULL: there was no response */
     const uint8_t *data;
     size_t len;
     /* M_Key of the try that was sent last; 0: there was no response. */
     uint64_t m_key;
-    /* The member `path` of the request; NULL: there was no response. */
+    /* the path of the request; NULL: there was no response */
     const struct fab_path *path;
-    /* Time since the request was last sent, in us. */
+    /* Time in us from the last transmission of the request to the response. */
     uint64_t rtt_us;
 };
 #define FAB_MADS_LAST_KEYS 2
@@ -62,50 +62,50 @@ struct fab_mads_request {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key;
-    /* Other M_Keys that the device may have instead of m_key; 0: none. Each of the last tries uses
-     * one of these keys, in this order. If these tries would leave none for m_key, the session
-     * raises the number of tries. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
+    /* M_Keys that the device may have instead of m_key; 0: none. The last tries use these keys, one
+     * each, in this order; m_key gets at least one try, so the session may raise the number of
+     * tries. If m_key_last[0] is 0, m_key_last[1] must be 0, too. */
     uint64_t m_key_last[FAB_MADS_LAST_KEYS];
-    /* true: if there is no response, the session does not send the request again */
+    /* true: the session sends the request only once, even if there is no response */
     bool once;
     /* Destination LID; only for LID-routed MADs (class 0x01 and GMPs). */
     uint16_t dlid;
-    /* Directed-route SMPs: the path. LID-routed SMPs (class 0x01): the path that retries take, or
-     * NULL. The path must stay valid until done() is called. */
+    /* Directed-route SMPs: the path. LID-routed SMPs (class 0x01): the directed route that retries
+     * take; NULL: none. The path must stay valid until done() is called. */
     const struct fab_path *path;
-    /* SMPs: the attribute; GMPs: the bytes after the common header. */
+    /* SMPs: the attribute. GMPs: the bytes after the common header. */
     uint8_t data[FAB_SMP_DATA];
-    /* GMPs: FAB_GMP_DATA bytes to send instead of data[]; NULL: data[] is sent. The bytes must stay
-     * valid until done() is called. */
+    /* GMPs: the FAB_GMP_DATA bytes after the common header; NULL: they are in data[]. The bytes
+     * must stay valid until done() is called. */
     const uint8_t *gmp;
-    /* The session calls done() exactly once, unless the caller cancels the request. done() may
-     * submit further requests. NULL: the caller needs no call. */
+    /* Called exactly once for each request, unless the caller cancels the request. done() may
+     * submit further requests. NULL: nothing is called. */
     fab_mads_done *done;
     void *ctx;
-    uint64_t tag; /* passed to done */
+    uint64_t tag; /* argument of done() */
 };
 
 struct fab_mads_config {
-    /* Initial and maximum size of the window, in requests in flight; at least 1. */
+    /* initial and maximum size of the window: number of requests in flight, at least 1 */
     uint32_t window_start, window_max;
     /* Time-out of the first try in us; it doubles with each further try, at most 7 times. */
     uint64_t timeout_us;
-    uint32_t retries; /* number of tries after the first */
-    /* key of the transaction IDs, which nobody can guess without it */
+    uint32_t retries; /* number of tries after the first one */
+    /* key from which transaction IDs are generated, so that nobody can guess them */
     uint8_t tid_key[FAB_STREAM_KEY];
 };
 struct fab_mads_stats {
     uint64_t sent; /* number of MADs sent, retries included */
     /* Number of requests that got a response, whatever its status. */
     uint64_t answered;
-    /* Number of MADs sent again after a time-out or BUSY. */
+    /* number of repetitions: MADs that were sent again after a time-out or BUSY */
     uint64_t retried;
-    /* Number of requests that got no response to any try. */
+    /* number of requests of which no try got a response */
     uint64_t timed_out;
     /* Number of requests whose response has an error status. */
     uint64_t refused;
-    /* Number of received responses that match no request, because they are late, duplicate, foreign
-     * or malformed. It includes `mismatched`. */
+    /* Number of received responses that match no request: late, duplicate, foreign or malformed
+     * ones. Includes `mismatched`. */
     uint64_t unmatched;
     /* number of received responses with the TID of a request, but with another sender or another
      * content: they are forged, or a device is faulty */
@@ -118,14 +118,14 @@ struct fab_mads;
 struct fab_mads *fab_mads_new(const struct fab_mads_config *config);
 void fab_mads_free(struct fab_mads *m);
 
-/* Queues a copy of the request. Queued requests are sent before requests of the source. INVAL: a
- * directed route is missing, or longer than 63 hops. LIMIT: about a million requests are queued or
- * in flight. Also returns NOMEM. */
+/* Queues a copy of the request. Queued requests are sent before requests of the source. Returns
+ * INVAL (a directed route is missing, or longer than 63 hops), LIMIT (about a million requests are
+ * queued or in flight) or NOMEM. */
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
 /* A source of requests. The function stores the next request in *ret, which is zeroed before the
  * call, and returns true. It returns false if there is no request now; fab_mads_output calls it
- * again later. The function must not call functions of the session. If fab_mads_submit would refuse
- * the request, the session at once calls done() of the request with INVAL. */
+ * again later. The function must not call functions of the session. If the request is not valid,
+ * the session calls its done() at once, with INVAL. */
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
 /* Sets the source of requests; next == NULL: removes the source. */
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
@@ -136,8 +136,8 @@ void fab_mads_cancel_all(struct fab_mads *m);
  * are ignored. */
 void fab_mads_cancel(struct fab_mads *m, const void *ctx);
 /* fab_mads_cancel_if drops the requests with this ctx for which matches() returns true. It does not
- * call done(), and returns the number of dropped requests. `tag` and `path` are members of a
- * request. matches() must not call functions of the session. */
+ * call done(), and returns the number of dropped requests. matches() gets the members `tag` and
+ * `path` of a request, and must not call functions of the session. */
 typedef bool fab_mads_match(void *arg, uint64_t tag, const struct fab_path *path);
 uint32_t fab_mads_cancel_if(struct fab_mads *m, const void *ctx, fab_mads_match *matches,
                             void *arg);
@@ -150,18 +150,19 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
 /* Handles a received MAD with the source LID slid. Returns true if the MAD is a response, whether
  * or not the response matches a request. Returns false if the MAD is a request, trap or report,
  * which the caller handles. failed: the MAD is a request of this session that the transport
- * returned as undelivered; the session retries it as after a time-out. */
+ * returned as undelivered; it is then handled like a time-out. */
 bool fab_mads_input(struct fab_mads *m, uint64_t now, uint16_t slid, const uint8_t *mad, size_t len,
                     bool failed);
-/* Ends the request of the MAD that fab_mads_output has just stored, with the status DENIED. The
- * caller does so if the manager is not allowed to send this MAD. */
+/* Ends a request with the status DENIED. The caller calls this function with the MAD that
+ * fab_mads_output has just stored, if the manager may not send this MAD. */
 void fab_mads_refuse(struct fab_mads *m, const uint8_t mad[FAB_MAD_SIZE]);
-void fab_mads_expire(struct fab_mads *m, uint64_t now); /* handles requests that timed out */
+/* Handles all requests whose time-outs are over. */
+void fab_mads_expire(struct fab_mads *m, uint64_t now);
 /* Returns the latest time at which the caller must call fab_mads_expire; UINT64_MAX: nothing is in
  * flight, and no request waits to be sent again after BUSY. */
 uint64_t fab_mads_deadline(const struct fab_mads *m);
-/* Returns true if the session has nothing to do: no request is in flight or queued, and the source
- * had no request when the session called it after the last request ended. */
+/* Returns true if nothing is left to do: no request is in flight or queued, and the source was
+ * asked for one after the last request ended, and had none. */
 bool fab_mads_idle(const struct fab_mads *m);
 void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret);
 

@@ -26,7 +26,7 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Number of bytes of the class header, which PayloadLength counts in each segment. */
+/* size of the class header in bytes; PayloadLength counts the header in each segment */
 #define CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA)
 #define MAX_SEGMENTS (UINT32_C(1) << 31)
 #define NO_RESP_TIME 31
@@ -49,7 +49,7 @@ int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, co
                               size_t len, const struct fab_rmpp_config *config, uint64_t now)
 {
     size_t segments = len > 0 ? (len - 1) / FAB_SA_DATA_LEN + 1 : 1;
-    /* so that PayloadLength of the whole transfer fits into 32 bits */
+    /* limits the data, so that PayloadLength of the whole transfer fits into 32 bits */
     if (segments > MAX_SEGMENTS / 128)
         return FAB_E_LIMIT;
     *s = (struct fab_rmpp_sender){.data = data,
@@ -125,8 +125,7 @@ static void sender_abort(struct fab_rmpp_sender *s, uint8_t status)
     s->abort_status = status;
 }
 
-/* Handles an ACK. Ignores a delayed ACK, which acknowledges a segment before the last acknowledged
- * one. */
+/* Handles an ACK. Ignores an ACK that was overtaken by a later one. */
 static void acknowledged(struct fab_rmpp_sender *s, uint64_t now, const struct fab_rmpp *h)
 {
     if (h->segment > s->sent) {

@@ -5,8 +5,8 @@
  *
  * TIDs come from a keyed generator, so that a host cannot guess the TID of a request to another
  * port and answer in its place: all 32 bits are unpredictable. The low bits of a TID are the index
- * of its entry in a table; a TID whose entry is taken is drawn again. The table is at most a
- * quarter full, so 3 TIDs need at most 4 draws on average, and finding the slot of a TID is an
+ * of its entry in a table; if this entry is taken, another TID is generated. The table is at most a
+ * quarter full, so a TID needs at most 4/3 attempts on average. The slot of a TID is found by one
  * array access.
  */
 #include "libfabmgr/mads/slots.h"
@@ -17,7 +17,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* Number of slots that are allocated at once. */
+/* number of slots that are allocated together */
 #define CHUNK 64
 #define ENTRIES_PER_SLOT 4
 
@@ -73,9 +73,9 @@ static struct fab_slot *slot_at(const struct fab_slots *t, uint32_t index)
     return &t->chunks[index / CHUNK][index % CHUNK];
 }
 
-/* Enlarges the table of TIDs for `slots` slots. The new table uses more low bits of a TID as its
- * index. Two TIDs with different indices in the old table also have different indices in the new
- * one, so no two TIDs get the same entry. */
+/* Enlarges the table of TIDs, so that there is room for `slots` slots. The index of a TID in the
+ * table is its low bits. The new table uses more of these bits, so no two TIDs get the same
+ * index. */
 static int reserve_tids(struct fab_slots *t, uint32_t slots)
 {
     uint32_t size = ENTRIES_PER_SLOT * CHUNK;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The table of transactions. It has a slot for each request that is queued or in flight. Slots do
- * not move in memory. Every slot is in exactly one list at a time. A request gets its TID when it
- * is first sent.
- */
+/* The table of transactions. Each request that is queued or in flight has a slot. A slot does not
+ * move in memory, and is always in exactly one list. A request gets its TID when it is first
+ * sent. */
 #ifndef LIBFABMGR_MADS_SLOTS_H
 #define LIBFABMGR_MADS_SLOTS_H
 
@@ -14,9 +12,10 @@
 #include "libfabmgr/base/stream.h"
 #include "libfabmgr/mads/mads.h"
 
-#define FAB_SLOT_LIMIT (UINT32_C(1) << 20) /* greatest number of slots */
+#define FAB_SLOT_LIMIT (UINT32_C(1) << 20) /* maximum number of slots */
 
-/* State of a request that was sent. */
+/* State of a request that was sent: waiting for a response, waiting to be sent again after a
+ * time-out, or after BUSY. */
 enum fab_slot_state { FAB_SLOT_OUTSTANDING, FAB_SLOT_RETRY, FAB_SLOT_BACKOFF };
 struct fab_slot {
     struct fab_slot *prev, *next;
@@ -25,9 +24,9 @@ struct fab_slot {
     uint32_t tid;
     uint32_t tries;
     uint32_t index; /* number of the slot */
-    uint8_t state;  /* enum fab_slot_state, if the request was sent */
+    uint8_t state;  /* enum fab_slot_state; valid only after the request was sent */
     bool has_tid;   /* true: by_tid has an entry for tid */
-    /* true: the request has waited so long for its response that it is most likely lost */
+    /* true: the response is late, so the request is most likely lost */
     bool late;
     struct fab_mads_request req;
 };
@@ -38,11 +37,11 @@ struct fab_slots {
     struct fab_slot **chunks;
     size_t chunk_count, chunk_room;
     struct fab_slot_list free;
-    /* [tid_mask + 1], indexed by the low bits of a TID: number of the slot with this TID, plus 1;
-     * 0: no slot has it */
+    /* [tid_mask + 1], indexed by the low bits of a TID: 1 + number of the slot with this TID; 0: no
+     * slot */
     uint32_t *by_tid;
     uint32_t tid_mask;
-    struct fab_stream stream; /* the source of TIDs */
+    struct fab_stream stream; /* generator of TIDs */
 };
 
 void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s);
@@ -52,13 +51,14 @@ struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l);
 
 void fab_mads_slots_init(struct fab_slots *t, const uint8_t tid_key[FAB_STREAM_KEY]);
 void fab_mads_slots_fini(struct fab_slots *t);
-int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* Returns OK, NOMEM or LIMIT. */
-/* Takes a slot out of the free list and zeroes its request. Returns OK, NOMEM or LIMIT. */
+/* Allocates slots, so that there are at least `count`. Returns OK, NOMEM or LIMIT. */
+int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count);
+/* Takes a slot from the free list, and sets its request to zero. Returns OK, NOMEM or LIMIT. */
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
 /* Gives the slot a TID that no other slot has. */
 void fab_mads_slots_draw_tid(struct fab_slots *t, struct fab_slot *s);
-/* Both functions put a slot into the free list. fab_mads_slots_release also frees the TID of the
- * slot; fab_mads_slots_return_unused is for a slot that has no TID. */
+/* Both functions return a slot to the free list. fab_mads_slots_release is for a slot with a TID,
+ * which it also frees; fab_mads_slots_return_unused is for a slot without one. */
 void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s);
 void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s);
 /* Returns the slot of the request with this TID; NULL: no request has this TID. */

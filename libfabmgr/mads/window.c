@@ -5,8 +5,8 @@
  * most once in a round trip: the loss of a request that was sent before the last halving has no
  * effect.
  *
- * The window grows only if the session could not send its last request at once because the window
- * was full. Otherwise the window does not limit the session.
+ * The window grows only if it was full when the session last wanted to send. Otherwise it does not
+ * limit the session, and need not grow.
  */
 #include "libfabmgr/mads/window.h"
 

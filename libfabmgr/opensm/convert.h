@@ -7,9 +7,9 @@
 
 #define FAB_OPENSM_SETTINGS 96
 
-/* a setting of fabricd.yaml */
+/* a setting of fabricd.yaml, with its value */
 struct fab_opensm_setting {
-    const char *group, *key, *value; /* value: the value in YAML syntax */
+    const char *group, *key, *value; /* the setting "group.key", and its value in YAML syntax */
     /* name of the option or of the file from which the setting comes */
     const char *origin;
 };
@@ -25,27 +25,27 @@ typedef void fab_opensm_rule(struct fab_opensm_convert *c, const struct fab_open
                              struct fab_opensm_item *item);
 
 enum fab_opensm_kind {
-    /* the option has no meaning for fabricd, whatever its value is; the note says why */
+    /* fabricd has no use for the option, whatever its value is; the note says why */
     FAB_OPENSM_KIND_NONE,
-    /* without a setting, fabricd behaves as OpenSM does with the default of the option; if the
-     * option has another value, the operator must decide */
+    /* without a setting, fabricd behaves as OpenSM does with the default of the option; for any
+     * other value, the operator must decide */
     FAB_OPENSM_KIND_KEPT,
-    FAB_OPENSM_KIND_NUMBER, /* the number becomes the value of a setting */
-    /* if the value of the option is not its default, a setting gets the value `to` */
+    FAB_OPENSM_KIND_NUMBER, /* the option is a number, which becomes the value of a setting */
+    /* if the option does not have its default, a setting gets the value of the member `to` */
     FAB_OPENSM_KIND_FLAG,
-    FAB_OPENSM_KIND_RULE, /* a function decides */
+    FAB_OPENSM_KIND_RULE, /* a function converts the option */
 };
 struct fab_opensm_option {
-    /* preset: the default of OpenSM, in the form in which the template shows it */
+    /* preset: OpenSM's default, as its template shows it */
     const char *name, *preset;
     enum fab_opensm_kind kind;
-    const char *setting; /* NUMBER, FLAG: "group.key" */
-    /* NUMBER: the default of fabricd; FLAG: the value of the setting if the option is not at its
-     * default */
+    const char *setting; /* NUMBER, FLAG: path of fabricd's setting, "group.key" */
+    /* NUMBER: default of fabricd's setting. FLAG: value of the setting if the option does not have
+     * its default. */
     const char *to;
-    uint64_t least, most; /* NUMBER: fabricd's range */
+    uint64_t least, most; /* NUMBER: range of fabricd's setting */
     const char *note;
-    fab_opensm_rule *rule; /* RULE */
+    fab_opensm_rule *rule; /* RULE: function that converts the option */
 };
 extern const struct fab_opensm_option fab_opensm_options[];
 extern const size_t fab_opensm_option_count;
@@ -54,40 +54,41 @@ const struct fab_opensm_option *fab_opensm_option_find(const char *name);
  * name. */
 const char *fab_opensm_near(const char *name);
 
-/* Reads a number as OpenSM does: decimal, or hexadecimal with 0x. */
+/* Reads a number as OpenSM does: decimal, or hexadecimal after 0x. */
 bool fab_opensm_number(const char *text, uint64_t *ret);
 /* Returns the name that an engine of fabricd has in OpenSM; NULL: OpenSM does not have this
  * engine. */
 const char *fab_opensm_engine(const char *name, size_t len);
 bool fab_opensm_is_true(const char *text);
-/* Returns whether two values are the same number, or the same word in any case. */
+/* Returns true if both values are the same number, or the same word in any case. */
 bool fab_opensm_same_value(const char *a, const char *b);
-/* Returns the value of an option of the configuration, like fab_opensm_conf_get. */
+/* Returns the value of an option in the configuration that is converted, as fab_opensm_conf_get
+ * does. */
 const char *fab_opensm_get(const struct fab_opensm_convert *c, const char *name);
-/* Returns true if the boolean option is TRUE. */
+/* Returns true if the value of the option is TRUE. */
 bool fab_opensm_has(const struct fab_opensm_convert *c, const char *name);
 
 const char *fab_opensm_textf(struct fab_opensm_convert *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Adds a setting "group.key", writes its text to item->setting, and sets the fate of the item to
- * TAKEN. */
+/* Adds a setting "group.key". Writes the setting with its value to item->setting, and sets the fate
+ * of the item to TAKEN. */
 void fab_opensm_set(struct fab_opensm_convert *c, struct fab_opensm_item *item, const char *setting,
                     const char *value);
 /* Returns the text as a YAML scalar in single quotes. */
 const char *fab_opensm_quote(struct fab_opensm_convert *c, const char *text);
-/* Adds a file to the output, and returns its path as a YAML scalar. */
+/* Adds a file to the files to be written, and returns its path as a YAML scalar. */
 const char *fab_opensm_write(struct fab_opensm_convert *c, const char *name, const char *text,
                              size_t len, bool secret);
 /* Sets the fate and the note of an item. */
 void fab_opensm_judge(struct fab_opensm_item *item, enum fab_opensm_fate fate, const char *note);
 
-/* Converts one file other than opensm.conf. */
+/* Converts a file that is not opensm.conf. */
 void fab_opensm_file_rule(struct fab_opensm_convert *c, enum fab_opensm_file file,
                           struct fab_opensm_item *item);
 /* Writes the settings as fabricd.yaml. */
 void fab_opensm_yaml(const struct fab_opensm_convert *c, struct fab_text *to);
 
-/* the functions that options.c names */
+/* the functions to which the table in options.c refers */
 fab_opensm_rule fab_opensm_rule_port, fab_opensm_rule_m_key, fab_opensm_rule_m_key_part,
     fab_opensm_rule_sm_key, fab_opensm_rule_sa_key, fab_opensm_rule_prefix, fab_opensm_rule_max_vls,
     fab_opensm_rule_enforce, fab_opensm_rule_no_enforce, fab_opensm_rule_engine,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes files with which OpenSM manages the fabric as fabricd does: guid2lid, so that all ports
- * keep their LIDs, the list of root switches, a node-name-map, and an opensm.conf with the options
+ * keep their LIDs; the list of root switches; a node-name-map; and an opensm.conf with the options
  * that are equivalent to settings of fabricd.
  */
 #include <inttypes.h>
@@ -18,7 +18,8 @@ struct exporting {
     size_t root_count;
 };
 
-/* If a setting of fabricd has the value `ours`, the option of OpenSM gets the value `theirs`. */
+/* A pair of values: if fabricd's setting has the value `ours`, OpenSM's option gets the value
+ * `theirs`. */
 struct pair {
     const char *setting, *ours, *option, *theirs;
 };
@@ -37,7 +38,7 @@ static const struct pair pairs[] = {
     {"multicast.share", "always", "consolidate_ipv6_snm_req", "TRUE"},
     {"congestion.apply", "yes", "congestion_control", "TRUE"},
 };
-/* settings whose value becomes the value of the option without a change */
+/* settings whose value is copied unchanged to the option */
 static const struct pair copies[] = {
     {.setting = "subnet.prefix", .option = "subnet_prefix"},
     {.setting = "subnet.m_key_lease", .option = "m_key_lease_period"},
@@ -86,8 +87,8 @@ static bool put_equal(struct exporting *x, const char *name, size_t name_len, co
     return false;
 }
 
-/* Writes the list of engines, without the engines that OpenSM does not have. Returns true if at
- * least one is left. */
+/* Writes the list of engines. Leaves out engines that OpenSM does not have. Returns true if any
+ * engine is left. */
 static bool put_engines(struct exporting *x, const char *value, size_t len)
 {
     struct fab_text t = {0};
@@ -108,7 +109,7 @@ static bool put_engines(struct exporting *x, const char *value, size_t len)
     return any;
 }
 
-/* Returns whether the setting names a file that this export writes itself. */
+/* Returns true if the setting names a file that this export writes itself. */
 static bool is_file_of_ours(const struct fab_opensm_export_input *in, const char *name, size_t len)
 {
     return is(name, len, "names.node_name_map") || is(name, len, "subnet.lid_file") ||
@@ -134,8 +135,8 @@ static void put_setting(struct exporting *x, const char *name, size_t name_len, 
         fab_base_text_addf(&x->rest, "%.*s\n", (int)(name_len < 200 ? name_len : 200), name);
 }
 
-/* Reads the settings, which are lines "path: value". Each setting becomes an option or a root
- * switch. If OpenSM has no equivalent option, the path of the setting becomes a line of x->rest. */
+/* Reads the settings, which are lines "path: value". A setting becomes an option or a root switch.
+ * If OpenSM has no equivalent option, the path of the setting is appended to x->rest. */
 static void put_settings(struct exporting *x)
 {
     for (const char *at = x->in->settings; *at != '\0';) {

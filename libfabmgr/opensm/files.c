@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts the files other than opensm.conf. Files that fabricd reads in the same format are
- * checked with the reader that fabricd uses, and copied. Lists of GUIDs become settings.
+ * Converts the files other than opensm.conf. A file whose format fabricd can read is checked with
+ * fabricd's reader, and copied. A list of GUIDs becomes a setting.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void refuse(struct file *f, int status, unsigned line, const char *messag
                                line, why));
 }
 
-/* Copies the file to the output, and sets a setting to the path of the copy. */
+/* Copies the file to the files to be written, and sets `setting` to the path of the copy. */
 static void copy(struct file *f, const char *setting, bool secret)
 {
     fab_opensm_set(f->c, f->item, setting,
@@ -141,8 +141,8 @@ static void take_lfts(struct file *f)
 
 /* ---- lists of GUIDs -------------------------------------------------------------------------- */
 
-/* Reads the next line of a list: blanks, a GUID, and perhaps more text. Returns false at the end of
- * the list, and after an error. After an error, *ret is 0, and *line is the number of the line. */
+/* Reads the next line of a list: blanks, a GUID, and possibly more text. Returns false after the
+ * last line, and for an error; then *ret is 0 and *line the number of the wrong line. */
 static bool next_guid(const char **at, const char *end, unsigned *line, uint64_t *ret)
 {
     while (*at < end) {
@@ -166,8 +166,8 @@ static bool next_guid(const char **at, const char *end, unsigned *line, uint64_t
     return false;
 }
 
-/* Counts the GUIDs of a list, and writes them to `to` as a YAML list. `to` may be NULL. On an
- * error, returns false, and the note of the item describes the error. */
+/* Reads a list of GUIDs, counts them, and writes them to `to` (which may be NULL) as a YAML list.
+ * Returns false if the list has an error, which the note of the item then describes. */
 static bool read_guids(struct file *f, struct fab_text *to, size_t *ret_count)
 {
     const char *at = f->text, *end = f->text + f->len;

@@ -77,7 +77,7 @@ void fab_opensm_judge(struct fab_opensm_item *item, enum fab_opensm_fate fate, c
     item->note = note;
 }
 
-/* Returns whether the value can be written on one line of YAML. */
+/* Returns true if the value can be written on one line of YAML. */
 static bool is_plain(const char *value)
 {
     for (; *value != '\0'; value++)

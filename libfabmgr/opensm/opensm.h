@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts a configuration of OpenSM 3.3.23 to one of fabricd, and back. Pure computation: the
- * caller reads and writes the files.
+ * Converts a configuration of OpenSM 3.3.23 to one of fabricd, and back. The functions only
+ * compute; the caller reads and writes the files.
  *
  * Each option that OpenSM's template (opensm -c) documents has a row in a table (options.c), which
  * says what becomes of it. An option that opensm.conf does not set has OpenSM's default.
@@ -16,7 +16,7 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/text.h"
 
-#define FAB_OPENSM_CONF_MAX ((size_t)1 << 20) /* bytes of opensm.conf */
+#define FAB_OPENSM_CONF_MAX ((size_t)1 << 20) /* maximum size of opensm.conf in bytes */
 /* maximum size in bytes of a file other than opensm.conf */
 #define FAB_OPENSM_FILE_MAX ((size_t)64 << 20)
 /* maximum number of lines in opensm.conf that set options */
@@ -25,21 +25,22 @@
 /* ---- opensm.conf ----------------------------------------------------------------------------- */
 
 struct fab_opensm_line {
-    const char *name, *value; /* the value is "" if the line has none */
-    unsigned line;            /* number of the line, from 1 */
+    /* name and value of an option; the value is "" if the line has none */
+    const char *name, *value;
+    unsigned line; /* number of the line, from 1 */
 };
 struct fab_opensm_conf {
-    struct fab_opensm_line *line; /* [count] in the order of the file */
+    struct fab_opensm_line *line; /* [count] the lines that set options, in the order of the file */
     size_t count;
     struct fab_arena arena; /* private */
 };
 /* Reads the text of opensm.conf. Returns LIMIT (the text or a line is too long, or there are too
- * many lines) or NOMEM. *ret needs fab_opensm_conf_fini only after OK. */
+ * many lines) or NOMEM. Only after OK, the caller must call fab_opensm_conf_fini. */
 int fab_opensm_conf_read(const char *text, size_t len, struct fab_opensm_conf *ret);
 void fab_opensm_conf_fini(struct fab_opensm_conf *c);
 /* Returns the value of an option in the last line that sets it, or else OpenSM's default. Returns
- * NULL if the option is unknown, or if its value is "(null)". If ret_line is not NULL, *ret_line
- * gets the number of the line; 0: no line sets the option. */
+ * NULL if the option is unknown, or if its value is "(null)". *ret_line is the number of the line;
+ * 0: no line sets the option. ret_line may be NULL. */
 const char *fab_opensm_conf_get(const struct fab_opensm_conf *c, const char *name,
                                 unsigned *ret_line);
 
@@ -63,8 +64,8 @@ enum fab_opensm_file {
 };
 struct fab_opensm_file_kind {
     const char *name; /* usual name of the file, such as "partitions.conf" */
-    /* option of opensm.conf that has the path of the file; NULL: the file is in OpenSM's cache
-     * directory */
+    /* option of opensm.conf whose value is the path of the file; NULL: OpenSM finds the file in its
+     * cache directory */
     const char *option;
 };
 extern const struct fab_opensm_file_kind fab_opensm_files[FAB_OPENSM_FILES];
@@ -72,23 +73,23 @@ extern const struct fab_opensm_file_kind fab_opensm_files[FAB_OPENSM_FILES];
 /* ---- from OpenSM ----------------------------------------------------------------------------- */
 
 enum fab_opensm_fate {
-    FAB_OPENSM_TAKEN,   /* a setting of fabricd has the value */
-    FAB_OPENSM_DEFAULT, /* fabricd behaves in this manner without any setting */
-    FAB_OPENSM_NONE,    /* the option has no meaning for fabricd; the note says why */
+    FAB_OPENSM_TAKEN,   /* the option became a setting of fabricd */
+    FAB_OPENSM_DEFAULT, /* without any setting, fabricd behaves as the option says */
+    FAB_OPENSM_NONE,    /* fabricd has no use for the option; the note says why */
     FAB_OPENSM_DECIDE,  /* the operator must decide; the note says what */
     FAB_OPENSM_UNKNOWN, /* OpenSM has no such option */
 };
-/* Returns the word for a fate, such as "taken". */
+/* Returns the word for what became of an option, such as "taken". */
 const char *fab_opensm_fate_name(enum fab_opensm_fate fate);
 
-/* what became of one option or file */
+/* An option or a file, and what became of it. */
 struct fab_opensm_item {
-    const char *name;  /* name of the option or of the file */
+    const char *name;  /* name of the option, or of the file */
     const char *value; /* value of the option; "" for a secret key */
     unsigned line;     /* line in opensm.conf; 0: no line sets the option, or the item is a file */
     bool preset;       /* true: the value is OpenSM's default */
     enum fab_opensm_fate fate;
-    /* the setting with its value, such as "subnet.lmc: 1"; "": there is none */
+    /* the resulting setting with its value, such as "subnet.lmc: 1"; "": none */
     const char *setting;
     const char *note; /* a sentence for the operator, or "" */
 };
@@ -102,7 +103,7 @@ struct fab_opensm_output {
 #define FAB_OPENSM_OUTPUTS 16
 struct fab_opensm_input {
     const struct fab_opensm_conf *conf;
-    /* contents and path of each file other than opensm.conf; text NULL: there is no such file */
+    /* contents and path of each file other than opensm.conf; text NULL: the file does not exist */
     struct {
         const char *text, *path;
         size_t len;
@@ -111,7 +112,8 @@ struct fab_opensm_input {
     const char *folder;
 };
 struct fab_opensm_import {
-    /* [count] the options in the order of the template, then the files, then the unknown options */
+    /* [count] first the options in the order of the template, then the files, then options that
+     * OpenSM does not have */
     struct fab_opensm_item *item;
     size_t count;
     /* [outputs] the files to write; the first file is fabricd.yaml */
@@ -119,13 +121,14 @@ struct fab_opensm_import {
     size_t outputs;
     struct fab_arena arena; /* private */
 };
-/* Converts a configuration. Returns NOMEM; *ret needs fab_opensm_import_fini only after OK. */
+/* Converts a configuration. Returns NOMEM. Only after OK, the caller must call
+ * fab_opensm_import_fini. */
 int fab_opensm_import(const struct fab_opensm_input *in, struct fab_opensm_import *ret);
 void fab_opensm_import_fini(struct fab_opensm_import *i);
 
 /* ---- to OpenSM ------------------------------------------------------------------------------- */
 
-/* A port with a GUID. Ports of one node follow each other. */
+/* A port and its GUID. The ports of a node come one after the other. */
 struct fab_opensm_port {
     uint64_t guid, node_guid;
     uint16_t lid; /* base LID; 0: none */
@@ -133,10 +136,10 @@ struct fab_opensm_port {
     const char *node_name;
 };
 struct fab_opensm_export_input {
-    const struct fab_opensm_port *port; /* [port_count] */
+    const struct fab_opensm_port *port; /* [port_count] the ports for guid2lid */
     size_t port_count;
-    const char *settings; /* lines "path: value" of fabricd's settings */
-    /* contents of partitions.file and qos.file; NULL: none */
+    const char *settings; /* fabricd's settings, as lines "path: value" */
+    /* contents of the files in fabricd's settings partitions.file and qos.file; NULL: none */
     const char *partitions, *qos;
     size_t partitions_len, qos_len;
     const char *folder; /* absolute path of the folder in which OpenSM will find the files */
@@ -145,11 +148,12 @@ struct fab_opensm_export {
     /* [outputs] the files to write; the first file is opensm.conf */
     struct fab_opensm_output output[FAB_OPENSM_OUTPUTS];
     size_t outputs;
-    size_t ports;           /* number of ports in guid2lid */
-    const char *rest;       /* paths of the settings that have no equivalent option, one a line */
+    size_t ports; /* number of ports in guid2lid */
+    /* paths of the settings for which OpenSM has no equivalent option, one in each line */
+    const char *rest;
     struct fab_arena arena; /* private */
 };
-/* Makes the files. Returns NOMEM; *ret needs fab_opensm_export_fini only after OK. */
+/* Makes the files. Returns NOMEM. Only after OK, the caller must call fab_opensm_export_fini. */
 int fab_opensm_export(const struct fab_opensm_export_input *in, struct fab_opensm_export *ret);
 void fab_opensm_export_fini(struct fab_opensm_export *e);
 

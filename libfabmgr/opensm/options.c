@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The options that OpenSM 3.3.23 documents in its template (opensm -c), in the order of the
- * template, with their defaults, and what becomes of each.
- */
+/* The options that OpenSM 3.3.23 documents in its template (opensm -c), with their defaults, in the
+ * order of the template. Each row says what becomes of the option. */
 #include <string.h>
 
 #include "libfabmgr/opensm/convert.h"
 
-/* The option has no meaning for fabricd; note: the reason. */
+/* Defines an option for which fabricd has no use; note: the reason. */
 #define NONE(name, preset, note)                                                                   \
     {                                                                                              \
         name, preset, FAB_OPENSM_KIND_NONE, NULL, NULL, 0, 0, note, NULL                           \
     }
-/* Without a setting, fabricd behaves as OpenSM does with the default of the option. If the option
- * has another value, the operator must decide. */
+/* Defines an option for which fabricd needs no setting: fabricd behaves as OpenSM does with the
+ * default of the option. If the option has another value, the operator must decide. */
 #define KEPT(name, preset, note)                                                                   \
     {                                                                                              \
         name, preset, FAB_OPENSM_KIND_KEPT, NULL, NULL, 0, 0, note, NULL                           \
     }
-/* The number of the option becomes the value of a setting, whose default is `to`, and whose range
- * is `least` to `most`. */
+/* Defines an option whose number becomes the value of a setting. The default of the setting is
+ * `to`, its range `least` to `most`. */
 #define NUMBER(name, preset, setting, to, least, most)                                             \
     {                                                                                              \
         name, preset, FAB_OPENSM_KIND_NUMBER, setting, to, least, most, "", NULL                   \

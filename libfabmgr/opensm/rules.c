@@ -30,8 +30,7 @@ void fab_opensm_rule_port(struct fab_opensm_convert *c, const struct fab_opensm_
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* Adds a file with the key to the output. The value of the setting becomes the path of this
- * file. */
+/* Writes the key to a file of its own. The value of the setting becomes the path of this file. */
 static void take_key(struct fab_opensm_convert *c, struct fab_opensm_item *item, const char *value,
                      const char *setting, const char *file)
 {
@@ -199,7 +198,7 @@ const char *fab_opensm_engine(const char *name, size_t len)
     return NULL;
 }
 
-/* Returns true if a list of names, with ", " between them, has this name. */
+/* Returns true if the name is in the list, whose names are separated by ", ". */
 static bool has_name(const char *list, const char *name)
 {
     size_t len = strlen(name);
@@ -218,10 +217,10 @@ static void add_engine(struct fab_text *t, const char *name)
         fab_base_text_addf(t, "%s%s", t->len > 0 ? ", " : "", name);
 }
 
-/* Converts the list of engines. If the list does not have no_fallback, OpenSM falls back to minhop.
- * The function then appends updn instead of minhop, because updn supports every topology. tables:
- * there is a file of tables, which the engine "file" needs. *ret_missing becomes true if fabricd
- * does not have an engine of the list, or has no tables for "file". */
+/* Converts the list of engines. Without no_fallback in the list, OpenSM falls back to minhop; then
+ * appends updn in its place, because updn supports every topology. tables: true: there is a file of
+ * tables, which the engine "file" needs. *ret_missing becomes true if fabricd lacks an engine of
+ * the list, or has no tables for "file". */
 static void convert_engines(const char *list, bool tables, struct fab_text *t, bool *ret_missing)
 {
     bool fallback = true;
@@ -332,7 +331,7 @@ static void take_high_limit(struct fab_opensm_convert *c, struct fab_opensm_item
         fab_opensm_set(c, item, "qos.high_limit", fab_opensm_textf(c, "%" PRIu64, n));
 }
 
-/* the options qos and qos_... */
+/* converts qos and the options qos_... */
 void fab_opensm_rule_qos(struct fab_opensm_convert *c, const struct fab_opensm_option *o,
                          struct fab_opensm_item *item)
 {
@@ -362,7 +361,7 @@ void fab_opensm_rule_qos(struct fab_opensm_convert *c, const struct fab_opensm_o
                          "SL that hosts use (qos.classes), or remove the setting.");
 }
 
-/* congestion_control and the options cc_... without cc_key */
+/* converts congestion_control and the options cc_..., except cc_key */
 void fab_opensm_rule_cc(struct fab_opensm_convert *c, const struct fab_opensm_option *o,
                         struct fab_opensm_item *item)
 {

@@ -8,8 +8,8 @@ static const char *const groups[] = {"",          "sweep",      "smp",        "s
                                      "routing",   "names",      "partitions", "qos",
                                      "multicast", "congestion", "counters"};
 
-/* Returns whether a later setting has the same key. Only the last one is written, because a key can
- * occur only once in the file. */
+/* Returns true if a later setting has the same key. Only the last one is written, because the file
+ * can have each key only once. */
 static bool is_replaced(const struct fab_opensm_convert *c, size_t i)
 {
     for (size_t k = i + 1; k < c->settings; k++)

@@ -3,12 +3,12 @@
  * Computes a value for each endport: the largest incast that the partitions permit at any endport
  * to which this endport can send.
  *
- * Endports with the same P_Keys form one group and are handled together. If 1,000 jobs on 11,664
- * endports have a partition each, there are about 1,000 groups. The senders of a group are the
- * endports that may send to it. If the group is a full member of a partition, these are all members
- * of the partition. If it is a limited member, they are only the full members. An endport in
- * several of these partitions counts once. The result for a group is the largest number of senders
- * of any group that it can send to.
+ * Endports with the same P_Keys form one group and are handled together. If each of 1,000 jobs on
+ * 11,664 endports has a partition of its own, there are about 1,000 groups. The senders of a group
+ * are the endports that may send to it. From a partition in which the group has full membership,
+ * these are all members; from one in which it has limited membership, only the full members. An
+ * endport in several of these partitions counts once. The result for a group is the largest number
+ * of senders of any group that it can send to.
  *
  * The exact number of senders requires the union of the members of a group's partitions. Unions are
  * computed until STEPS_MOST steps are used up. For each remaining group, the sum of the members of
@@ -36,17 +36,17 @@ struct group {
     uint32_t endports; /* number of endports in the group */
     /* number of endports that can send to an endport of the group */
     uint32_t senders;
-    /* union_of sets `seen` to n + 1 in each group that it has counted among the senders of group
-     * number n, so that no endport counts twice. */
+    /* n + 1, if union_of has already counted this group among the senders of group n; so no endport
+     * counts twice */
     uint32_t seen;
 };
 /* The group with the most senders in one partition. senders: number of its senders. group: number
- * of this group. other: the greatest number of senders of any other group in the partition. */
+ * of this group. other: greatest number of senders of the other groups in the partition. */
 struct best {
     uint32_t senders, group, other;
 };
-/* members of a partition (all of them, or only the full members): number of endports, and number of
- * groups of endports with equal P_Keys */
+/* number of endports, and number of groups, among the members of a partition; there is one such
+ * struct for all members, and one for the full members */
 struct side {
     uint32_t endports;
     uint32_t groups;
@@ -66,15 +66,14 @@ struct incast {
     struct fab_map by_hash;
     struct group *group;
     size_t groups, group_room;
-    /* [keys] the P_Keys of all groups: first the keys of group 0, then the keys of group 1, and so
-     * on */
+    /* [keys] the P_Keys of group 0, then those of group 1, and so on */
     uint16_t *key;
     size_t keys, key_room;
-    struct partition *partition; /* [BASES] */
-    /* [keys] numbers of the groups in each partition, sorted by partition */
+    struct partition *partition; /* [BASES] the partitions, by the base of their P_Key */
+    /* [keys] the numbers of the groups in each partition, one partition after the other */
     uint32_t *member;
     uint32_t endports; /* number of all endports */
-    /* number of groups that union_of has visited so far, at most about STEPS_MOST */
+    /* number of groups that union_of has visited so far; it stops at about STEPS_MOST */
     uint64_t steps;
 };
 
@@ -97,9 +96,9 @@ static int compare_keys(const void *x, const void *y)
 }
 
 /* Lists the P_Keys of a port, sorted by partition. If the port has a full and a limited key of a
- * partition, lists only the full key. Leaves out invalid P_Keys (base 0) and, for the port of the
- * manager, the default P_Key, because it does not make the manager a sender. Returns the number of
- * keys. */
+ * partition, lists only the full key. Leaves out invalid P_Keys (base 0). For the port of the
+ * manager, also leaves out the default P_Key, which is for management and makes it no sender.
+ * Returns the number of keys. */
 static uint32_t keys_of(const struct incast *c, uint32_t port, uint16_t ret[KEYS_MOST])
 {
     uint32_t has, count = 0, kept = 0;
@@ -235,8 +234,8 @@ static int list_members(struct incast *c)
 /* ---- senders --------------------------------------------------------------------------------- */
 
 /* Returns an upper bound of the number of endports that can send to an endport of the group: the
- * sum of the members of the group's partitions, but at most the number of all other endports. (An
- * endport counts once for each partition that it shares with the group.) */
+ * sum of the members of the group's partitions, but at most the number of all other endports. An
+ * endport counts once for each partition that it shares with the group. */
 static uint32_t sum_of(const struct incast *c, const struct group *g)
 {
     uint64_t sum = 0;
@@ -301,9 +300,9 @@ static void find_best(struct incast *c)
         }
 }
 
-/* Returns the largest incast at the endports to which an endport of the group can send. The
- * group itself counts only if it has two or more endports, because an endport sends no packets
- * to itself. */
+/* Returns the largest incast at any endport to which an endport of the group can send. The group
+ * itself counts only if it has two or more endports, because an endport sends no packets to
+ * itself. */
 static uint32_t greatest_incast(const struct incast *c, uint32_t group)
 {
     const struct group *g = &c->group[group];

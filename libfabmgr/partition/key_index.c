@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Assigns the keys of a port to indexes of its P_Key table. Programs refer to a P_Key by its index,
  * for example when they create a queue pair. So a key stays at its index as long as the port has
- * the key, even if the membership changes between limited and full. New keys get unused entries
- * first, because an entry that holds another key must be cleared before it is filled. */
+ * the key, even if the membership changes between limited and full. New keys first get entries that
+ * are empty now, because an entry with another key must be cleared before it is filled. */
 #include "libfabmgr/partition/key_index.h"
 
 #include <string.h>
@@ -22,9 +22,9 @@ static bool has(const uint16_t *key, uint32_t count, uint16_t one)
     return false;
 }
 
-/* Finds the index at which the port holds the key `one` now. If `loose` is true, a key of the same
- * partition with the other membership matches, too. Indexes at which table[] already has a key are
- * ignored. Returns `room` if there is no such index. */
+/* Finds the index at which the port holds the key `one` now. `loose`: a key of the same partition
+ * with the other membership also matches. Ignores indexes at which table[] already has a key.
+ * Returns `room` if there is no such index. */
 static uint32_t find_held(const struct fab_blocks *held, uint32_t port, const uint16_t *table,
                           uint32_t room, uint16_t one, bool loose)
 {
@@ -48,9 +48,9 @@ static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const ui
 
 /*
  * Assigns an index of table[], the new P_Key table, to each key of key[] that has none yet. An
- * index is free if table[] has no key at this index. `method` tells which free index a key gets: 0:
- * the index at which the port holds the same key now; 1: the index at which the port holds a key of
- * the same partition now; 2: an index at which the port holds no key now; 3: any free index.
+ * index is free if table[] has no key at this index. The argument `method` says which free index a
+ * key gets. 0: where the port holds the same key now. 1: where it holds a key of the same partition
+ * now. 2: where it holds no key now. 3: any.
  */
 static void assign(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                    uint32_t count, uint16_t *table, uint32_t room, unsigned method)

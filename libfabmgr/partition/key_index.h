@@ -5,10 +5,9 @@
 
 #include "libfabmgr/partition/partition.h"
 
-/* Puts the keys key[count] of a port into its P_Key table table[room]; count must not exceed room.
- * key[0] gets index 0. Each other key that is already in the port's table keeps its index. The
- * remaining keys get free indexes in the order of key[]. Returns the index of the last used entry
- * plus 1. */
+/* Puts the keys key[count] of a port into its new P_Key table table[room], where count <= room.
+ * key[0] gets index 0. A key that the port holds already keeps its index. The other keys get free
+ * indexes in the order of key[]. Returns 1 + the index of the last key in the table. */
 uint32_t fab_partition_assign_indexes(const struct fab_blocks *held, uint32_t port,
                                       const uint16_t *key, uint32_t count, uint16_t *table,
                                       uint32_t room);

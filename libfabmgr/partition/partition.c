@@ -5,10 +5,10 @@
  * port, and each port's keys get their indexes (key_index.c). The time is proportional to the
  * number of members, plus the number of endports for each rule that does not name a port.
  *
- * The manager is always a full member of the default partition, because limited members could not
- * ask it for paths otherwise. A switch port that enforces P_Keys holds the keys of the endport at
- * its link. If that endport is both a full and a limited member of a partition, the switch port
- * holds only the full key. The full key admits all packets that the limited key admits.
+ * The manager is always a full member of the default partition, so that limited members can ask it
+ * for paths. A switch port that enforces P_Keys holds the keys of the endport at its link. If that
+ * endport is both a full and a limited member of a partition, the switch port holds only the full
+ * key. The full key admits all packets that the limited key admits.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -28,12 +28,12 @@ struct grant {
 };
 struct draft {
     const struct fab_partition_input *in;
-    /* [port_count] membership of each port in the partition whose rules are being applied. The flag
-     * INDEX0 means that the port's P_Key of this partition gets index 0 of the table. */
+    /* [port_count] membership of each port in the partition whose rules are being applied; with the
+     * flag INDEX0 if the P_Key of this partition gets index 0 of the port's table */
     uint8_t *member;
     uint32_t *touched; /* the ports whose member[] is not 0 */
     uint32_t touched_count;
-    const struct fab_partition_rule *rule; /* the current rule */
+    const struct fab_partition_rule *rule; /* the rule that is being applied */
     struct grant *grant;
     size_t grants, room;
     struct fab_pkeys keys;
@@ -126,8 +126,9 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
 }
 
 /* Sorts the rules by partition; rules of one partition keep their order. The returned array has two
- * parts. The first part has the position of the first rule of each partition; its last element is
- * the number of all rules. The second part has the indexes of the rules in the new order. */
+ * parts. The first part has, for each partition, the position of its first rule in the second part,
+ * and then the number of all rules. The second part has the indexes of the rules in the new
+ * order. */
 static uint32_t *sort_rules(const struct fab_partitions *p)
 {
     size_t heads = p->partitions + 1;
@@ -188,8 +189,8 @@ static int grant_all(struct draft *d)
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 /* Compares two grants: first by port, then by key. Keys with the flag index0 come first, then the
- * default partition, then other P_Keys in ascending order. A full key comes before the limited key
- * of the same partition. */
+ * key of the default partition, then the others in ascending order. Of one partition, the full key
+ * comes before the limited key. */
 static int compare_grants(const void *x, const void *y)
 {
     const struct grant *a = x, *b = y;
@@ -247,7 +248,8 @@ static int table_of_endport(struct draft *d, uint32_t port, const uint16_t *key,
     return add_table(d, port, key, count < room ? count : room, room);
 }
 
-/* Returns the enum fab_enforce bits that a switch port gets. */
+/* Returns the enum fab_enforce bits of a switch port: the directions in which it must enforce
+ * P_Keys. */
 static uint8_t enforcement_at(const struct draft *d, uint32_t port)
 {
     uint32_t peer = fab_fabric_port(d->in->fabric, port)->peer;
@@ -273,9 +275,9 @@ static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key
     return add_table(d, port, key, kept, room);
 }
 
-/* Returns the port from whose P_Keys the table of `port` is made: `port` itself or, if `port` is a
- * switch port that enforces P_Keys, the endport at the other end of its link. FAB_NONE: `port`
- * needs no table. */
+/* Returns the port whose P_Keys the table of `port` must have: the port itself or, for a switch
+ * port that enforces P_Keys, the endport at the other end of its link. FAB_NONE: `port` needs no
+ * table. */
 static uint32_t owner_of(const struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
@@ -289,8 +291,8 @@ static uint32_t owner_of(const struct draft *d, uint32_t port)
     return enforces && fab_fabric_port_has_lid(f, peer) ? peer : FAB_NONE;
 }
 
-/* Makes the table of one port. The grants of port p are grant[begin[p]] to grant[begin[p + 1] - 1].
- * No key occurs in them twice, because no two partitions have the same P_Key. */
+/* Makes the table of one port. The grants of port p are grant[begin[p]] to grant[begin[p + 1] - 1];
+ * no two of them have the same key, because no two partitions have the same P_Key. */
 static int table_of(struct draft *d, uint32_t port, const size_t *begin, uint16_t *key)
 {
     uint32_t owner = owner_of(d, port), count = 0;

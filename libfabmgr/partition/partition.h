@@ -19,10 +19,10 @@ struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
     /* [quarantined_count] Sorted port GUIDs of ports in quarantine. Such a port is a limited member
-     * of the partition quarantine_pkey, of which only the manager is a full member. Such a port is
-     * also a limited member of the default partition, if the manager is the only full member of
-     * this partition. It is in no other partition. Switches enforce P_Keys of these ports in both
-     * directions, whatever `enforce` is. */
+     * of the partition quarantine_pkey, of which only the manager is a full member. The port is
+     * also a limited member of the default partition if the manager is the only full member there.
+     * It is in no other partition. Switches enforce P_Keys of these ports in both directions,
+     * whatever `enforce` is. */
     const uint64_t *quarantined;
     size_t quarantined_count;
     uint16_t quarantine_pkey;
@@ -42,8 +42,8 @@ struct fab_partition_input {
 struct fab_partition_overflow {
     uint32_t port;
     /* wanted: number of P_Keys that the port should have. room: number of entries of its P_Key
-     * table, which is smaller. If the port is an endport, it does not get the highest P_Keys. If it
-     * is a switch port, it does not enforce P_Keys. */
+     * table, which is smaller. So an endport does not get its highest P_Keys, and a switch port
+     * does not enforce P_Keys. */
     uint32_t wanted, room;
 };
 struct fab_partition_report {

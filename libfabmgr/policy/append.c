@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Appends items to an array. The array is reallocated only when its length is 0 or a power of two,
- * so that n appends copy O(n) items in total. */
+/* Appends items to an array. The array grows only when its length is 0 or a power of two, so n
+ * appends copy only O(n) items in total. */
 #include "libfabmgr/policy/append.h"
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 int fab_policy_append(void *items, size_t item, size_t *count, const void *value)
 {
     char *array;
-    /* `items` points to a pointer of a type that this function does not know, so memcpy reads and
-     * writes the pointer. */
+    /* The type of the pointer to the array is unknown here, so memcpy reads and writes this
+     * pointer. */
     memcpy(&array, items, sizeof(array));
     if ((*count & (*count - 1)) == 0) {
         size_t size;

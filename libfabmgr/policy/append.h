@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* Appends *value to an array, and increments *count. items: address of the pointer to the array.
- * item: size of an item in bytes. If it returns NOMEM, the array has not changed. */
+/* Appends the item at `value` to an array, and increments *count. items: address of the caller's
+ * pointer to the array. item: size of one item in bytes. If the function returns NOMEM, the array
+ * has not changed. */
 int fab_policy_append(void *items, size_t item, size_t *count, const void *value);
 
 #define APPEND(list, count, value) fab_policy_append(&(list), sizeof(*(list)), &(count), (value))

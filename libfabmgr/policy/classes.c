@@ -253,8 +253,9 @@ int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, 
     return r;
 }
 
-/* Reads the number at *at, and moves *at after it. The number must end at one of the characters in
- * `ends`, or at the end of the text. Returns -1 if there is no number, or if it exceeds `most`. */
+/* Reads the number at *at, and moves *at past it. The number must end at the end of the text or at
+ * one of the characters in `ends`. Returns -1 if there is no number, or if the number exceeds
+ * `most`. */
 static int take_number(const char **at, const char *ends, unsigned most)
 {
     uint64_t value;

@@ -28,8 +28,8 @@
 
 struct fab_class {
     const char *name;
-    /* Guaranteed percentage of a link's bandwidth, 1..100. The classes with share 0 get equal parts
-     * of the bandwidth that the other classes leave. */
+    /* Guaranteed percentage of a link's bandwidth, 1..100. 0: the class gets an equal part of the
+     * bandwidth that no other class is guaranteed. */
     uint8_t share;
     /* true: packets of the class are in the high-priority table of VL arbitration (IBA 7.6.9) */
     bool high;
@@ -40,7 +40,8 @@ struct fab_class {
     uint8_t mtu;
     /* the highest rate of the class's paths, as encoded in PathRecord; 0: not limited */
     uint8_t rate;
-    /* the highest rate of the class's paths in Mb/s; 0: the member `rate` is the limit */
+    /* highest rate of the class's paths in Mb/s; 0: no limit in Mb/s, only that of the member
+     * `rate` */
     uint32_t rate_mbps;
     bool has_life;
     /* PacketLifeTime of the class's paths; valid if has_life is set */
@@ -53,21 +54,21 @@ enum fab_class_member_kind {
     /* members of the partitions with P_Keys first..last */
     FAB_CLASS_PKEYS,
     FAB_CLASS_PARTITION, /* members of the partition `name` */
-    /* nodes whose description, or its first word, matches the pattern `name` */
+    /* nodes whose NodeDescription, or its first word, matches the pattern `name` */
     FAB_CLASS_NODES,
-    FAB_CLASS_OF_OTHERS, /* members of a named group of partitions.conf */
-    FAB_CLASS_TYPES,     /* nodes of certain types */
+    FAB_CLASS_OF_OTHERS, /* members of the port group of partitions.conf with a certain name */
+    FAB_CLASS_TYPES,     /* nodes of certain node types */
     FAB_CLASS_SELF       /* the manager's own port */
 };
 struct fab_class_member {
     enum fab_class_member_kind kind;
     /* kinds GUIDS and PKEYS: first and last value of the range. Kind TYPES: `first` is a bitset
-     * of node types, with bit 1 << fab_node_type for each type. */
+     * with bit 1 << type for each node type (enum fab_node_type). */
     uint64_t first, last;
     /* name of the partition (kind PARTITION), pattern of node descriptions (NODES), or name of
      * the group (OF_OTHERS) */
     const char *name;
-    /* kind NODES: port number of the adapter; 0: all ports of the adapter */
+    /* kind NODES: only this port of the adapter; 0: all its ports */
     uint8_t port;
 };
 struct fab_class_group {
@@ -80,15 +81,15 @@ struct fab_range {
 };
 struct fab_ranges {
     struct fab_range *range;
-    size_t count; /* number of ranges; 0: every value matches */
+    size_t count; /* number of ranges; 0: there is no condition, so every value matches */
 };
-/* A rule matches a path if all conditions of the rule match. A condition on the service ID, QoS
- * class or P_Key matches only if the request for the path has this value. */
+/* A rule matches a path if all its conditions match. A condition on the service ID, QoS class or
+ * P_Key matches only if the path record request contains this component. */
 struct fab_class_rule {
     uint8_t class;
-    /* Bitsets of numbers of port groups. The source of the path must be in a group of `from`, its
-     * destination in a group of `to`, and at least one of these two in a group of `either`. A
-     * bitset 0 is no condition. */
+    /* Bit i of a bitset stands for group[i] of struct fab_classes. The source of the path must be
+     * in a group of `from`, the destination in a group of `to`, and at least one of the two in a
+     * group of `either`. A bitset that is 0 sets no condition. */
     uint64_t from, to, either;
     struct fab_ranges service, qos_class, pkey;
 };
@@ -106,10 +107,10 @@ struct fab_classes {
     size_t groups;
     struct fab_class_rule *rule; /* rules in order; the first rule that matches a path applies */
     size_t rules;
-    /* Tables that the operator sets in fabricd.yaml, as with OpenSM's options. They replace the
-     * tables that the manager would compute. */
+    /* SL2VL and VLArb tables that the operator sets in fabricd.yaml, as with OpenSM's options. The
+     * manager then does not compute these tables. */
     bool has_map;
-    /* the VL of each SL; packets of an SL with VL 15 are dropped */
+    /* map[SL] is the VL of this SL; 15: packets of this SL are dropped */
     uint8_t map[16];
     struct fab_arb_entry high[FAB_ARB_ENTRIES], low[FAB_ARB_ENTRIES];
     /* numbers of entries of high[] and low[]; if both are 0, the manager computes the VLArb
@@ -121,37 +122,37 @@ struct fab_classes {
     /* number of lines of qos-policy.conf that were ignored; note[] describes the first ones */
     size_t notes;
     struct fab_arena arena;
-    int refs; /* private, atomic */
+    int refs; /* reference count; private, atomic */
 };
 struct fab_classes_error {
-    /* number of the line with the error, from 1; 0: the error is not in a single line */
+    /* number of the line with the error, from 1; 0: the error belongs to no single line */
     uint32_t line;
-    char message[200]; /* what was found, and what was expected */
+    char message[200]; /* what the parser found, and what it expected */
 };
 
 /* Makes a set of classes that contains only class 0, named "default", with one reference (refs ==
- * 1). The functions below change the set, which is allowed only until the set is shared. Returns OK
- * or NOMEM. */
+ * 1). The caller may change the set with the functions below until it shares the set. Returns OK or
+ * NOMEM. */
 int fab_policy_classes_new(struct fab_classes **ret);
 /* Adds a class, and copies its name. A class named "default" replaces class 0. Returns EXISTS
  * (another class has the name), LIMIT (too many classes), RANGE (a value is not allowed) or NOMEM.
  * *ret_error then has a text, except for NOMEM. */
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
-/* Adds a rule for a class. The text has conditions KEY=VALUE, separated by blanks. The value of
- * "from" or "to" is a @GROUP of partitions.conf, a GUID, or a pattern of node descriptions. The
- * value of "partition" is a name. The value of "pkey", "service" and "qos_class" is a list of
- * numbers and ranges, separated by commas. Returns FORMAT or LIMIT with a text in *ret_error, or
- * NOMEM. */
+/* Adds a rule for a class. The text consists of conditions KEY=VALUE, separated by blanks. The
+ * value of "from" or "to" is a @GROUP of partitions.conf, a GUID, or a pattern of node
+ * descriptions. The value of "partition" is a name. The value of "pkey", "service" and "qos_class"
+ * is a list of numbers and ranges, separated by commas. Returns FORMAT or LIMIT with a text in
+ * *ret_error, or NOMEM. */
 int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
                                 struct fab_classes_error *ret_error);
 /* Adds the classes and rules of a qos-policy.conf. Its levels become classes, and its rules follow
  * the existing rules. Returns FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
 int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
                             struct fab_classes_error *ret_error);
-/* The next two functions set a table from the text of an OpenSM option:
- * fab_policy_classes_set_map from qos_sl2vl ("0,1,2,.."), fab_policy_classes_set_arb from
- * qos_vlarb_high or qos_vlarb_low ("0:64,1:192"). They return FORMAT if the text is malformed. */
+/* The next two functions read a table from the text of an OpenSM option. fab_policy_classes_set_map
+ * reads qos_sl2vl ("0,1,2,.."); fab_policy_classes_set_arb reads qos_vlarb_high or qos_vlarb_low
+ * ("0:64,1:192"). Both return FORMAT if the text is malformed. */
 int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
 int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
 /* Checks all classes together. Returns RANGE, with a text in *ret_error, if the sum of the shares
@@ -165,7 +166,7 @@ bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab
 /* Returns the number of the class with that name; -1: there is no such class. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);
 
-/* Returns the number of classes; 1 if c is NULL. */
+/* Returns the number of classes. Without a set (c == NULL), there is one class. */
 static inline uint8_t fab_policy_classes_count(const struct fab_classes *c)
 {
     return c != NULL ? c->count : 1;

@@ -14,8 +14,9 @@ int fab_policy_classes_append_rule(struct fab_classes *c, const struct fab_class
 int fab_policy_classes_add_range(struct fab_ranges *r, struct fab_range range);
 void fab_policy_classes_rule_fini(struct fab_class_rule *rule);
 
-/* Parses a text like "1-3, 0x10" and adds its ranges to *ret, with `offset` added to each
- * number. Returns NOMEM, or FORMAT if the text is not of that form or a number exceeds `most`. */
+/* Parses a list of numbers and ranges such as "1-3, 0x10", adds `offset` to each number, and
+ * appends the ranges to *ret. Returns NOMEM, or FORMAT if the text is not such a list or a number
+ * exceeds `most`. */
 int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
                                    struct fab_ranges *ret);
 /* Reads a number: decimal, or hexadecimal after 0x. Blanks around the number are skipped.

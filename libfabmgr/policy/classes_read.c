@@ -32,7 +32,7 @@
 /* Service ID of TCP port 0 in the range of protocols over TCP, such as RDS and iSER; the low 16
  * bits are the TCP port. */
 #define SERVICE_TCP UINT64_C(0x1060000)
-/* a bitset of all values of enum fab_node_type, 1 to 3 */
+/* bitset with bit 1 << type for each node type of enum fab_node_type */
 #define TYPES_ALL 0xe
 
 enum place { TOP, GROUPS, GROUP, SETUP, LEVELS, LEVEL, RULES, RULE, ULPS, PLACES };
@@ -49,15 +49,17 @@ struct reader {
     struct fab_classes *c;
     struct fab_classes_error *error;
     uint32_t line;
-    /* The text is read twice. true: this is the second pass, which reads the rules. */
+    /* true: the reader makes its second pass over the text, which stores the rules; false: the
+     * first pass, which stores groups and levels */
     bool rules;
     enum place place;
     char name[WORD_MOST + 1];
     struct fab_class class;
-    uint32_t group; /* index of the current port group in the policy */
+    uint32_t group; /* index in fab_classes.group of the port group that is being read */
     struct fab_class_rule rule;
-    bool has_level; /* the rule has a qos-level-name */
-    /* number of the class for paths that no rule matches; -1: class 0 */
+    bool has_level; /* the rule that is being read has a qos-level-name */
+    /* number of the class for paths that no rule matches, if a level DEFAULT made one; -1: class 0
+     * is for these paths */
     int other;
 };
 
@@ -161,7 +163,8 @@ static int add_type(struct reader *r, char *word)
     return wrong(r, "node-type '%.60s', expected CA, SWITCH, ROUTER, ALL or SELF", word);
 }
 
-/* Calls `add` for each word of a comma-separated list. Stops at the first error and returns it. */
+/* Calls `add` for each word of the comma-separated list `value`. Stops at the first error and
+ * returns it. */
 static int each(struct reader *r, char *value, int (*add)(struct reader *r, char *word))
 {
     int status = FAB_OK;
@@ -322,8 +325,8 @@ static int end_rule(struct reader *r)
 
 /* ---- upper layer protocols ------------------------------------------------------------------- */
 
-/* Finds the class for an SL that the file assigns to an upper layer protocol: a class with this SL
- * and without limits. Adds such a class if there is none. */
+/* Finds the class for an upper layer protocol that the file assigns to the SL: a class that has
+ * this SL and sets no limits. Adds a class if there is none. */
 static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
 {
     char name[16];
@@ -340,7 +343,8 @@ static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
     return add_class(r, &(struct fab_class){.name = name, .sl = sl}, ret);
 }
 
-/* Adds a group of the ports whose GUIDs `value` lists, and sets the bit of this group in *mask. */
+/* Adds a port group with the GUIDs that the text `value` lists, and sets the bit of this group in
+ * *mask. */
 static int guids(struct reader *r, const char *value, uint64_t *mask)
 {
     int status = fab_policy_classes_add_group(r->c, value, strlen(value), &r->group);
@@ -391,8 +395,8 @@ static int narrow_ulp(struct reader *r, const char *ulp, const char *what, const
         ulp, what);
 }
 
-/* Reads a line like "iser, port-num 900 : 3". `ulp` is the text before the colon, `value` the SL
- * after it. */
+/* Reads a line like "iser, port-num 900 : 3". ulp: the text before the colon. value: the SL, after
+ * the colon. */
 static int ulp_line(struct reader *r, char *ulp, const char *value)
 {
     char *what = strchr(ulp, ','), *of = NULL;
@@ -446,8 +450,8 @@ static int end(struct reader *r)
     return was == RULE && r->rules ? end_rule(r) : FAB_OK;
 }
 
-/* Handles a line that begins or ends a section, and sets *ret_status to the result. Returns
- * false if the line does neither. */
+/* Handles a line that begins or ends a section, and writes the status to *ret_status. Returns false
+ * if the line is of another kind. */
 static bool is_section(struct reader *r, const char *line, int *ret_status)
 {
     for (enum place p = GROUPS; p < PLACES; p++) {
@@ -501,8 +505,8 @@ static int take_line(struct reader *r, char *line)
     return take_pair(r, trimmed(line), trimmed(colon + 1));
 }
 
-/* Reads the whole text once. If `rules` is true, stores only the rules; otherwise only groups and
- * levels. */
+/* Reads the whole text once. The first pass (rules == false) stores groups and levels, the second
+ * pass (rules == true) stores rules. */
 static int pass(struct reader *r, const char *text, size_t len, bool rules)
 {
     const char *end_of_text = text + len;

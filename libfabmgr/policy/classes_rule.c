@@ -36,8 +36,8 @@ struct value {
     size_t len;
 };
 
-/* Sets in *mask the bit of the group that has this value as its only member. Adds this group,
- * unless an earlier rule has added it. */
+/* Sets in *mask the bit of the port group whose only member is `v`. Adds this group if no earlier
+ * rule has added it. */
 static int group_of(struct reader *r, const struct value *v, enum fab_class_member_kind kind,
                     uint64_t guid, uint64_t *mask)
 {
@@ -85,8 +85,8 @@ static int take_to(struct reader *r, const struct value *v)
     return take_endpoint(r, v, &r->rule.to);
 }
 
-/* Adds the condition partition=NAME. It matches paths whose endports are both members of the
- * partition, even if the path was requested with another P_Key. */
+/* Adds the condition partition=NAME. It matches a path if both its endports are members of the
+ * partition, whatever P_Key the request has. */
 static int take_partition(struct reader *r, const struct value *v)
 {
     int status = group_of(r, v, FAB_CLASS_PARTITION, 0, &r->rule.from);

@@ -9,32 +9,33 @@
 #include <stdint.h>
 
 enum fab_congestion_profile {
-    /* no switch marks packets with FECN, and no adapter reduces its rate */
+    /* Congestion control is off: no switch marks packets with FECN, and no adapter reduces its
+     * rate. */
     FAB_CONGESTION_OFF,
-    /* profile for many small incasts and a few large ones, in addition to other traffic */
+    /* profile for mixed traffic with many small incasts and a few large ones */
     FAB_CONGESTION_BALANCED,
-    FAB_CONGESTION_INCAST, /* storage: incasts are large and long */
+    FAB_CONGESTION_INCAST, /* profile for storage: incasts are large and long */
     /* profile for machine learning (collective operations): incasts are short, throughput is
      * most important */
     FAB_CONGESTION_COLLECTIVE,
     FAB_CONGESTION_PROFILES
 };
-/* Returns "off", "balanced", "incast" or "collective". */
+/* Returns the name of a profile: "off", "balanced", "incast" or "collective". */
 const char *fab_policy_congestion_profile_name(uint8_t profile);
 
-/* The values that an operator can set (IBA A10.4.3). */
+/* The settings that an operator can give a value (IBA A10.4.3). */
 enum fab_congestion_value {
-    /* Threshold of switch ports that lead to adapters: 0 (no packet is marked) to 15 (marking
-     * begins at the shortest queue) */
+    /* Threshold of switch ports that lead to adapters, 0..15. 0: no packet is marked. 15: marking
+     * begins at the shortest queue. */
     FAB_CONGESTION_THRESHOLD,
     /* Threshold of switch ports that lead to other switches, 0..15 */
     FAB_CONGESTION_SWITCH_THRESHOLD,
-    /* Marking_Rate: 0..65535 packets between two marked packets */
+    /* Marking_Rate: number of packets between two marked packets, 0..65535 */
     FAB_CONGESTION_MARKING_RATE,
     /* Packet_Size: 0..255, in units of 64 bytes */
     FAB_CONGESTION_PACKET_SIZE,
-    /* Victim_Mask: with 1, a switch port that leads to an adapter marks packets even while it
-     * has no credits, that is, while congestion elsewhere blocks the port */
+    /* Victim_Mask: 1: a switch port that leads to an adapter marks packets even while it has no
+     * credits, that is, while congestion elsewhere blocks this port */
     FAB_CONGESTION_VICTIM_MASK,
     /* CCTI_Timer: 1..65535, in units of 1.024 us */
     FAB_CONGESTION_TIMER,
@@ -46,41 +47,41 @@ enum fab_congestion_value {
     FAB_CONGESTION_VALUES
 };
 struct fab_congestion_domain {
-    const char *name; /* name of the value, such as "marking_rate" */
+    const char *name; /* name of the setting, such as "marking_rate" */
     uint16_t least, most;
 };
 extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES];
 
 #define FAB_CONGESTION_AUTO (-1)
-/* Maximum of fan_in (senders to one endport). For more senders, a congestion control table would
- * need longer delays than its entries can express. */
+/* Maximum of fan_in (senders to one endport). More senders would need longer delays than the
+ * entries of a congestion control table can express. */
 #define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
-    /* true: write the settings to devices; false: only compute and show the settings */
+    /* true: the manager writes the settings to devices; false: it only computes and shows them */
     bool apply;
     uint8_t profile; /* enum fab_congestion_profile */
     /* CC_Key that the manager puts into every Set; 0: no key */
     uint64_t key;
     /* CC_KeyLeasePeriod in seconds; 0: the lease never ends */
     uint16_t key_lease_s;
-    /* greatest number of senders to one endport at the same time; 0: the manager estimates it */
+    /* maximum number of senders to one endport at the same time; 0: the manager estimates it */
     uint32_t fan_in;
     uint32_t hop_ns;     /* latency of a switch in ns */
     uint32_t adapter_ns; /* latency of an adapter in ns */
     uint32_t cable_m;    /* length of cables, in metres */
     /* size of the buffer that a switch port has for one VL, in KiB */
     uint32_t queue_kb;
-    /* values that the operator sets, by enum fab_congestion_value; FAB_CONGESTION_AUTO: the
+    /* [enum fab_congestion_value] values that the operator has set; FAB_CONGESTION_AUTO: the
      * manager computes the value */
     int32_t value[FAB_CONGESTION_VALUES];
-    /* Number of entries of table[], which are encoded as in CongestionControlTable. If it is 0, the
-     * manager computes the table. */
+    /* Number of entries of table[]; 0: the manager computes the table. The entries are encoded as
+     * in CongestionControlTable. */
     uint16_t table_count;
     uint16_t table[FAB_CONGESTION_TABLE_MOST];
 };
 void fab_policy_congestion_defaults(struct fab_policy_congestion *p);
-/* Checks all values. Returns RANGE if a value is outside its range; why[] then has a sentence
+/* Checks all values. If a value is outside its range, returns RANGE and writes to why[] a sentence
  * that begins with the name of the setting. */
 int fab_policy_congestion_validate(const struct fab_policy_congestion *p, char *why,
                                    size_t why_len);

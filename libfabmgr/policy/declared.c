@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads an applied policy: joins the lists of all its documents, and reads them in an order in
- * which each list refers only to lists that were read before. */
+/* Reads an applied policy. First joins the lists of all its documents. Then reads the lists in such
+ * an order that each one refers only to lists that were read before. */
 #include "libfabmgr/policy/declared.h"
 
 #include <stdlib.h>
@@ -27,9 +27,9 @@ static const struct field top_fields[KEYS] = {
     [APPROVALS] = {"approvals", FIELD_MAPS, false, 0, 0, NULL},
 };
 
-/* The values of all documents, by key. */
+/* For each key, the lists that the documents have under this key. */
 struct lists {
-    uint32_t *node[KEYS]; /* [count] */
+    uint32_t *node[KEYS]; /* [key] array of the document nodes of these lists */
     size_t count[KEYS];
 };
 

@@ -13,7 +13,7 @@
 #include "libfabmgr/policy/policy.h"
 
 enum fab_declared_section {
-    FAB_DECLARED_PARTITIONS, /* keys partitions and groups */
+    FAB_DECLARED_PARTITIONS, /* the section of the keys `partitions` and `groups` */
     FAB_DECLARED_CLASSES,
     FAB_DECLARED_CONGESTION,
     FAB_DECLARED_NAMES,
@@ -24,24 +24,26 @@ enum fab_declared_section {
 /* The keys of the sections, such as "partitions". */
 extern const char *const fab_policy_declared_section_name[FAB_DECLARED_SECTIONS];
 
-/* Limits. They are low enough that each name can be compared with all others, one by one. */
+/* Maximum numbers of elements. They are so low that the manager can compare each name with all
+ * others. */
 #define FAB_DECLARED_PARTITIONS_MAX 4096
 #define FAB_DECLARED_GROUPS_MAX 256
 #define FAB_DECLARED_ISOLATIONS_MAX 256
 #define FAB_DECLARED_APPROVALS_MAX 4096
 
-/* The kind of object that a name or GUID in the policy must denote. */
+/* Kinds of objects to which a name or GUID in the policy can refer. */
 enum fab_declared_what {
     FAB_DECLARED_NODE, /* a node name, or a pattern of node names with '*' or '?' */
     FAB_DECLARED_PORT_GUID,
     FAB_DECLARED_NODE_GUID,
-    FAB_DECLARED_LINK, /* NODE/PORT */
+    FAB_DECLARED_LINK, /* a link, as "NODE/PORT" of one of its ports */
 };
 #define FAB_DECLARED_PATH_LEN 96
-/* A name or GUID in the policy, which the caller compares with the fabric. */
+/* A name or GUID in the policy that refers to an object of the fabric. The caller checks that the
+ * object exists. */
 struct fab_declared_ref {
     enum fab_declared_what what;
-    const char *text; /* a name; "": the policy gives only the GUID */
+    const char *text; /* the name; "": the policy gives only the GUID */
     uint64_t guid;
     struct fab_doc_place at;
     /* path of the value in the policy, such as "partitions[1].full[0]" */
@@ -49,15 +51,17 @@ struct fab_declared_ref {
 };
 /* A link that routes must avoid. */
 struct fab_declared_isolation {
-    const char *link, *reason; /* link: NODE/PORT. reason: "" if the operator gave none */
-    size_t ref;                /* index of the reference to the link */
+    /* link: a port of the link, as "NODE/PORT". reason: text of the operator; "": none */
+    const char *link, *reason;
+    /* index in ref[] of struct fab_declared of the reference to this link */
+    size_t ref;
 };
-/* A port of an adapter or router that is approved at a switch port. */
+/* A port of an adapter or router that may be connected to a certain switch port. */
 struct fab_declared_approval {
     uint64_t node_guid, port_guid;
     uint8_t port;
-    const char *at; /* NODE/PORT of the switch port */
-    size_t ref;     /* index of the reference to the switch port */
+    const char *at; /* the switch port, as "NODE/PORT" */
+    size_t ref;     /* index in ref[] of struct fab_declared of the reference to the switch port */
 };
 struct fab_declared {
     bool has[FAB_DECLARED_SECTIONS];
@@ -69,24 +73,25 @@ struct fab_declared {
     struct fab_declared_approval *approval;
     struct fab_declared_ref *ref;
     size_t isolations, approvals, refs;
-    struct fab_arena arena; /* holds the texts */
+    struct fab_arena arena; /* memory of all texts */
 };
 struct fab_declared_error {
-    struct fab_doc_place at; /* line 0: the error does not belong to one line */
-    char message[400];       /* a sentence that begins with the path of the value */
+    /* place of the error in the text; line 0: the error belongs to no single line */
+    struct fab_doc_place at;
+    char message[400]; /* a sentence that begins with the path of the value */
 };
 
 /* Reads all documents of d as one policy. Returns FORMAT (a wrong key or value), EXISTS (a name, a
- * P_Key or a mapping occurs twice), LIMIT, RANGE or NOT_FOUND (a group or partition that the policy
- * does not have), with *ret_error; or NOMEM. */
+ * P_Key or a mapping occurs twice), LIMIT, RANGE, NOT_FOUND (the policy has no such group or
+ * partition) or NOMEM. *ret_error describes the error, except for NOMEM. */
 int fab_policy_declared_read(const struct fab_doc *d, struct fab_declared *ret,
                              struct fab_declared_error *ret_error);
 void fab_policy_declared_fini(struct fab_declared *d);
-/* Replaces the values in *p by those of the sections that the policy has. In the section of
- * congestion control, key and key_lease_s stay. */
+/* Copies the values of the sections that the policy has to *p. From the section of congestion
+ * control, it does not copy `key` and `key_lease_s`. */
 void fab_policy_declared_apply(const struct fab_declared *d, struct fab_policy *p);
-/* A member of a traffic class can name a partition or a group. Returns true if this partition or
- * group exists, and for members of all other kinds. */
+/* Returns false if the member of a traffic class names a partition or group that p does not have;
+ * otherwise true. */
 bool fab_policy_declared_knows(const struct fab_partitions *p, const struct fab_class_member *m);
 
 #endif

@@ -39,7 +39,7 @@ bool fab_policy_declared_knows(const struct fab_partitions *p, const struct fab_
     return known;
 }
 
-/* Adds references for the groups that the last rule has added. first: index of the first of these
+/* Adds references for the port groups that the last rule added. first: index of the first of these
  * groups. */
 static int add_refs(struct declared_reader *r, uint32_t node, size_t first)
 {
@@ -108,8 +108,8 @@ int fab_policy_read_classes(struct declared_reader *r, uint32_t list)
     return rc;
 }
 
-/* Checks the names of partitions and groups against the policy, if the policy has partitions. If
- * not, the caller checks them against the partitions of fabricd.yaml. */
+/* Checks that the policy has the partitions and groups that its classes name. If the policy has no
+ * partitions, the caller checks the names against the partitions of fabricd.yaml instead. */
 static int check_names(struct declared_reader *r)
 {
     const struct fab_classes *c = r->to->classes;

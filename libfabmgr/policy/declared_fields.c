@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads mappings by tables of their keys. The types are those of YAML's core schema: a text that is
- * not in quotes and looks like a number, a truth value or null is not accepted as a text. A program
- * that checks the policy against doc/policy.schema.json then sees the same types.
- */
+/* Reads YAML mappings. A table of `struct field` lists the allowed keys with the types of their
+ * values. The types are those of YAML's core schema: a text without quotes that looks like a
+ * number, a truth value or null is not accepted as a text. So a program that checks the policy
+ * against doc/policy.schema.json sees the same types. */
 #include "libfabmgr/policy/declared_fields.h"
 
 #include <inttypes.h>
@@ -15,7 +14,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/policy/append.h"
 
-#define SHOWN 60 /* bytes of a value in an error message */
+#define SHOWN 60 /* maximum number of bytes of a value that an error message shows */
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -38,7 +37,8 @@ int fab_policy_wrong(struct declared_reader *r, uint32_t node, const char *fmt, 
     return FAB_E_FORMAT;
 }
 
-/* Writes the value of a document node for an error message, with control characters replaced. */
+/* Writes the value of a document node to to[], for an error message. Replaces control characters,
+ * and shortens a long value. */
 static void shown(const struct fab_doc_node *n, char to[SHOWN + 8])
 {
     size_t len = 0;
@@ -64,8 +64,8 @@ static int unexpected(struct declared_reader *r, uint32_t node, const char *expe
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Returns the index of the text in a list of words, without regard to case; count: no word is
- * equal. */
+/* Returns the index of the text in the list words[count], without regard to case. Returns `count`
+ * if the list does not contain the text. */
 static size_t find_word(const char *text, const char *const *words, size_t count)
 {
     char lower[8] = "";
@@ -77,10 +77,10 @@ static size_t find_word(const char *text, const char *const *words, size_t count
     return i;
 }
 
-/* The words for truth values. The words with even indexes mean yes. */
+/* The words for truth values. Those with even indexes mean yes, those with odd indexes no. */
 static const char *const truth[] = {"yes", "no", "true", "false", "on", "off"};
 
-/* Returns true if YAML takes a text without quotes for a number, a date, a truth value or null. */
+/* Returns true if a text without quotes is a number, a date, a truth value or null in YAML. */
 static bool is_other_type(const char *text)
 {
     static const char *const null[] = {"null", "~"};
@@ -154,7 +154,8 @@ static int read_bool(struct declared_reader *r, uint32_t node, uint64_t *ret)
     return word < 6 ? FAB_OK : unexpected(r, node, "yes or no");
 }
 
-/* Finds the value in a list of words, which are separated by blanks. */
+/* Finds the value in a string of words that are separated by blanks, and writes the index of the
+ * word to *ret. */
 static int read_word(struct declared_reader *r, uint32_t node, const char *words, uint64_t *ret)
 {
     const struct fab_doc_node *n = &r->doc->node[node];

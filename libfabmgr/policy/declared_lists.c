@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the keys congestion, names, isolation and approvals of an applied policy. */
+/* Reads the keys `congestion`, `names`, `isolation` and `approvals` of an applied policy. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ enum {
     CABLE_M,
     QUEUE_KB,
     TABLE,
-    VALUES, /* index of the key of the first value of enum fab_congestion_value */
+    /* index in the table of keys of the key for the first value of enum fab_congestion_value */
+    VALUES,
     CONGESTION_KEYS = VALUES + FAB_CONGESTION_VALUES
 };
 _Static_assert(CONGESTION_KEYS <= FIELDS_MAX, "the array of values has room for all keys");
@@ -209,7 +210,7 @@ int fab_policy_read_approvals(struct declared_reader *r, uint32_t list)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Writes a name as a line of a node-name-map. */
+/* Reads the name of a node, and appends it to `map` as a line of a node-name-map. */
 static int read_name(struct declared_reader *r, uint32_t node, size_t index, struct fab_text *map)
 {
     static const struct field fields[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the keys groups and partitions of an applied policy, and stores them in the same form as
- * the content of OpenSM's partitions.conf. As in partitions.conf, the default partition has all
- * ports as limited members and the manager as full member, unless the policy says otherwise. */
+/* Reads the keys `groups` and `partitions` of an applied policy, and stores them in the same form
+ * as the content of OpenSM's partitions.conf. As in partitions.conf, all ports are limited members
+ * of the default partition and the manager is a full member, unless the policy says otherwise. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -21,7 +21,8 @@ void fab_policy_doc_fini(struct fab_doc *d)
     *d = (struct fab_doc){0};
 }
 
-/* Replaces *text by a copy in the arena, unless *text is NULL. */
+/* Replaces the string *text by a copy in the arena of the document. Does nothing if *text is
+ * NULL. */
 static int keep(struct fab_doc *d, const char **text)
 {
     if (*text == NULL)

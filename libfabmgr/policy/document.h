@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A tree of values as a parser of YAML makes it: texts, lists and mappings, each with its place in
- * the text. The parser adds nodes in the order of the text. Readers walk from the first child of a
- * node over its siblings.
- */
+/* The document tree that the YAML parser makes: texts, lists and mappings, each with its place in
+ * the file. The parser adds nodes in the order of the text. To read a list or mapping, follow the
+ * ids `first` and `next`. */
 #ifndef LIBFABMGR_POLICY_DOCUMENT_H
 #define LIBFABMGR_POLICY_DOCUMENT_H
 
@@ -20,11 +18,12 @@
 
 enum fab_doc_kind { FAB_DOC_TEXT, FAB_DOC_LIST, FAB_DOC_MAP };
 struct fab_doc_place {
-    uint32_t file, line, column; /* file: index of fab_doc.file; line and column: from 1 */
+    /* file: index in fab_doc.file; line, column: position in this file, from 1 */
+    uint32_t file, line, column;
 };
 struct fab_doc_node {
     enum fab_doc_kind kind;
-    /* The text was not in quotes, so YAML may take it for a number, a truth value or null. */
+    /* true: the text was not in quotes, so YAML may take it for a number, a truth value or null */
     bool plain;
     /* key of an element of a mapping; NULL: the node is not an element of a mapping */
     const char *key;
@@ -36,14 +35,15 @@ struct fab_doc_node {
 };
 /* All files of one policy. Node 0 is a list whose elements are the documents. */
 struct fab_doc {
-    struct fab_doc_node *node; /* [count] */
+    struct fab_doc_node *node; /* [count] the nodes of the tree */
     size_t count;
     const char *file[FAB_DOC_FILES_MAX]; /* names of the files */
     uint32_t files;
-    struct fab_arena arena; /* holds all texts */
+    struct fab_arena arena; /* memory of all texts */
 };
 
-int fab_policy_doc_init(struct fab_doc *d); /* returns NOMEM; call fini in any case */
+/* Returns NOMEM. The caller must call fini even after a failure. */
+int fab_policy_doc_init(struct fab_doc *d);
 void fab_policy_doc_fini(struct fab_doc *d);
 /* Adds the name of a file. Returns NOMEM or LIMIT. */
 int fab_policy_doc_add_file(struct fab_doc *d, const char *name);

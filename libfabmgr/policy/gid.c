@@ -11,8 +11,8 @@
 
 #define GROUPS 8
 
-/* Reads a group of hexadecimal digits at s. Returns its number of characters; 0: no group begins
- * at s. */
+/* Reads a group of hexadecimal digits at s. Returns its length in characters; 0: no group begins at
+ * s. */
 static size_t read_group(const char *s, uint16_t *ret)
 {
     uint64_t value = 0;
@@ -46,7 +46,7 @@ int fab_policy_gid_parse(const char *text, uint8_t ret_gid[16])
     if (gap > GROUPS ? count != GROUPS : count == GROUPS)
         return FAB_E_FORMAT;
     for (unsigned i = 0; i < GROUPS; i++) {
-        /* index in the GID (0..7) of the first group after the "::" */
+        /* index in the GID of the first group after the "::"; the groups have the indexes 0 to 7 */
         unsigned tail = GROUPS - (count - gap);
         unsigned value = gap > GROUPS || i < gap ? group[i] : i >= tail ? group[i - tail + gap] : 0;
         ret_gid[2 * i] = (uint8_t)(value >> 8);

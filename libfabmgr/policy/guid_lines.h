@@ -15,24 +15,24 @@ struct fab_line_error {
     char message[120]; /* the reason; it never contains a key */
 };
 
-/* Reads the next number of a line that ends at `end`, and advances *at past the number. The number
- * is 0x and 1 to 16 hexadecimal digits. Returns false for any other word, and for a number above
- * `most`. */
+/* Reads the number at *at, which is 0x and 1 to 16 hexadecimal digits, and moves *at past it. `end`
+ * is the end of the line. Returns false if the next word is not such a number, or if the number
+ * exceeds `most`. */
 bool fab_policy_guid_lines_number(const char **at, const char *end, uint64_t most, uint64_t *ret);
 /* Returns true if the rest of the line has only blanks or a comment. */
 bool fab_policy_guid_lines_is_over(const char **at, const char *end);
 
-/* The caller's function for one line, which is neither empty nor a comment. It returns a status.
- * With FORMAT, *ret_why is the reason, a string constant. */
+/* Handles one line that is neither empty nor a comment. Returns a status; with FORMAT, *ret_why is
+ * the reason, a string constant. */
 typedef int fab_policy_guid_lines_take(void *ctx, const char *at, const char *end, unsigned line,
                                        const char **ret_why);
-/* Passes the lines of the text to `take`, until `take` returns an error. Returns OK or this error.
- * With FORMAT, *ret_error has the line and the reason. A line of more than line_max bytes is a
- * FORMAT error; line_max 0: lines can have any length. */
+/* Calls the function `take` for each line of the text, until take() returns an error. Returns OK,
+ * or this error; with FORMAT, *ret_error has the line and the reason. A line of more than line_max
+ * bytes is a FORMAT error; line_max 0: lines can have any length. */
 int fab_policy_guid_lines_each(const char *text, size_t len, size_t line_max,
                                fab_policy_guid_lines_take *take, void *ctx,
                                struct fab_line_error *ret_error);
-/* Writes the line and the reason to *error, and returns FORMAT. */
+/* Writes the number of the line and the reason to *error, and returns FORMAT. */
 int fab_policy_guid_lines_fail(struct fab_line_error *error, unsigned line, const char *why);
 
 #endif

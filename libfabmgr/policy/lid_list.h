@@ -21,10 +21,10 @@ struct fab_listed_lid {
     unsigned line; /* number of the line, from 1 */
 };
 struct fab_lid_list {
-    /* [count] sorted by GUID; no GUID is repeated, and no LID belongs to two entries */
+    /* [count] sorted by GUID; each GUID is listed once, and no LID belongs to two ports */
     struct fab_listed_lid *entry;
     size_t count;
-    int refs; /* private, atomic */
+    int refs; /* reference count; private, atomic */
 };
 /* Reads the text of the file into a new list with one reference (refs == 1). Returns FORMAT
  * (*ret_error has the line and the reason), LIMIT (the text is longer than FAB_LID_LIST_TEXT_MAX)

@@ -186,8 +186,8 @@ void fab_policy_lines_decisions(const struct fab_declared *d, struct fab_text *t
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 struct lines {
-    /* text: a copy of the text. line: [count] the lines in this copy, sorted; in each line, a NUL
-     * ends the path */
+    /* text: a copy of the policy in lines. line: [count] pointers to the lines in this copy,
+     * sorted; in each line, a NUL ends the path */
     char *text, **line;
     size_t count;
 };
@@ -205,8 +205,8 @@ static void lines_fini(struct lines *l)
     free(l->line);
 }
 
-/* Splits a copy of the text into lines "PATH: VALUE", and each line into two strings: the path, and
- * directly after its NUL the value. Ignores lines of another form. */
+/* Splits a copy of the text into lines of the form "PATH: VALUE", and each line into two strings.
+ * The value begins directly after the NUL of the path. Ignores lines of another form. */
 static int lines_init(const char *text, struct lines *ret)
 {
     struct lines l = {.text = strdup(text)};
@@ -224,7 +224,7 @@ static int lines_init(const char *text, struct lines *ret)
         if (colon == NULL)
             continue;
         *colon = '\0';
-        /* The value follows the NUL directly. */
+        /* moves the value to the byte after the NUL of the path */
         memmove(colon + 1, colon + 2, strlen(colon + 2) + 1);
         l.line[l.count++] = line;
     }
@@ -238,8 +238,8 @@ static const char *value_of(const char *line)
     return line + strlen(line) + 1;
 }
 
-/* Compares the next line of both texts. If the lines differ, passes the change to fn. Increments *i
- * and *j past the lines that were compared. */
+/* Compares line *i of `a` with line *j of `b`. If the lines differ, passes the change to fn.
+ * Increments the indexes of the lines that are done. */
 static void compare_path(const struct lines *a, const struct lines *b, size_t *i, size_t *j,
                          fab_policy_change_fn *fn, void *ctx)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shows what a policy says about partitions, classes, congestion and names as lines "PATH: VALUE",
- * and compares two such texts. */
+/* Writes what a policy says about partitions, classes, congestion and names as lines of the form
+ * "PATH: VALUE", and compares two such texts. */
 #ifndef LIBFABMGR_POLICY_LINES_H
 #define LIBFABMGR_POLICY_LINES_H
 
 #include "libfabmgr/base/text.h"
 #include "libfabmgr/policy/declared.h"
 
-/* Appends the lines of a policy, whether its values come from fabricd.yaml or were applied. */
+/* Appends the policy as lines to the text. The values may come from fabricd.yaml or from an applied
+ * policy. */
 void fab_policy_lines(const struct fab_policy *p, struct fab_text *to);
-/* Appends the lines of the isolated links and approvals of an applied policy. */
+/* Appends the isolated links and the approvals of an applied policy as lines to the text. */
 void fab_policy_lines_decisions(const struct fab_declared *d, struct fab_text *to);
 
 struct fab_policy_change {
@@ -17,7 +18,7 @@ struct fab_policy_change {
     const char *before, *after; /* before NULL: the line is new; after NULL: the line was removed */
 };
 typedef void fab_policy_change_fn(void *ctx, const struct fab_policy_change *c);
-/* Calls fn for each line that differs, in the order of paths. Returns NOMEM. */
+/* Calls fn for each path whose value differs, in the order of paths. Returns NOMEM. */
 int fab_policy_lines_compare(const char *before, const char *after, fab_policy_change_fn *fn,
                              void *ctx);
 

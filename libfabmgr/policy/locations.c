@@ -16,10 +16,10 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* A name in the file, after its lists are expanded. */
+/* A name in the file. A name with a list in brackets has one entry for each name of the list. */
 struct entry {
     const char *name;
-    uint64_t guid; /* 0: the name is not a GUID */
+    uint64_t guid; /* GUID, if the name is one; 0: the name is not a GUID */
     unsigned line;
     const struct fab_location *location;
 };
@@ -32,26 +32,28 @@ struct fab_locations {
     struct entries names; /* names without wildcards, sorted by name */
     struct entries patterns;
     struct fab_arena arena; /* memory of the names and locations */
-    int refs;               /* atomic */
+    int refs;               /* reference count, atomic */
 };
 
 enum column { NAME, HOST, RACK, ROW, SLOT, COLUMNS };
 static const char *const column_names[COLUMNS] = {"name", "host", "rack", "row", "slot"};
 
 #define FIELDS_MAX 64u
-#define FIELD_LEN 256u /* longest field, with the NUL */
+#define FIELD_LEN 256u /* maximum length of a field in bytes, with the NUL */
 
 struct reader {
     struct fab_locations *locations;
     struct fab_locations_error *error;
     unsigned line; /* number of the line of the current row, from 1 */
-    /* [column] index of the field with this column; FIELDS_MAX: the file lacks the column */
+    /* [column] index in a row of the field for this column; FIELDS_MAX: the file lacks the
+     * column */
     unsigned field_of[COLUMNS];
     char fields[FIELDS_MAX][FIELD_LEN]; /* [count] fields of the current row */
     unsigned count;
-    bool named; /* the row with the names of the columns was read */
+    bool named; /* true: the header row, with the names of the columns, was read */
     const struct fab_location *location;
-    struct entries racks; /* one for each line that gives a rack and the row of the rack */
+    /* one entry for each line that gives a rack and its row in the machine room */
+    struct entries racks;
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -68,8 +70,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Copies a field without the blanks around it. Control characters, which would disturb the output
- * of commands, become '?'. Returns false if the field is too long. */
+/* Copies a field without the blanks around it. Replaces control characters by '?', because they
+ * would disturb the output of commands. Returns false if the field is too long. */
 static bool copy_field(char to[FIELD_LEN], const char *from, const char *end)
 {
     while (from < end && is_blank(*from))
@@ -85,8 +87,8 @@ static bool copy_field(char to[FIELD_LEN], const char *from, const char *end)
     return true;
 }
 
-/* Reads the field at *at. Moves *at behind the comma that ends the field, or sets it to NULL if
- * this was the last field of the row. */
+/* Reads the field at *at. Moves *at past the comma that ends the field; after the last field of a
+ * row, sets *at to NULL. */
 static int next_field(struct reader *r, const char **at, const char *end)
 {
     const char *from = *at, *stop;
@@ -125,7 +127,7 @@ static const char *field(const struct reader *r, enum column column)
     return r->field_of[column] < r->count ? r->fields[r->field_of[column]] : "";
 }
 
-/* Reads the first row, which has the names of the columns. */
+/* Reads the header row, which has the names of the columns. */
 static int read_header(struct reader *r)
 {
     bool any = false;
@@ -164,7 +166,7 @@ static bool is_guid(const char *name, uint64_t *ret)
            fab_base_digits_parse(name + 2, len - 2, 16, UINT64_MAX, ret) && *ret != 0;
 }
 
-/* Adds one name of an expanded list. */
+/* Adds an entry for one name of a list in brackets. */
 static int add_name(void *ctx, const char *name)
 {
     struct reader *r = ctx;
@@ -255,7 +257,7 @@ static int by_rack(const void *a, const void *b)
     return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Returns FORMAT if a rack is in two rows. */
+/* Returns FORMAT if the file places one rack in two different rows of the machine room. */
 static int check_racks(struct reader *r)
 {
     struct entries *racks = &r->racks;

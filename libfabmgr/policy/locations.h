@@ -24,9 +24,9 @@
 /* maximum number of names, after lists are expanded */
 #define FAB_LOCATIONS_MAX 400000u
 
-/* The texts of the file about a node; "": the file has no such text. */
+/* Location of a node, as in the file. A text is "" if the file does not give it. */
 struct fab_location {
-    /* name of the host to which the adapter belongs; "": the file does not tell */
+    /* name of the host to which the adapter belongs; "": not given */
     const char *host;
     const char *rack, *row, *slot;
 };

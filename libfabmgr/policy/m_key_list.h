@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* M_Keys of ports that another subnet manager configured, from a file in the format of OpenSM's
  * guid2mkey. A line of this file has a port GUID and the M_Key of this port, both in hexadecimal
- * with 0x. For a switch, it is the GUID of port 0. # begins a comment. */
+ * with 0x. The GUID of a switch is that of its port 0. # begins a comment. */
 #ifndef LIBFABMGR_POLICY_M_KEY_LIST_H
 #define LIBFABMGR_POLICY_M_KEY_LIST_H
 
@@ -13,19 +13,19 @@
 
 #define FAB_M_KEY_LIST_TEXT_MAX ((size_t)8 << 20) /* maximum size of the file in bytes */
 #define FAB_M_KEY_LIST_LINE_MAX 256               /* maximum length of a line in bytes */
-#define FAB_M_KEY_LIST_MAX 65536                  /* greatest number of ports */
+#define FAB_M_KEY_LIST_MAX 65536                  /* maximum number of ports in the file */
 
 struct fab_listed_m_key {
     uint64_t port_guid;
     /* M_Key of the port; 0: the other manager gave the port no key */
     uint64_t m_key;
-    unsigned line; /* line of the text, from 1 */
+    unsigned line; /* number of the line, from 1 */
 };
 struct fab_m_key_list {
     /* [count] sorted by GUID; no GUID is repeated */
     struct fab_listed_m_key *entry;
     size_t count;
-    int refs; /* private, atomic */
+    int refs; /* reference count; private, atomic */
 };
 /* Reads the text of the file into a new list with one reference (refs == 1). Returns FORMAT
  * (*ret_error has the line and the reason), LIMIT (the text is longer than

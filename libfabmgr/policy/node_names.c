@@ -18,13 +18,13 @@ struct entry {
     char name[FAB_NODE_NAME_LEN];
 };
 struct fab_node_names {
-    struct entry *entry; /* [count] */
+    struct entry *entry; /* [count] the names, in the order of the text */
     size_t count, room;
     struct fab_map by_guid; /* GUID -> index in entry[] */
-    /* hash of a name -> index in entry[]; if the hash is in use already, the next free number is
+    /* hash of a name -> index in entry[]; if another name uses this hash, the next free number is
      * the key */
     struct fab_map by_hash;
-    int refs; /* atomic */
+    int refs; /* reference count, atomic */
 };
 
 static bool is_blank(char c)
@@ -96,8 +96,8 @@ static uint64_t hash_of(const char *name)
     return h;
 }
 
-/* Adds the name to by_hash. Returns EXISTS, with the index of the other entry in *ret_other, if
- * another entry has the same name. */
+/* Adds the name to by_hash. If another entry has the same name, returns EXISTS and writes the index
+ * of this entry to *ret_other. */
 static int note_name(struct fab_node_names *n, const char *name, uint32_t index,
                      uint32_t *ret_other)
 {

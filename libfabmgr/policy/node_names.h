@@ -18,7 +18,8 @@
 
 #define FAB_NODE_NAMES_TEXT_MAX ((size_t)16 << 20) /* maximum size of the file in bytes */
 #define FAB_NODE_NAMES_MAX 131072u                 /* maximum number of names */
-#define FAB_NODE_NAME_LEN 65 /* maximum length of a name with its NUL, as of a NodeDescription */
+/* maximum length of a name in bytes with the NUL, as for NodeDescription */
+#define FAB_NODE_NAME_LEN 65
 
 struct fab_node_names;
 struct fab_node_names_error {
@@ -32,15 +33,16 @@ int fab_policy_node_names_read(const char *text, size_t len, struct fab_node_nam
 struct fab_node_names *fab_policy_node_names_ref(struct fab_node_names *n); /* n may be NULL */
 void fab_policy_node_names_unref(struct fab_node_names *n);
 
-/* Returns the name of the node with this node GUID; NULL: the file has none, or n is NULL. */
+/* Returns the name that the file gives to the node with this node GUID. Returns NULL if the file
+ * gives none, or if n is NULL. */
 const char *fab_policy_node_names_find(const struct fab_node_names *n, uint64_t guid);
 /* Returns the number of names; 0 if n is NULL. */
 size_t fab_policy_node_names_count(const struct fab_node_names *n);
-/* Returns name `index`, in the order of the text, with the GUID of its node; the index is less than
- * the number of names. */
+/* Returns the name with this index and the GUID of its node. The index counts in the order of the
+ * text, and must be less than the number of names. */
 const char *fab_policy_node_names_at(const struct fab_node_names *n, size_t index,
                                      uint64_t *ret_guid);
-/* Returns true if both objects have the same names. Both may be NULL. */
+/* Returns true if both objects give the same names to the same nodes. Both may be NULL. */
 bool fab_policy_node_names_same(const struct fab_node_names *a, const struct fab_node_names *b);
 
 #endif

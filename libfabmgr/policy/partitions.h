@@ -17,7 +17,7 @@
 #include "libfabmgr/base/arena.h"
 
 #define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* maximum size of partitions.conf in bytes */
-/* maximum number of multicast groups; it is the number of multicast LIDs */
+/* maximum number of multicast groups: each group needs its own multicast LID */
 #define FAB_PARTITION_MGROUPS_MAX 16384
 #define FAB_PKEY_DEFAULT 0x7fff /* P_Key of the default partition */
 /* the bit of a P_Key that means full membership, IBA 10.9.1 */
@@ -29,20 +29,20 @@ enum fab_membership { FAB_MEMBER_LIMITED = 1, FAB_MEMBER_FULL = 2, FAB_MEMBER_BO
 enum fab_port_select {
     /* every port of adapters and routers, and port 0 of switches */
     FAB_SELECT_ALL,
-    FAB_SELECT_ADAPTERS, /* ALL_CAS */
+    FAB_SELECT_ADAPTERS, /* all ports of channel adapters (the word ALL_CAS of partitions.conf) */
     FAB_SELECT_SWITCHES,
     FAB_SELECT_ROUTERS,
     FAB_SELECT_SELF, /* the manager's own port */
-    FAB_SELECT_GUID, /* by port GUID */
-    /* all ports of the nodes whose description, or its first word, matches a pattern */
+    FAB_SELECT_GUID, /* the port with a certain port GUID */
+    /* all ports of the nodes whose NodeDescription, or its first word, matches a pattern */
     FAB_SELECT_NAME,
     FAB_SELECT_GROUP,
 };
 struct fab_port_selector {
     enum fab_port_select kind;
-    uint32_t group;   /* GROUP: index of fab_partitions.group */
-    uint64_t guid;    /* GUID: the port GUID */
-    const char *name; /* NAME: the pattern */
+    uint32_t group;   /* only for FAB_SELECT_GROUP: index in fab_partitions.group */
+    uint64_t guid;    /* only for FAB_SELECT_GUID: the port GUID */
+    const char *name; /* only for FAB_SELECT_NAME: the pattern */
 };
 struct fab_port_group {
     const char *name;
@@ -53,21 +53,21 @@ struct fab_port_group {
 struct fab_partition {
     /* name of the partition; "" if it has none */
     const char *name;
-    uint16_t pkey; /* 1..0x7fff */
+    uint16_t pkey; /* P_Key without the bit for full membership, 1..0x7fff */
     bool ipoib;
-    /* Encoded as in PathRecord. rate and mtu apply to the multicast groups for IP over InfiniBand;
-     * sl applies to these groups and to all paths in the partition. */
+    /* As encoded in PathRecord. `rate` and `mtu` apply to the multicast groups for IP over
+     * InfiniBand; `sl` applies to these groups and to all paths in the partition. */
     uint8_t rate, mtu, sl;
     /* Number of the line of partitions.conf that first defines the partition. 0: the partition is
      * built in. */
     uint32_t line;
 };
-/* A rule: the ports that `who` selects are members of a partition. */
+/* A rule of membership: the ports that the selector `who` selects are members of a partition. */
 struct fab_partition_rule {
-    uint32_t partition; /* index of fab_partitions.partition */
+    uint32_t partition; /* index in fab_partitions.partition */
     enum fab_membership membership;
-    /* true: the P_Key of this partition gets index 0 of the port's P_Key table; false: the P_Key of
-     * the default partition gets index 0 */
+    /* true: the P_Key of this partition gets index 0 of the port's P_Key table; false: index 0 is
+     * for the default partition */
     bool index0;
     struct fab_port_selector who;
 };
@@ -89,20 +89,20 @@ struct fab_partitions {
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;
     size_t partitions, rules, mgroups, groups;
-    /* notes on text of the file that was ignored; there is room for the first
-     * FAB_PARTITION_NOTES notes */
+    /* notes on parts of the file that were ignored; only the first FAB_PARTITION_NOTES notes are
+     * kept */
     struct fab_partitions_note note[FAB_PARTITION_NOTES];
     /* number of all notes, including those that did not fit into note[] */
     size_t notes;
-    struct fab_arena arena; /* holds the names */
+    struct fab_arena arena; /* memory of the names */
     /* [P_Key] 1 + the index in partition[] of the partition with this P_Key; 0: there is no such
      * partition */
     uint16_t by_pkey[FAB_PKEY_FULL];
-    int refs; /* private, atomic */
+    int refs; /* reference count; private, atomic */
 };
 struct fab_partitions_error {
     uint32_t line, column; /* position in partitions.conf, from 1 */
-    char message[200];     /* what was found, and what was expected */
+    char message[200];     /* what the parser found, and what it expected */
 };
 /* Reads partitions.conf into a new struct with one reference (refs == 1). Its first two rules
  * belong to the default partition: all ports are limited members, and the manager is a full member.
@@ -116,8 +116,8 @@ int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitio
 int fab_policy_partitions_unrestricted(struct fab_partitions **ret);
 struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* p may be NULL */
 void fab_policy_partitions_unref(struct fab_partitions *p);
-/* Returns the partition with that P_Key, ignoring the membership bit; NULL: no partition has this
- * P_Key. */
+/* Returns the partition with that P_Key, whether or not the bit for full membership is set. Returns
+ * NULL if there is none. */
 const struct fab_partition *fab_policy_partitions_find(const struct fab_partitions *p,
                                                        uint16_t pkey);
 

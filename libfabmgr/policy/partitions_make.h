@@ -12,8 +12,8 @@
 #define IPOIB_SCOPE 2
 #define IPOIB_Q_KEY 0xb1b
 
-/* Makes partitions with only the default partition and its rules. `all` is the membership that all
- * ports get in this partition. All functions of this file may return NOMEM. */
+/* Makes a set that has only the default partition and its rules. `all` is the membership of all
+ * ports in this partition. The functions in this file return NOMEM or another error. */
 int fab_policy_partitions_new(enum fab_membership all, struct fab_partitions **ret);
 int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition);
 int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule);
@@ -21,8 +21,8 @@ int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_pa
  * many groups. */
 int fab_policy_partitions_add_mgroup(struct fab_partitions *p,
                                      const struct fab_partition_mgroup *mgroup);
-/* Adds the broadcast group of a partition, which IP over InfiniBand needs. Except for the MGID,
- * it has the properties of the group `like`. */
+/* Adds the broadcast group of a partition, which IP over InfiniBand needs. The group gets all
+ * properties of the group `like` except its MGID. */
 int fab_policy_partitions_add_broadcast(struct fab_partitions *p,
                                         const struct fab_partition_mgroup *like);
 int fab_policy_partitions_add_group(struct fab_partitions *p, const struct fab_port_group *group);

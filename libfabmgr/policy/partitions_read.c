@@ -49,7 +49,7 @@ struct word {
 };
 struct flags {
     uint8_t mtu, rate, sl, tclass;
-    /* bit i is set if the definition has the flag scope=i */
+    /* bitset: bit i is set if the definition has the flag scope=i */
     uint16_t scopes;
     uint32_t q_key, flow_label;
 };
@@ -58,7 +58,7 @@ struct definition {
     struct flags flags;
     bool ipoib, index0, is_group;
     enum fab_membership membership;
-    uint32_t number; /* index of the partition or group */
+    uint32_t number; /* index in fab_partitions of the partition or group that is defined */
 };
 struct reader {
     const char *at, *end, *line_start;
@@ -108,7 +108,7 @@ static char peek(const struct reader *r)
     return r->at < r->end ? *r->at : '\0';
 }
 
-/* Skips blanks and a comment, but stays on the line. */
+/* Skips blanks and a comment. Stops at the end of the line. */
 static void skip_blanks(struct reader *r)
 {
     while (r->at < r->end && is_blank(*r->at))
@@ -182,8 +182,8 @@ static int read_word(struct reader *r, const char *until, struct word *w)
     return keep(r, w, start, (size_t)(end - start));
 }
 
-/* Reads NAME or NAME=VALUE. *ret_valued is true if there is a value. Otherwise `value` is an empty
- * word at the position of the name, so that error messages have a position. */
+/* Reads NAME or NAME=VALUE. *ret_valued is true if there is a value. If not, `value` is an empty
+ * word at the position of the name, for error messages. */
 static int read_pair(struct reader *r, const char *until, struct word *name, struct word *value,
                      bool *ret_valued)
 {
@@ -200,8 +200,8 @@ static int read_pair(struct reader *r, const char *until, struct word *name, str
     return read_word(r, until, value);
 }
 
-/* Reads a number as in C, such as 12, 0x1f or 017. Returns false if other characters follow, or if
- * the number exceeds `most`. */
+/* Reads a number in C notation, such as 12, 0x1f or 017. Returns false if other characters follow,
+ * or if the number exceeds `most`. */
 static bool number(const char *s, uint64_t most, uint64_t *ret)
 {
     unsigned base = s[0] != '0' ? 10 : s[1] == 'x' || s[1] == 'X' ? 16 : 8;
@@ -252,8 +252,8 @@ static void set_group_flag(struct flags *f, size_t which, uint32_t value)
     }
 }
 
-/* Stores a flag of multicast groups, such as rate=7, in *f. Ignores an invalid value, with a
- * note. Returns false if `name` is not the name of such a flag. */
+/* Stores a flag of multicast groups, such as rate=7, in *f. Ignores an invalid value, and adds a
+ * note. Returns false if groups have no flag `name`. */
 static bool take_group_flag(struct reader *r, struct flags *f, const struct word *name,
                             const struct word *value)
 {
@@ -304,7 +304,7 @@ static void take_flag(struct reader *r, struct definition *d, const struct word 
 /* ---- the part before the colon --------------------------------------------------------------- */
 
 /* Returns the P_Key of the partition with that name. If there is no such partition, returns the
- * lowest P_Key not in use; 0: all are in use. */
+ * lowest free P_Key, or 0 if none is free. */
 static uint16_t find_pkey(struct reader *r, const char *name)
 {
     for (size_t i = 0; name[0] != '\0' && i < r->p->partitions; i++)
@@ -352,8 +352,8 @@ static int open_partition(struct reader *r, struct definition *d)
     return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
-/* Adds a multicast group for each scope in the flags. mgid: the MGID of the groups, apart from the
- * scope; NULL: the MGID of the partition's broadcast group. */
+/* Adds one multicast group for each scope among the flags. mgid: MGID of the groups, in which each
+ * group replaces the scope; NULL: the partition's broadcast group. */
 static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
                       const uint8_t *mgid)
 {
@@ -568,7 +568,7 @@ static int read_mgroup(struct reader *r, const struct definition *d, const struc
     return add_groups(r, d, &f, mgid);
 }
 
-/* Reads one member of the partition and the comma after it, or one multicast group (mgid=...). */
+/* Reads one member of the partition with the comma after it, or one multicast group (mgid=...). */
 static int read_property(struct reader *r, const struct definition *d)
 {
     struct word name, value;

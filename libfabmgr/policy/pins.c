@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets of pins. A set has one allocation for its pins, and one for the nodes that wait for an
- * approval. The set finds host names by a 64-bit hash. If two host names have the same hash, the
- * second host must wait for an approval. So a collision gives no host more access. */
+ * approval. A map finds pins by a 64-bit hash of the host name. If two host names have the same
+ * hash, the second host must wait for an approval. So a collision never lets a host into a
+ * partition. */
 #include "libfabmgr/policy/pins.h"
 
 #include <stdlib.h>
@@ -47,8 +48,8 @@ static void take_pins(struct fab_pins *p, const struct fab_pin *from, size_t cou
         qsort(p->pin, p->count, sizeof *p->pin, compare_pins);
 }
 
-/* Fills the maps of the set. The maps have room for all entries, so put cannot fail, and add fails
- * only for a key that exists. */
+/* Fills the maps of the set. They already have room for all entries, so fab_base_map_put cannot
+ * fail, and fab_base_map_add fails only for a key that exists. */
 static void index_all(struct fab_pins *p)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -113,8 +114,8 @@ void fab_policy_pins_unref(struct fab_pins *p)
     free(p);
 }
 
-/* Makes a copy of a set without the pin of `guid`, and without its entry among the nodes that wait
- * for an approval. If `more` is not NULL, adds the pin *more. */
+/* Makes a copy of a set without the pin of `guid`, and without the waiting entry of this GUID. Adds
+ * the pin *more to the copy, unless `more` is NULL. */
 static int changed(const struct fab_pins *p, uint64_t guid, const struct fab_pin *more,
                    struct fab_pins **ret)
 {

@@ -22,37 +22,36 @@
 
 #include "libfabmgr/base/map.h"
 
-/* Which nodes get pins without an operator's approval. */
+/* How nodes get pins. */
 enum fab_pin_mode {
     /* The first node that shows a name gets a pin, if the name matches a pattern of the policy. If
      * another GUID is already pinned with this host name, the node gets a pin only if both nodes
      * appeared within the last two minutes. The adapters of one host appear in this manner. */
     FAB_PIN_FIRST_SEEN,
-    FAB_PIN_APPROVED, /* no node: an operator approves every node */
-    /* no node: pins are not used, and patterns are compared with the present names of nodes */
+    FAB_PIN_APPROVED, /* A node gets a pin only if an operator approves the node. */
+    /* Pins are not used. Patterns are compared with the names that nodes show now. */
     FAB_PIN_OFF,
 };
-#define FAB_PIN_NAME_LEN 65 /* bytes of a NodeDescription, with the NUL */
+#define FAB_PIN_NAME_LEN 65 /* size in bytes of a NodeDescription with the NUL */
 #define FAB_PIN_BY_LEN 64
-/* greatest number of pins that the manager makes without an operator */
+/* maximum number of pins that the manager makes without an operator */
 #define FAB_PINS_MAX 131072
 
 struct fab_pin {
     uint64_t guid;               /* node GUID */
     char name[FAB_PIN_NAME_LEN]; /* NodeDescription; it may contain any bytes */
-    /* the operator who approved the pin; "": pinned because the node was the first to show the
-     * name */
+    /* name of the operator who approved the pin; "": the manager made the pin, because the node was
+     * the first to show the name */
     char by[FAB_PIN_BY_LEN];
     /* Unix time in us at which the pin was made */
     int64_t since_us;
-    /* time at which the pin was made, in us of the manager's clock; 0: before the manager
-     * started */
+    /* time in us of the manager's clock at which the pin was made; 0: before the manager started */
     uint64_t made_us;
 };
 enum fab_pin_reason {
-    /* the node's new name matches patterns that its pinned name does not match */
+    /* the name that the node shows now matches patterns that its pinned name does not match */
     FAB_PIN_CHANGED,
-    /* a node with another GUID has a pin with the same host name */
+    /* another GUID has a pin with the same host name */
     FAB_PIN_HELD,
     /* the node has no pin, and the mode is FAB_PIN_APPROVED, in which an operator approves each
      * node */
@@ -60,16 +59,16 @@ enum fab_pin_reason {
     FAB_PIN_FULL, /* there are FAB_PINS_MAX pins already */
 };
 /* A node whose name waits for the approval of an operator. Before the approval, no pattern matches
- * this name. */
+ * the node. */
 struct fab_pin_waiting {
     uint64_t guid;
     char name[FAB_PIN_NAME_LEN]; /* the name that the node shows */
     uint8_t reason;              /* enum fab_pin_reason */
-    /* if the reason is FAB_PIN_HELD: the lowest GUID that is pinned to this host name */
+    /* for FAB_PIN_HELD: the lowest GUID that has a pin with this host name */
     uint64_t holder;
     /* Unix time in us at which the node first showed this name */
     int64_t since_us;
-    bool told; /* an event was emitted about this name */
+    bool told; /* the manager has emitted an event about this name */
 };
 struct fab_pins {
     struct fab_pin *pin; /* [count] sorted by GUID */
@@ -81,7 +80,7 @@ struct fab_pins {
     /* hash of a host name -> lowest index in pin[] of the pins with this host name */
     struct fab_map by_host;
     struct fab_map by_waits; /* GUID -> index in waiting[] */
-    int refs;                /* private, atomic */
+    int refs;                /* reference count; private, atomic */
 };
 
 /* Makes a set with one reference (refs == 1). Copies the pins, which may be in any order; if
@@ -100,16 +99,15 @@ int fab_policy_pins_with(const struct fab_pins *p, const struct fab_pin *pin,
  * NOMEM. */
 int fab_policy_pins_without(const struct fab_pins *p, uint64_t guid, struct fab_pins **ret);
 /* fab_policy_pins_find returns the pin of a GUID. fab_policy_pins_waiting returns the entry of a
- * GUID that waits for an approval. fab_policy_pins_holder returns a pin with the same host name as
- * the description; if there are several, the pin with the lowest GUID. All return NULL if there is
+ * GUID that waits for an approval. fab_policy_pins_holder returns the pin with the same host name
+ * as the description, and of several pins the one with the lowest GUID. All return NULL if there is
  * no such pin or entry, or if p is NULL. */
 const struct fab_pin *fab_policy_pins_find(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin_waiting *fab_policy_pins_waiting(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin *fab_policy_pins_holder(const struct fab_pins *p, const char *desc);
-/* Returns the name of a host or router that is compared with patterns. For a pinned node, this is
- * the pinned name. For a node without a pin, it is the name that the node shows. Returns NULL if a
- * pin of this name would need an approval; no pattern then matches the node. If p is NULL, returns
- * the name that the node shows. */
+/* Returns the name of a host or router with which patterns are compared: the pinned name of a
+ * pinned node, otherwise the name that the node shows. Returns NULL if this name needs an approval
+ * first; then no pattern matches the node. If p is NULL, returns the name that the node shows. */
 const char *fab_policy_pins_name(const struct fab_pins *p, uint64_t guid, const char *desc);
 /* Returns true if two descriptions have the same host name. */
 bool fab_policy_pins_same_host(const char *a, const char *b);

@@ -109,7 +109,8 @@ bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_
 
 #define ENGINE_NAME 31
 
-/* Returns true if the text is a list of words separated by commas, as in "fattree, updn". */
+/* Returns true if the text is a list of words that are separated by commas, such as "fattree,
+ * updn". */
 static bool is_chain(const char *text, size_t len)
 {
     const char *at = text, *end = text + len;

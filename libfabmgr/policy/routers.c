@@ -20,8 +20,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\0';
 }
 
-/* Reads the next word of a line. A word of length 0 means that the line has no more words; a
- * comment ends the line. */
+/* Reads the next word of a line. A comment ends the line. Returns a word of length 0 if there are
+ * no more words. */
 static struct word next_word(const char **at, const char *end)
 {
     while (*at < end && is_blank(**at))
@@ -35,8 +35,8 @@ static struct word next_word(const char **at, const char *end)
     return w;
 }
 
-/* Reads 1 to 16 hexadecimal digits, with or without 0x. Also reads an asterisk, for which *ret is
- * 0. Returns false for any other word. */
+/* Reads 1 to 16 hexadecimal digits, with or without 0x. For an asterisk, *ret is 0. Returns false
+ * if the word is neither. */
 static bool read_number(struct word w, uint64_t *ret)
 {
     *ret = 0;
@@ -47,8 +47,8 @@ static bool read_number(struct word w, uint64_t *ret)
     return w.len <= 16 && fab_base_digits_parse(w.at, w.len, 16, UINT64_MAX, ret);
 }
 
-/* Reads a line. Sets *any if the line has a route. Returns an error text, or NULL if the line is
- * correct. */
+/* Reads a line. Sets *any to true if the line has a route. Returns NULL if the line is correct,
+ * otherwise the text of an error. */
 static const char *read_line(const char *at, const char *end, struct fab_prefix_route *route,
                              bool *any)
 {

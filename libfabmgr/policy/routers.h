@@ -12,12 +12,12 @@
 #define FAB_ROUTERS_TEXT_MAX ((size_t)1 << 20) /* maximum size of the file in bytes */
 
 struct fab_prefix_route {
-    uint64_t prefix, port_guid; /* 0: any */
+    uint64_t prefix, port_guid; /* a value of 0 matches every prefix or port GUID */
 };
 struct fab_routers {
     struct fab_prefix_route *route;
     size_t count;
-    int refs; /* private, atomic */
+    int refs; /* reference count; private, atomic */
 };
 struct fab_routers_error {
     unsigned line; /* number of the line, from 1 */

@@ -27,7 +27,7 @@
 #include "libfabmgr/base/status.h"
 
 struct reader {
-    const char *at, *end; /* the rest of the line */
+    const char *at, *end; /* rest of the line that is being read, from `at` to `end` */
     const char *line_start;
     uint32_t line;
     struct fab_tables *t;
@@ -63,8 +63,8 @@ static bool skip(struct reader *r, const char *word)
     return true;
 }
 
-/* Moves the read position after the next occurrence of `word` in the line. Returns false, and
- * does not move, if the word does not occur. */
+/* Finds the next occurrence of `word` in the line, and moves the read position past it. If there is
+ * none, returns false and does not move. */
 static bool seek(struct reader *r, const char *word)
 {
     const char *found = memmem(r->at, (size_t)(r->end - r->at), word, strlen(word));
@@ -74,8 +74,8 @@ static bool seek(struct reader *r, const char *word)
     return true;
 }
 
-/* Reads a number at the read position. Returns false, and does not move, if there is no number
- * or if it exceeds `most`. */
+/* Reads a number at the read position, and moves past it. If there is no number, or if it exceeds
+ * `most`, returns false and does not move. */
 static bool number(struct reader *r, unsigned base, uint64_t most, uint64_t *ret)
 {
     const char *stop = fab_base_digits_read(r->at, r->end, base, most, ret);
@@ -103,7 +103,7 @@ static int read_switch(struct reader *r)
     return FAB_OK;
 }
 
-/* Grows guid[], which is indexed by LID, so that it has an element for this LID. */
+/* Enlarges guid[], which is indexed by LID, so that it has an element for this LID. */
 static int reach_lid(struct reader *r, uint32_t lid)
 {
     struct fab_tables *t = r->t;

@@ -29,18 +29,18 @@ struct fab_tables {
     size_t switches, entries;
     struct fab_policy_tables_switch *sw; /* sorted by GUID */
     struct fab_tables_entry *entry;
-    uint32_t top; /* highest LID in the text */
-    /* [top + 1], indexed by LID of the file: GUID of the port with this LID; 0: the file does not
-     * tell */
+    uint32_t top; /* highest LID in the file */
+    /* [LID of the file] GUID of the port with this LID; 0: the file does not give it; top + 1
+     * elements */
     uint64_t *guid;
-    /* [top + 1], indexed by LID of the file: the lowest LID of the port with this LID; if the port
-     * is not known, this LID itself */
+    /* [LID of the file] lowest LID of the port that has this LID; if the port is not known, this
+     * LID itself; top + 1 elements */
     uint32_t *first;
-    int refs; /* private, atomic */
+    int refs; /* reference count; private, atomic */
 };
 struct fab_tables_error {
     uint32_t line, column; /* position in the file, from 1 */
-    char message[200];     /* what was found, and what was expected */
+    char message[200];     /* what the parser found, and what it expected */
 };
 /* Reads the text of the file into a new struct with one reference (refs == 1). Returns FORMAT,
  * LIMIT (the text is longer than FAB_TABLES_TEXT_MAX) or NOMEM. After FORMAT and LIMIT,

@@ -5,17 +5,17 @@
  *
  *     SL = block * n + the engine's SL        VL = set * k + the engine's VL
  *
- * Blocks and sets are assigned in the order of the classes. A class that asks for an SL gets the
- * block that begins with this SL. If there are too few sets, later classes share the VLs of earlier
- * classes; they share the VLs of the default class only if there is no other set. If there are too
- * few blocks, later classes share both SLs and VLs with earlier ones. SLs that belong to no block
- * use the VLs of the default class.
+ * Blocks and sets are assigned in the order of the classes. If the policy gives a class an SL, the
+ * class gets the block that begins with this SL. If there are too few sets, later classes share the
+ * VLs of earlier classes; they share the VLs of the default class only if there is no other set. If
+ * there are too few blocks, later classes share both SLs and VLs with earlier ones. SLs that belong
+ * to no block use the VLs of the default class.
  *
  * This cannot cause a deadlock. For every class, a VL modulo k is the engine's VL, and an SL modulo
  * n is the engine's SL. Suppose that channel dependencies formed a cycle over the VLs of several
- * classes, or of old and new classes while tables change. If these VLs are taken modulo k, the
- * cycle becomes a cycle of the engine's channels. But the engine's routing has no cycle.
- * Nevertheless, libfabmgr/verify proves each result from the tables alone.
+ * classes, or of old and new classes while tables change. With all VLs modulo k, it would be a
+ * cycle of the engine's channels, but the engine's routing has none. Nevertheless, libfabmgr/verify
+ * proves each result from the tables alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,13 +29,13 @@ struct draft {
     const struct fab_classes *c;
     struct fab_vls *v;
     struct fab_qos_report *report;
-    /* numbers of VLs and SLs that the engine needs for one class */
+    /* number of VLs (`lanes`) and of SLs that the engine needs for one class */
     uint8_t lanes, sls;
     uint8_t blocks, sets;
-    uint8_t block[FAB_SLS]; /* the block of SLs of each class */
-    /* [block of SLs] the class that first got this block, or NONE */
+    uint8_t block[FAB_SLS]; /* [class] number of the block of SLs that the class has */
+    /* [block of SLs] the first class that got this block; NONE: no class */
     uint8_t owner[FAB_SLS];
-    /* [block of SLs] index of the set of VLs that the block uses */
+    /* [block of SLs] number of the set of VLs that the block uses */
     uint8_t set_of[FAB_SLS];
 };
 
@@ -64,8 +64,8 @@ static void take_block(struct draft *d, unsigned class, uint8_t block)
         d->owner[block] = (uint8_t) class;
 }
 
-/* Returns the first class before `class` for which the policy demands the same SL; NONE: no such
- * class. The default class counts as if it demanded SL 0. */
+/* Returns the first class before `class` to which the policy gives the same SL; NONE: no such
+ * class. The default class counts as if it had SL 0. */
 static uint8_t same_sl_class(const struct draft *d, unsigned class)
 {
     for (unsigned i = 0; i < class; i++)
@@ -144,8 +144,8 @@ static void map_sl(struct draft *d, const struct fab_vls *engine, uint8_t sl)
             d->v->vl[in][out][sl] = (uint8_t)(set * d->lanes + engine->vl[in][out][meant]);
 }
 
-/* Applies the operator's mapping of SLs to VLs (qos.sl2vl). The caller has checked that routing
- * needs only one VL, so every mapping is free of deadlock. */
+/* Uses the operator's mapping of SLs to VLs (qos.sl2vl). It cannot cause a deadlock, because the
+ * caller has checked that routing needs only one VL. */
 static void map_given(struct draft *d, uint8_t vls)
 {
     uint8_t most = 0;
@@ -264,6 +264,6 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
     for (uint8_t i = 0; i < v->levels; i++)
         others |= fab_target_class_vls(f, p, v, port, i);
     if (!fab_target_arb(f, p, v, port, NULL, &arb))
-        return 0; /* with one VL, there is no arbitration */
+        return 0; /* there is no arbitration if there is only one VL */
     return fab_target_arb_guarantee(&arb, mine, others, fab_target_mtu(f, p, port));
 }

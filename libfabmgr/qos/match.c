@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the class of a path: the class of the first rule that matches. For each port of a fabric,
- * the port groups that contain it are found once and stored as one bit per group. So a query costs
- * a few comparisons per rule.
+ * Finds the class of a path: the class of the first rule that matches. The port groups to which
+ * each port belongs are found once, and stored as one bit for each group. So a query needs only a
+ * few comparisons for each rule.
  *
  * If no rule matches and the path's partition has an SL (sl= in partitions.conf), the path belongs
- * to the class that asks for this SL, if there is one.
+ * to the class to which the policy gives this SL, if there is one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -125,8 +125,8 @@ static bool within(const struct fab_ranges *r, bool has, uint64_t value)
     return false;
 }
 
-/* Returns true if a range contains the P_Key, with or without its membership bit, or if there are
- * no ranges. */
+/* Returns true if one of the ranges contains the P_Key, with or without its membership bit, or if r
+ * has no ranges. */
 static bool has_pkey(const struct fab_ranges *r, uint16_t pkey)
 {
     uint16_t base = pkey & 0x7fff;

@@ -16,20 +16,20 @@
 /* Kinds of notes. A note tells the operator that a traffic class does not get what the policy
  * demands. */
 enum fab_qos_kind {
-    /* note: there are too few VLs, so the class shares the VLs of class `other` */
+    /* there are too few VLs, so the class shares those of the class `other` */
     FAB_QOS_SHARED_VLS,
-    /* note: there are too few SLs, so the class shares the SLs of class `other` */
+    /* there are too few SLs, so the class shares those of the class `other` */
     FAB_QOS_SHARED_SLS,
-    /* note: the class cannot have the SL that the policy gives it */
+    /* the class cannot have the SL that the policy gives to it */
     FAB_QOS_OTHER_SL,
-    /* note: the operator's qos.sl2vl is not used, because routing needs several VLs or SLs, or
+    /* the operator's mapping qos.sl2vl is not used, because routing needs several VLs or SLs, or
      * because the mapping drops the packets of a class */
     FAB_QOS_NO_MAP
 };
 struct fab_qos_note {
     enum fab_qos_kind kind;
-    uint8_t class, other; /* class numbers */
-    /* for kind OTHER_SL: the first SL that the class gets instead */
+    uint8_t class, other; /* numbers of the class that the note is about, and of the other class */
+    /* only for OTHER_SL: the first SL that the class gets instead */
     uint8_t sl;
 };
 struct fab_qos_report {
@@ -42,19 +42,21 @@ struct fab_qos_report {
     /* number of sets of VLs that the classes use; a set has `lanes` VLs */
     uint8_t sets;
 };
-/* Extends *v from one class to all classes. On entry, *v has the SLs and VLs that an engine needs
- * for one class. `vls` is the number of data VLs that every ISL has. Classes get VLs of their own
- * in the order of the policy, as long as VLs are left. The default class always keeps the VLs that
- * it would have alone. If there is only the default class, *v does not change. Returns RANGE, and
- * does not change *v, if the engine needs more than `vls` VLs, or if *v was extended already. */
+/* Extends *v from one class to all classes. Before the call, *v has the SLs and VLs that an engine
+ * needs for one class. `vls` is the number of data VLs that every ISL has. Classes get VLs of their
+ * own in the order of the policy, as long as VLs are left. The default class always keeps the VLs
+ * that it would have alone. If there is only the default class, *v does not change. Returns RANGE,
+ * and does not change *v, if the engine needs more than `vls` VLs, or if *v was extended
+ * already. */
 int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
                     struct fab_qos_report *ret_report);
-/* Writes note number `note` (counted from 0) of the report as a sentence for the operator. */
+/* Writes a note of the report, number `note` from 0, as a sentence for the operator. */
 void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report *r, unsigned note,
                        char *text, size_t len);
 /* Returns the share of a port's bandwidth, per mille, that VL arbitration guarantees to class
- * `level`. The worst case counts: all other classes have packets of the link's MTU to send. With a
- * single class, returns 1000. Returns 0 if several classes share the only VL of the port. */
+ * `level`. It is computed for the worst case, in which all other classes send packets of the link's
+ * MTU. Returns 1000 if there is only one class, and 0 if several classes share the only VL of the
+ * port. */
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level);
 
@@ -64,26 +66,26 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
  * queries. */
 struct fab_qos_matcher {
     const struct fab_classes *classes; /* borrowed; NULL: every path is class 0 */
-    /* [ports] bit i: the port is in group i of the policy; NULL: the policy has no groups */
+    /* [ports] bitset of the groups to which the port belongs; NULL: the policy has no groups */
     uint64_t *groups;
     uint32_t ports;
     const struct fab_partitions *partitions; /* borrowed */
 };
 struct fab_qos_path {
     uint32_t src, dst; /* port ids */
-    /* P_Key with which the path was requested; 0: none */
+    /* P_Key in the request for the path; 0: none */
     uint16_t pkey;
     bool has_service, has_class;
     uint16_t qos_class;
     uint64_t service;
 };
-/* Finds the groups of the policy that contain each port. pkeys: the P_Key tables of all ports.
- * Returns OK or NOMEM. */
+/* Finds for each port the groups of the policy to which it belongs. pkeys: the P_Key tables of all
+ * ports. Returns OK or NOMEM. */
 int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_pkeys *pkeys);
 void fab_qos_matcher_fini(struct fab_qos_matcher *m);
-/* Returns the number of the path's class; -1: neither a rule nor the SL of the partition (match.c)
- * selects a class, so the path belongs to class 0. */
+/* Returns the number of the path's class. Returns -1 if neither a rule nor the SL of the partition
+ * (match.c) selects a class; the path then belongs to class 0. */
 int fab_qos_match(const struct fab_qos_matcher *m, const struct fab_qos_path *path);
 
 #endif

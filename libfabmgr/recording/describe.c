@@ -25,7 +25,7 @@ static const struct name classes[] = {
     {FAB_CLASS_SA, "SubnAdm"},   {FAB_CLASS_PERF, "Perf"},
     {FAB_CLASS_CC, "CC"},        {0, NULL},
 };
-/* Names of the attributes of SMPs. Those with an ID of at most ATTR_OF_ALL_CLASSES exist in all
+/* Names of the attributes of SMPs. Attributes with an ID up to ATTR_OF_ALL_CLASSES exist in all
  * management classes. */
 static const struct name attributes[] = {
     {FAB_ATTR_CLASS_PORT_INFO, "ClassPortInfo"},
@@ -48,11 +48,11 @@ static const struct name attributes[] = {
     {FAB_ATTR_MLNX_EXT_PORT_INFO, "MlnxExtPortInfo"},
     {0, NULL},
 };
-/* highest ID among the attributes that all classes have */
+/* highest ID of an attribute that exists in all management classes */
 enum { ATTR_OF_ALL_CLASSES = 3 };
 
-/* Returns the name of a method or attribute ID. For an unknown ID, writes the ID to number[] and
- * returns number[]. */
+/* Returns the name of a method or attribute. If its ID is unknown, writes the ID as text to
+ * number[], and returns number[]. */
 static const char *word(const struct name *names, uint16_t id, char number[16])
 {
     for (; names->name; names++)
@@ -67,8 +67,8 @@ static bool is_smp(uint8_t mgmt_class)
     return mgmt_class == FAB_CLASS_SMP_LID || mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Writes the directed route of an SMP as "by 0,1,4": first 0 for the manager's own port, then
- * the output port at each hop. */
+/* Writes the directed route of an SMP as "by 0,1,4". The 0 stands for the manager's own port; the
+ * other numbers are the output ports of the hops. */
 static void describe_path(const uint8_t *mad, char *text, size_t room)
 {
     unsigned hops = mad[7] <= FAB_MAX_HOPS ? mad[7] : FAB_MAX_HOPS;

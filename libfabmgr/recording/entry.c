@@ -3,15 +3,16 @@
  * Packs and unpacks entries of a recording; the layout is in recording.h.
  *
  * A MAD is mostly zeros: reserved fields, unused hops of paths, the end of the attribute. An entry
- * holds only the 8-byte words that are not zero, and a bit map that shows which words these are. So
- * an entry needs a third of the space of the MAD, and packing needs only 32 comparisons. The event
+ * has only those 8-byte words that are not zero, and a bit map that shows which ones they are. So
+ * an entry has a third of the size of the MAD. Packing takes only 32 comparisons, so the event
  * loop, which records each MAD, loses little time.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/recording/recording.h"
 
 #define WORDS (FAB_MAD_SIZE / 8)
-/* number of bytes between the header of a MAD entry (12 bytes) and the words of its MAD */
+/* size in bytes of the fields of a MAD entry after its header (12 bytes) and before the words of
+ * the MAD */
 #define MAD_FIELDS 24
 #define FLAG_FAILED 1
 
@@ -82,9 +83,8 @@ static void write_prefix(uint8_t *to, const struct fab_recording_entry *e, size_
 }
 
 /* Writes those 8-byte words of the MAD that are not zero, and returns their size in bytes. *ret_map
- * has a bit for each word that was written. No branch depends on the contents of the MAD: each word
- * is copied first, and if it is zero, the next word overwrites it. So `to` needs space for one word
- * more than the result has. */
+ * has a bit for each of them. To avoid branches, every word is copied, and the word after a zero
+ * overwrites it. So `to` must have room for one word more than is returned. */
 static size_t write_words(uint8_t *to, const uint8_t bytes[FAB_MAD_SIZE], uint32_t *ret_map)
 {
     size_t size = 0;

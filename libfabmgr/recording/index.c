@@ -2,9 +2,9 @@
 /*
  * Reads a recording once and builds the index.
  *
- * An answer belongs to the latest request before it with the same class and TID. Only the low 32
- * bits of the TID are compared, because the kernel writes the high bits. Retries have the TID of
- * the first try.
+ * An answer belongs to the latest request before it that has the same class and TID. Retries have
+ * the TID of the first try. Only the low 32 bits of the TID are compared, because the kernel writes
+ * the high bits.
  *
  * Requests whose contents have the same hash form a list, in the order of the recording. A map
  * finds the list by the hash. As different contents can have the same hash,
@@ -22,7 +22,7 @@
 /* Maximum time of an entry in us, about 35 years; an entry with a later time is invalid. */
 #define LONGEST_US (UINT64_C(1) << 50)
 #define QUIET_US 1000000u
-/* Time in us that is assumed to lie between the last MAD and the end of a truncated recording. */
+/* if the end of a recording is missing, it is assumed to be this time in us after the last MAD */
 #define AFTER_CUT_US 100000u
 #define CONTENT_MAX (8 + 2 + FAB_MAX_HOPS + FAB_MAD_SIZE)
 
@@ -91,8 +91,8 @@ static int add_item(struct fab_recording_index *s, size_t *capacity,
     return FAB_OK;
 }
 
-/* Stores for a received MAD the request that it answers. A MAD that answers no request of the
- * recording is marked as done, so that the player skips it. */
+/* Finds the request that a received MAD answers, and stores it. If the recording has no such
+ * request, marks the MAD as done, so that the player skips it. */
 static void link_answer(struct fab_recording_index *s, const struct fab_map *requests,
                         const struct fab_recording_entry *e, uint32_t in)
 {
@@ -168,8 +168,8 @@ static int read_entries(struct fab_recording_index *s, struct fab_base_reader *r
     return status;
 }
 
-/* Builds the lists of requests with equal hashes. Goes backwards through the recording, so that
- * each list begins with the earliest request. */
+/* Builds the lists of requests with equal hashes. It goes backwards through the recording, because
+ * each request becomes the first of its list. */
 static int build_lists(struct fab_recording_index *s)
 {
     uint8_t mad[FAB_MAD_SIZE], bytes[CONTENT_MAX];
@@ -214,7 +214,7 @@ void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t ite
 {
     size_t at = s->items[item].at;
     struct fab_base_reader r = fab_base_reader(s->bytes + at, s->len - at);
-    /* unpacking cannot fail, because building the index has read this entry without an error */
+    /* this call cannot fail, because the same entry was read when the index was built */
     (void)fab_recording_unpack(&r, mad, ret);
 }
 
@@ -247,7 +247,7 @@ uint32_t fab_recording_index_take(struct fab_recording_index *s,
     if (before != NONE)
         s->items[before].next = next;
     else if (next != NONE)
-        /* this put cannot fail: the key is in the map already, so no memory is needed */
+        /* this call needs no memory, so it cannot fail: the map has the key already */
         (void)fab_base_map_put(&s->heads, key, next);
     else
         (void)fab_base_map_remove(&s->heads, key);

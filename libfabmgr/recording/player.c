@@ -33,21 +33,20 @@
 #define NONE FAB_RECORDING_NONE
 #define AT_CLASS 1
 #define AT_TID 8
-/* Time in us for which the player delays the answer to a request without a timeout. */
+/* time in us by which the player may delay the answer to a request without a timeout */
 #define PATIENCE_US 10000u
 #define SKIP_US 30000000u
 
 struct fab_recording_player {
     struct fab_recording_index index;
-    /* time on the clock of the run, in us, that corresponds to the start of the recording; may be
-     * negative */
+    /* time in us on the clock of the run at which the recording started; may be negative */
     int64_t base;
-    /* index of the next received MAD; all received MADs before it are delivered or skipped */
+    /* index of the next received MAD; all received MADs before it were delivered or skipped */
     uint32_t cursor;
-    /* first and last request in the list of requests whose answers are due, in the order in which
+    /* first and last element of the list of requests whose answers are due, in the order in which
      * they were sent; NONE: the list is empty */
     uint32_t first, last;
-    /* index of the MAD that was delivered last */
+    /* index of the received MAD that was delivered last */
     uint32_t came;
     struct fab_recording_player_stats stats;
 };
@@ -144,10 +143,10 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 /* ---- receiving ---- */
 
 struct step {
-    /* index of the received MAD to deliver or skip; NONE at the end of the recording */
+    /* index of a received MAD that the player delivers or skips; NONE: the recording has ended */
     uint32_t item;
     uint64_t due;
-    /* true: the player skips the MAD, because the run has not sent its request */
+    /* true: the player skips this MAD, because the run has not sent the request that it answers */
     bool skip;
 };
 
@@ -158,8 +157,8 @@ static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* Returns what to do with the MAD at the cursor if the run has not sent its request: wait for the
- * request, or skip the MAD. */
+/* Decides about the received MAD at the cursor, whose request the run has not sent yet: wait for
+ * the request, or skip the MAD. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {
     const struct fab_recording_item *items = p->index.items;
@@ -246,9 +245,9 @@ uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t 
 
 /* ---- results ---- */
 
-/* Returns true if item i is a missing MAD: the recorded manager sent it, and the run has not. A MAD
- * after the last received one counts as missing only if the recorded manager sent it before
- * judged_us. A MAD of the class PerfMgt does not count. */
+/* Returns true if item i counts as missing: the recorded manager sent this MAD, and the run has
+ * not. A MAD after the last received one counts only if it was sent before judged_us. MADs of the
+ * class PerfMgt never count. */
 static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
     const struct fab_recording_item *item = &s->items[i];

@@ -4,9 +4,9 @@
  * Times are in microseconds by the clock of the run, which should be virtual.
  *
  * The content of a request identifies it: class, method, attribute, modifier, directed route or
- * LID, and the payload unless the method is Get. TID and keys do not count. The n-th request with
- * the same content gets what the n-th such request got in the recording: an answer, its own MAD
- * back as undeliverable, or no answer.
+ * LID, and the payload unless the method is Get. TID and keys do not count. If several requests
+ * have the same content, the n-th one gets what the n-th one got in the recording: an answer, its
+ * own MAD back as undeliverable, or no answer.
  *
  * Incoming MADs arrive in the order of the recording, each with the same delay after its request as
  * in the recording. Unsolicited MADs arrive at their recorded time.
@@ -17,55 +17,55 @@
 #include "libfabmgr/recording/recording.h"
 
 struct fab_recording_player_stats {
-    uint32_t recorded_out, recorded_in; /* numbers of sent and received MADs in the recording */
-    /* number of MADs that both the replaying and the recorded manager sent */
+    /* number of sent MADs, and of received MADs, in the recording */
+    uint32_t recorded_out, recorded_in;
+    /* number of MADs that both the recorded and the replaying manager sent */
     uint32_t asked;
     uint32_t delivered;
-    /* number of MADs that the replaying manager sent and the recorded manager did not send */
+    /* number of MADs that the replaying manager sent, but not the recorded one */
     uint32_t unexpected;
-    /* Number of MADs that the replaying manager sent, that are not in the recording, and that
-     * nevertheless do not count as unexpected. These are MADs of the last second, which the
-     * recorded manager may have sent after the recording ended, and MADs that read counters
-     * (PerfMgt). */
+    /* Number of MADs that the replaying manager sent, but not the recorded one, and that do not
+     * count as unexpected: MADs of the last second, which the recorded manager may have sent after
+     * the recording ended, and MADs that read counters (PerfMgt). */
     uint32_t not_judged;
-    /* number of MADs that the recorded manager sent and the replaying manager did not send (yet);
-     * MADs that read counters do not count */
+    /* number of MADs that the recorded manager sent, but not (yet) the replaying one, without MADs
+     * that read counters */
     uint32_t missing;
-    /* number of answers that the player did not deliver at their place in the recording, because
-     * the run did not send the request in time */
+    /* number of answers that were not delivered at their place in the order of the recording,
+     * because the run sent the request too late */
     uint32_t reordered;
 };
 struct fab_recording_player;
-/* Creates a player. The caller owns the bytes, which must exist as long as the player. FORMAT: the
- * bytes are not a recording. TRUNCATED: the header is not complete. UNSUPPORTED: the recording has
- * a later version. LIMIT: the recording has more than 2^31 MADs. Also returns NOMEM. */
+/* Creates a player. The caller owns the bytes, which must exist as long as the player. Returns
+ * FORMAT (the bytes are no recording), TRUNCATED (the header is not complete), UNSUPPORTED (the
+ * recording has a later version), LIMIT (it has more than 2^31 MADs) or NOMEM. */
 int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
                              struct fab_recording_player **ret);
 void fab_recording_player_free(struct fab_recording_player *p); /* p may be NULL */
 const struct fab_recording_header *
 fab_recording_player_header(const struct fab_recording_player *p);
 /* Returns how the recording ends. OK: the recording is complete. TRUNCATED: its end is missing.
- * FORMAT: it has an invalid entry. In all cases the player plays everything before the end. */
+ * FORMAT: it has an invalid entry. In each case the player plays all entries before that point. */
 int fab_recording_player_tail(const struct fab_recording_player *p);
 enum fab_recording_player_sent {
-    /* the recording has this MAD, and the player will return the recorded answer */
+    /* the recording has this MAD; the manager gets what the recorded manager got */
     FAB_RECORDING_PLAYER_RECORDED,
-    /* the recording does not have the MAD, or has it fewer times than the run has sent it; the MAD
-     * gets no answer */
+    /* the recording does not have the MAD, or the run has sent it more often than the recording has
+     * it; the MAD gets no answer */
     FAB_RECORDING_PLAYER_UNEXPECTED,
-    /* The recording does not have the MAD, but the MAD does not count (not_judged). */
+    /* The recording does not have the MAD, but it does not count as unexpected (not_judged). */
     FAB_RECORDING_PLAYER_NOT_JUDGED,
 };
 /* Takes a MAD that the replaying manager sends at time `now`; mad->bytes must have FAB_MAD_SIZE
- * bytes. Returns whether the recording has this MAD. */
+ * bytes. Returns what the recording has for this MAD. */
 enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
                                                          uint64_t now,
                                                          const struct fab_recording_entry *mad);
 /* Receives the next MAD that is due. Returns false if no MAD is due. */
 bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* Receives a further MAD of the same batch: MADs that the recorded manager received at the same
- * time as the last MAD. Returns false if there is no such MAD. */
+/* Receives another MAD that the recorded manager received at the same time as the last one. Returns
+ * false if there is none. */
 bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
                                struct fab_recording_entry *ret);
 /* Returns the time at which the caller must call fab_recording_player_receive again; UINT64_MAX:

@@ -43,13 +43,12 @@
 #define FAB_RECORDING_HEADER 128
 #define FAB_RECORDING_VERSION 1
 #define FAB_RECORDING_BODY_MAX 0xffff
-/* The maximum size in bytes of a packed entry. Only entries that record the settings of the manager
- * can be larger. */
+/* maximum size in bytes of a packed entry, except entries with the settings of the manager */
 #define FAB_RECORDING_ENTRY_MAX 320
 
 struct fab_recording_header {
     uint32_t window;
-    int64_t began_us; /* Unix time in us */
+    int64_t began_us; /* Unix time in us at which the recording starts */
     uint64_t port_guid;
     char version[33], name[65];
 };
@@ -65,32 +64,32 @@ enum fab_recording_kind {
 enum fab_recording_end {
     FAB_RECORDING_STOPPED = 1,   /* the manager was stopped */
     FAB_RECORDING_LIMIT = 2,     /* the file reached its size limit */
-    FAB_RECORDING_DISK_SLOW = 3, /* the disk was too slow */
+    FAB_RECORDING_DISK_SLOW = 3, /* the disk was too slow to write all entries */
 };
 struct fab_recording_entry {
     uint8_t kind;
     bool failed;
     uint64_t time_us;
-    /* Members for MADs. */
+    /* The next members are for MADs. */
     struct fab_mad_addr addr;
     uint8_t qp;
     uint16_t len;
-    /* A MAD has FAB_MAD_SIZE bytes, which are zero from bytes[len] on. Settings and pinned names
-     * have `len` bytes. */
+    /* The bytes of a MAD (FAB_MAD_SIZE bytes, zero from bytes[len] on), or the `len` bytes of
+     * settings or of a pinned name. */
     const uint8_t *bytes;
     /* port GUID of a lease; node GUID of a disabled port or pinned name */
     uint64_t guid;
     uint16_t lid;
-    /* the LMC of a lease, the number of a disabled port, or the reason of the end (enum
+    /* LMC of a lease, port number of a disabled port, or reason of the end (enum
      * fab_recording_end) */
     uint8_t small;
 };
 
 void fab_recording_pack_header(const struct fab_recording_header *h,
                                uint8_t bytes[FAB_RECORDING_HEADER]);
-/* Reads the header. FORMAT: the bytes are not a recording. TRUNCATED: the header is not complete.
- * UNSUPPORTED: the recording has a later version. The names in the header are untrusted and can
- * contain any bytes. */
+/* Reads the header. Returns FORMAT (the bytes are no recording), TRUNCATED (the header is not
+ * complete) or UNSUPPORTED (the recording has a later version). The names in the header are
+ * untrusted and can contain any bytes. */
 int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret);
 
 /* Packs an entry into room[] and returns its size in bytes. If the entry is a MAD, only the first
@@ -99,19 +98,19 @@ int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_
 size_t fab_recording_pack(const struct fab_recording_entry *e,
                           uint8_t room[FAB_RECORDING_ENTRY_MAX]);
 #define FAB_RECORDING_PREFIX 12
-/* Packs the header (FAB_RECORDING_PREFIX bytes) of an entry that records the settings; their text
- * follows it in the file. */
+/* Packs the first FAB_RECORDING_PREFIX bytes of an entry with settings; in the file, the text of
+ * the settings comes after them. */
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
 /* Reads the next entry. If the entry is a MAD, mad[] has its bytes, and ret->bytes points to mad[].
- * TRUNCATED: the remaining bytes are not a complete entry. FORMAT: the entry is invalid. For an
- * unknown kind, only kind and time are set. */
+ * Returns TRUNCATED (the remaining bytes are not a complete entry) or FORMAT (the entry is
+ * invalid). In an entry of an unknown kind, only the kind and the time are set. */
 int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret);
 
 /* Describes a MAD in one line of text without a newline, such as "Get NodeInfo, modifier 0, by
- * 0,1,4". The text is always NUL-terminated if room > 0. `to` is the DLID; it is used for a MAD
- * without a directed route. */
+ * 0,1,4". The text is always NUL-terminated if room > 0. `to` is the DLID, which is shown if the
+ * MAD has no directed route. */
 void fab_recording_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *text, size_t room);
 
 #endif

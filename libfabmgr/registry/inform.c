@@ -10,9 +10,9 @@
 #define ANY 0xffff
 #define ANY_PRODUCER 0xffffff
 #define CLASS_MANAGER 4
-#define SUBNET_MANAGEMENT 3 /* value of Notice.Type */
+#define SUBNET_MANAGEMENT 3 /* value of Notice.Type: subnet management */
 
-/* offset of the GID in the DataDetails of traps 64-67 (IBA 14.2.5.1) */
+/* offset in bytes of the GID in the DataDetails of traps 64-67 (IBA 14.2.5.1) */
 enum { AT_GID = 6 };
 
 static bool issuer_matches(const struct fab_inform_info *info, const struct fab_event_notice *n)

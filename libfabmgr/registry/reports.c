@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends reports of notices to subscribers. Each subscription has a slot: its index in an array. A
- * slot is in at most one of two lists. The list `ready` has the slots that got a response, or whose
- * report must be sent again. The list `waiting` has the slots whose report is in flight.
+ * Sends reports of notices to subscribers. Each subscription has a slot, which is its index in an
+ * array. A slot is in at most one of two lists. The list `waiting` has the slots whose report is in
+ * flight. The list `ready` has the slots whose report was answered, or must be sent again.
  *
  * After each new notice, the function output_walk() visits all slots and compares the notice with
  * their subscriptions. If the caller's budget ends, a later call continues at the same slot.
@@ -21,9 +21,9 @@
 
 #define NONE FAB_SUBSCRIPTION_NONE
 #define SLOT_BITS 20
-/* unit of RespTimeValue in ns: the value n means 4.096 us * 2^n */
+/* unit of RespTimeValue in ns, 4.096 us: a value n means 4.096 us * 2^n */
 #define RESP_UNIT_NS 4096
-/* RespTimeValue of 20 is 4.3 s; a greater value of a subscriber counts as 20 */
+/* maximum RespTimeValue that counts, 4.3 s; higher values of a subscriber count as this one */
 #define RESP_MOST 20
 
 _Static_assert(FAB_SUBSCRIPTIONS_MOST <= 1u << SLOT_BITS, "slots in transaction ids");
@@ -33,16 +33,15 @@ struct list {
 };
 struct fab_report_ring {
     struct fab_reports_config config;
-    /* [FAB_REPORT_RING] ring buffer of notices: notice number n is at index n modulo
-     * FAB_REPORT_RING; NULL: no notice yet */
+    /* [FAB_REPORT_RING] ring buffer of notices: notice number n is at index n % FAB_REPORT_RING;
+     * NULL: there was no notice yet */
     struct fab_event_notice *notice;
-    uint64_t head; /* number of the next notice */
+    uint64_t head; /* number that the next notice will get */
     struct list ready, waiting;
     /* walk_at: the slot at which output_walk() continues; walk_left: number of slots that it has
      * not visited yet */
     uint32_t walk_at, walk_left;
-    /* number of reports in flight that count against the window (member `window` of the
-     * configuration) */
+    /* number of reports in flight that count against the window */
     uint32_t fresh;
     struct fab_registry_reports_stats stats;
 };
@@ -118,8 +117,8 @@ static void not_fresh(struct fab_subscriptions *s, struct fab_subscription *x)
     x->fresh = false;
 }
 
-/* Ends the current report of the slot: the slot no longer waits for a response, and the report
- * no longer counts against the window. */
+/* Ends the current report of the slot: it no longer waits for a response, and does not count
+ * against the window. */
 static void settle(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -206,7 +205,7 @@ static void send_report(struct fab_subscriptions *s, uint32_t slot, uint64_t now
 }
 
 /* Moves the subscription to the next notice that it selects and may receive. Returns NOT_FOUND if
- * there is no such notice. Also returns the errors of fab_registry_reports_output. */
+ * there is no such notice, or another error of fab_registry_reports_output. */
 static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
                    fab_report_judge *judge, void *ctx)
 {
@@ -236,8 +235,8 @@ static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
     return FAB_E_NOT_FOUND;
 }
 
-/* Returns true if the slot's report must be sent again and the ring buffer still has its notice. If
- * a newer notice has overwritten this notice, gives up the report and counts the notice as lost. */
+/* Returns true if the slot's report must be sent again. If the ring buffer does not have its notice
+ * any more, gives up the report, counts the notice as lost, and returns false. */
 static bool again(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -266,7 +265,7 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
         next = s->slot[slot].after;
         bool repeat = again(s, slot);
         if (!repeat && is_full(s->ring))
-            continue; /* a report that is sent again does not count against the window */
+            continue; /* a report that is sent again counts no more against the window */
         if (*budget == 0)
             return FAB_E_BUSY;
         (*budget)--;
@@ -278,9 +277,9 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
     return r;
 }
 
-/* Finds the next report to send among the slots that are in neither list: visits the slots one
- * after the other until a subscription selects a notice. Returns OK, or an error of
- * fab_registry_reports_output. */
+/* Finds the next report to send among the slots that are neither in `ready` nor in `waiting`:
+ * visits one slot after the other, until a subscription selects a notice. Returns OK, or an error
+ * of fab_registry_reports_output. */
 static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                        void *ctx, uint32_t *ret_slot)
 {

@@ -6,8 +6,8 @@
  *
  * Notices are in one ring buffer with ascending numbers, and each subscription stores its position
  * in the ring. So memory does not grow with the number of unresponsive subscribers. A subscription
- * has at most one report in flight, so that it receives notices in order. If a subscription falls
- * behind by the whole length of the ring, it loses the oldest notices.
+ * has at most one report in flight, so that it receives notices in order. A subscription that is
+ * behind by the whole length of the ring loses the oldest notices.
  *
  * The total number of reports in flight is limited (the window). A report without a response stops
  * counting after slow_us, so that unresponsive subscribers do not delay other subscribers.
@@ -20,26 +20,27 @@
 #define FAB_REPORT_RING 16384 /* number of notices in the ring buffer */
 
 struct fab_reports_config {
-    /* the window: greatest number of reports in flight; reports older than slow_us do not count */
+    /* the window: maximum number of reports in flight, without those that are older than slow_us */
     uint32_t window;
-    /* The subscription is removed after this number of consecutive reports without a response. Each
-     * repetition of a report counts as a report. */
+    /* number of consecutive reports without a response after which a subscription is removed;
+     * repetitions of a report count, too */
     uint8_t tries;
     /* time in us after which a report in flight no longer counts against the window */
     uint64_t slow_us;
-    /* Both in us. A report is sent again after wait_least_us plus the RespTimeValue of the
-     * subscription, but after wait_most_us at the latest. */
+    /* A report is sent again wait_least_us plus the RespTimeValue of the subscription after it was
+     * last sent, but at the latest after wait_most_us. Both in us. */
     uint64_t wait_least_us, wait_most_us;
 };
 struct fab_registry_reports_stats {
     uint64_t notices;
     uint64_t sent; /* number of reports sent, repetitions included */
     uint64_t answered;
-    /* number of notices that subscriptions missed, because they were behind by the whole ring
-     * buffer; a notice counts once for each subscription that missed it */
+    /* number of notices that were overwritten in the ring buffer before a subscription received
+     * them; counted once for each such subscription */
     uint64_t lost;
 };
-/* Only subscriptions.c calls the next four functions. Those returning int return OK or NOMEM. */
+/* The next four functions are only for subscriptions.c. They return OK or NOMEM, if they return
+ * int. */
 int fab_registry_reports_init(struct fab_subscriptions *s);
 void fab_registry_reports_fini(struct fab_subscriptions *s);
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot);
@@ -47,20 +48,21 @@ void fab_registry_reports_leave(struct fab_subscriptions *s, uint32_t slot);
 
 void fab_registry_reports_configure(struct fab_subscriptions *s,
                                     const struct fab_reports_config *config);
-/* Reports a notice to the subscriptions that exist now. NOMEM: the notice is lost. */
+/* Adds a notice, of which the present subscriptions will get reports. Returns OK, or NOMEM; the
+ * notice is then lost. */
 int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice);
 
-/* The caller's decision about a notice that a subscription selects. SEND: the subscriber may
- * receive the notice. PASS: the subscriber must not receive this notice, so it is skipped. DROP:
- * the whole subscription must be removed. */
+/* What the caller decides about a notice that a subscription selects. SEND: the subscriber may
+ * receive it. PASS: the subscriber must not receive it, so it is skipped. DROP: the whole
+ * subscription must be removed. */
 enum fab_report_verdict { FAB_REPORT_SEND, FAB_REPORT_PASS, FAB_REPORT_DROP };
 typedef enum fab_report_verdict fab_report_judge(void *ctx, const struct fab_subscription *x,
                                                  const struct fab_event_notice *notice);
 /* Writes the next report into mad[], and the slot of its subscription into *ret_slot. *budget is
- * the maximum number of subscriptions and notices to examine; the function counts it down.
- * NOT_FOUND: there is no report to send now. BUSY: the budget is used up, so the caller calls again
- * later. DENIED: judge() returned DROP for the subscription *ret_slot, which the caller must
- * remove. */
+ * the number of subscriptions and notices that may be examined; each of them lowers it by 1.
+ * Returns NOT_FOUND (there is no report to send now), BUSY (the budget is used up; call again
+ * later) or DENIED (judge() returned DROP for the subscription *ret_slot, which the caller must
+ * remove). */
 int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
                                 fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
                                 uint8_t mad[FAB_MAD_SIZE]);
@@ -68,8 +70,8 @@ int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint3
  * no such report waits for a response. Only the low 32 bits of the ID count. */
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid);
 void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot);
-/* Queues each report that got no response in time, so that it is sent again. If all tries of a
- * report are used, calls `gone`, which must remove the subscription. */
+/* Queues the reports that got no response in time, so that they are sent again. If a report has
+ * used all its tries, calls the function `gone`, which must remove the subscription. */
 void fab_registry_reports_expire(struct fab_subscriptions *s, uint64_t now,
                                  void (*gone)(void *ctx, uint32_t slot), void *ctx);
 /* returns true if any report is in flight */

@@ -31,8 +31,8 @@ static int compare(const struct fab_service_key *a, const struct fab_service_key
     return by_id ? by_id : by_prefix ? by_prefix : by_guid ? by_guid : order(a->pkey, b->pkey);
 }
 
-/* Returns the index of the service with this key, and sets *ret_there to true. If there is no
- * such service, sets *ret_there to false and returns the index at which it would be inserted. */
+/* Returns the index of the service with this key; then *ret_there is true. If there is no such
+ * service, returns the index at which it must be inserted; then *ret_there is false. */
 static size_t place(const struct fab_services *s, const struct fab_service_key *key,
                     bool *ret_there)
 {
@@ -78,7 +78,8 @@ static void disown(struct fab_services *s, uint64_t owner)
 {
     uint32_t count = fab_registry_services_of(s, owner);
     if (count > 1)
-        (void)fab_base_map_put(&s->owners, owner, count - 1); /* cannot fail: the key exists */
+        /* this call cannot fail, because the map has the key already */
+        (void)fab_base_map_put(&s->owners, owner, count - 1);
     else
         (void)fab_base_map_remove(&s->owners, owner);
 }
@@ -110,8 +111,8 @@ static int insert(struct fab_services *s, size_t at, const struct fab_service *s
     return FAB_OK;
 }
 
-/* Replaces a service that is registered again. If another port registers it this time, this port
- * becomes its owner. */
+/* Replaces a service that is registered again. The port that registers it this time becomes its
+ * owner. */
 static int replace(struct fab_services *s, struct fab_service *row,
                    const struct fab_service *service)
 {

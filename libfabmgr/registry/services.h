@@ -12,7 +12,7 @@
 #include "libfabmgr/wire/sa.h"
 
 #define FAB_SERVICE_BYTES 176
-#define FAB_SERVICES_MOST 131072 /* greatest number of services in total */
+#define FAB_SERVICES_MOST 131072 /* maximum number of services in total */
 
 struct fab_service_key {
     uint64_t id, gid[2];
@@ -29,9 +29,9 @@ struct fab_service {
 struct fab_services {
     struct fab_service **row; /* sorted by key */
     size_t count, room;
-    /* maps the GUID of an owner to the number of its services */
+    /* GUID of an owner -> number of its services */
     struct fab_map owners;
-    /* the earliest time, in us, at which a service may expire; 0: no service expires */
+    /* time in us at which the first of the services may expire; 0: no service expires */
     int64_t ends_us;
 };
 /* Frees all services. A struct whose bytes are all zero is empty, and need not be freed. */
@@ -39,18 +39,18 @@ void fab_registry_services_fini(struct fab_services *s);
 const struct fab_service *
 fab_registry_services_find(const struct fab_services *s,
                            const struct fab_service_key *key); /* returns NULL if none */
-/* Returns the service that follows `key` in the order of keys; with key NULL, the first service.
- * Returns NULL if there is no such service. */
+/* Returns the first service whose key is higher than `key`; with key == NULL, the first of all.
+ * Returns NULL if there is none. */
 const struct fab_service *fab_registry_services_next(const struct fab_services *s,
                                                      const struct fab_service_key *key);
 /* Adds a service, or replaces the service with the same key. service->wire must agree with
- * service->key. LIMIT: there are too many services. Also returns NOMEM. */
+ * service->key. Returns LIMIT (too many services) or NOMEM. */
 int fab_registry_services_put(struct fab_services *s, const struct fab_service *service);
 /* Returns the number of services that the port with this GUID registered. */
 uint32_t fab_registry_services_of(const struct fab_services *s, uint64_t owner);
 bool fab_registry_services_remove(struct fab_services *s, const struct fab_service_key *key);
-/* Removes the services that have expired. Calls gone() for each such service before its removal;
- * `gone` may be NULL. */
+/* Removes the expired services. Calls gone() for each of them before it is removed; `gone` may be
+ * NULL. */
 void fab_registry_services_expire(struct fab_services *s, int64_t now_us,
                                   void (*gone)(void *ctx, const struct fab_service *service),
                                   void *ctx);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stores subscriptions. Each subscription has a slot, whose index does not change, because reports
  * in flight refer to it. A second array has the slots sorted by subscriber and number. So a query
- * can continue after the last subscription that it returned. */
+ * can continue after the last subscription that it has returned, even if others were added or
+ * removed meanwhile. */
 #include "libfabmgr/registry/subscriptions.h"
 
 #include <stdlib.h>
@@ -48,9 +49,9 @@ static int compare(const struct fab_wire_inform_info_record *r, const uint64_t g
     return by_guid ? by_guid : by_prefix ? by_prefix : order(r->number, number);
 }
 
-/* Returns the index in order[] of the subscription of `gid` with this number. If there is no such
- * subscription, returns the index at which it would be inserted; this is s->count if all
- * subscriptions come before it. */
+/* Returns the index in order[] of the subscription of subscriber `gid` with this number. If there
+ * is none, returns the index at which it must be inserted, which is s->count if it would be the
+ * last. */
 static uint32_t place(const struct fab_subscriptions *s, const uint64_t gid[2], uint32_t number)
 {
     uint32_t low = 0, high = s->count;
@@ -123,8 +124,8 @@ static int take_slot(struct fab_subscriptions *s, uint32_t *ret)
     return FAB_OK;
 }
 
-/* Finds the lowest number that no subscription of the subscriber has. LIMIT: the subscriber has too
- * many subscriptions. */
+/* Finds the lowest number that the subscriber has not yet used for a subscription. Returns LIMIT if
+ * the subscriber has too many subscriptions. */
 static int free_number(const struct fab_subscriptions *s, const uint64_t gid[2], int *ret)
 {
     int number = 0;

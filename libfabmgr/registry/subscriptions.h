@@ -10,12 +10,12 @@
 
 #include "libfabmgr/wire/sa.h"
 
-#define FAB_SUBSCRIPTIONS_MOST 524288 /* greatest number of subscriptions in total */
-#define FAB_SUBSCRIPTIONS_EACH 4096   /* greatest number of subscriptions of one subscriber */
+#define FAB_SUBSCRIPTIONS_MOST 524288 /* maximum number of subscriptions in total */
+#define FAB_SUBSCRIPTIONS_EACH 4096   /* maximum number of subscriptions of one subscriber */
 #define FAB_SUBSCRIPTION_NONE UINT32_MAX
 
-/* State of the report to a subscription. IDLE: there is no report. AGAIN: the report must be sent
- * again. ANSWER: the report was sent, and its ReportResp has not arrived. */
+/* State of a subscription. IDLE: it has no report. AGAIN: its report must be sent again. ANSWER:
+ * its report was sent, and the ReportResp has not arrived yet. */
 enum fab_report_wait { FAB_REPORT_IDLE, FAB_REPORT_AGAIN, FAB_REPORT_ANSWER };
 struct fab_subscription {
     bool used;
@@ -25,31 +25,30 @@ struct fab_subscription {
      * Only the caller uses this member. */
     uint64_t away_us;
     /* The following members are for reports.c. */
-    /* number of the next notice to consider for this subscription */
+    /* number of the first notice that was not yet compared with this subscription */
     uint64_t next;
-    /* number of the notice in the current report */
+    /* number of the notice that the current report contains */
     uint64_t awaited;
     uint64_t deadline, sent_us;
-    /* neighbours in the list `ready` or `waiting` of reports.c; in a free slot, `after` is the
-     * next free slot */
+    /* index of the slot before and of the slot after this one in the list `ready` or `waiting`
+     * (reports.c); in a free slot, `after` is the next free slot */
     uint32_t before, after;
-    /* number of reports to this subscription so far; it is a part of the transaction IDs of its
-     * reports */
+    /* number of reports to this subscription so far; transaction IDs contain it */
     uint32_t turn;
     uint8_t wait; /* enum fab_report_wait */
-    /* true: the subscription is in the list `ready` of reports.c */
+    /* true: the slot is in the list `ready` (reports.c) */
     bool queued;
-    /* true: the current report counts towards the maximum number of reports in flight */
+    /* true: the current report counts against the window (reports.h) */
     bool fresh;
-    /* number of consecutive reports to this subscription without a response */
+    /* number of consecutive reports of this subscription that got no response */
     uint8_t tries;
 };
 
 struct fab_report_ring;
 struct fab_subscriptions {
-    struct fab_subscription *slot; /* [slots] subscriptions; a subscription keeps its index */
+    struct fab_subscription *slot; /* [slots] the slots; a subscription stays in its slot */
     /* slots: number of slots ever used; room: number of allocated slots; count: number of
-     * subscriptions; free: the first free slot, whose member `after` is the next free slot */
+     * subscriptions; free: first of the list of free slots */
     uint32_t slots, room, count, free;
     /* [count] the slots of all subscriptions, sorted by subscriber GID and number */
     uint32_t *order;
@@ -59,19 +58,20 @@ struct fab_subscriptions {
 int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* returns NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be NULL */
 
-/* Returns the slot of the subscription after number `number` of subscriber `gid`; they are sorted
- * by subscriber GID, then by number. If gid is NULL, returns the slot of the first subscription.
- * Returns FAB_SUBSCRIPTION_NONE if there is no such subscription. */
+/* Returns the slot of the next subscription after that of subscriber `gid` with number `number`, in
+ * the order of subscriber GIDs and then of numbers. With gid == NULL, returns the slot of the first
+ * one. Returns FAB_SUBSCRIPTION_NONE if there is none. */
 uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          uint16_t number);
 /* Finds a subscription of the subscriber to the same events: all fields of InformInfo are equal,
- * except Subscribe and RespTimeValue. Returns its slot; FAB_SUBSCRIPTION_NONE: there is none. */
+ * except Subscribe and RespTimeValue. Returns its slot; Returns FAB_SUBSCRIPTION_NONE if there is
+ * none. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
-/* Adds a subscription. If the same subscriber already has a subscription to the same events, renews
- * that subscription instead. number: the number of a new subscription, which must be free;
- * negative: use the lowest free number. LIMIT: this subscriber has too many subscriptions, or all
- * subscribers together have too many. Also returns NOMEM. */
+/* Adds a subscription. If the subscriber has one to the same events already, renews that one
+ * instead. number: number of the new subscription, which must be free; negative: the lowest free
+ * number. Returns LIMIT (too many subscriptions of this subscriber, or of all together) or
+ * NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);
@@ -85,13 +85,12 @@ void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slo
 /* An event to report: a notice, and the P_Keys that allow a subscriber to receive it. */
 struct fab_event_notice {
     struct fab_notice is;
-    uint64_t issuer[2]; /* GID of the issuer */
-    /* P_Keys of the port or group that the notice is about; a subscriber must have one of these
-     * P_Keys */
+    uint64_t issuer[2]; /* GID of the issuer of the notice */
+    /* P_Keys of the port or group that the notice is about; a subscriber must have one of them */
     uint16_t key[FAB_NOTICE_KEYS];
     uint8_t keys;
 };
-/* number of bytes of a Notice attribute in a report; IssuerGID follows it */
+/* number of bytes of the Notice attribute in a report; the IssuerGID comes after them */
 #define FAB_NOTICE_BYTES 80
 /* Returns true if the subscription selects the notice (IBA 13.4.8.3, table of InformInfo). */
 bool fab_registry_inform_matches(const struct fab_inform_info *info,
@@ -102,9 +101,8 @@ static inline bool fab_registry_notice_needs_trust(const struct fab_notice *n)
 {
     return n->generic && n->trap >= 256 && n->trap <= 259;
 }
-/* Makes a notice that the manager itself issues, with trap number 64 to 67: 64: a GID came into
- * service. 65: a GID went out of service. 66: a multicast group was created. 67: a multicast group
- * was deleted. */
+/* Makes a notice that the manager itself issues. trap: 64: a GID came into service; 65: a GID went
+ * out of service; 66: a multicast group was created; 67: a multicast group was deleted. */
 struct fab_notice fab_registry_gid_notice(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid);
 
 #endif

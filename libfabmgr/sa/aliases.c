@@ -10,7 +10,7 @@
 #include "libfabmgr/base/status.h"
 
 #define NO_ROW UINT32_MAX
-/* The bit in an EUI-64 that marks a locally administered identifier. */
+/* Bit of an EUI-64 that marks a locally administered identifier */
 #define LOCAL (UINT64_C(0x02) << 56)
 #define TRIES 64
 

@@ -14,31 +14,32 @@
 #include "libfabmgr/base/map.h"
 
 #define FAB_SA_ALIAS_BLOCK 8
-/* Maximum number of GUIDs of a port; GuidCap has 8 bits. */
+/* maximum number of GUIDs of a port, because GuidCap has 8 bits */
 #define FAB_SA_ALIAS_INDEXES 256
 
 struct fab_sa_alias_block {
-    /* guid[i] is the GUID at index 8 * block + i; 0: there is no GUID at this index */
+    /* guid[i] is the GUID at index 8 * block + i; 0: none */
     uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK];
     /* index in row[] of the next block of the same port; UINT32_MAX: last block */
     uint32_t next;
     uint8_t block;
-    /* true: the block must still be written to GUIDInfo of the port. Only the caller uses this
-     * member. */
+    /* true: the caller must still write the block to GUIDInfo of the port; only the caller uses
+     * this member */
     bool dirty;
 };
-/* the alias GUIDs of all ports; a struct whose bytes are all zero has none */
+/* the alias GUIDs of all ports; all bytes zero: none */
 struct fab_sa_aliases {
     struct fab_sa_alias_block *row;
     size_t count, room;
-    /* maps a port GUID to the index in row[] of the port's first block */
+    /* port GUID -> index in row[] of the port's first block */
     struct fab_map ports;
-    /* maps an alias GUID to the index in row[] of its block */
+    /* alias GUID -> index in row[] of the block that has it */
     struct fab_map guids;
 };
 void fab_sa_aliases_fini(struct fab_sa_aliases *a);
-/* Sets the alias GUID at index `place` of a port; guid 0 removes it. Returns EXISTS if another port
- * or index already has this alias GUID, RANGE if `place` is 0 or too high, or NOMEM. */
+/* Sets the alias GUID at index `place` of a port; a GUID of 0 removes the alias GUID. Returns
+ * EXISTS if another port or index already has this alias GUID, RANGE if `place` is 0 or too high,
+ * or NOMEM. */
 int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid);
 /* Returns a block of a port. Returns NULL if no GUID in this block was ever set. The pointer is
  * valid until the next call of fab_sa_aliases_set. */
@@ -49,8 +50,8 @@ uint32_t fab_sa_aliases_of(const struct fab_sa_aliases *a, uint64_t port_guid);
 /* Returns the port GUID of the port that has this alias GUID; 0 if no port has it. */
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid);
 /* Generates a locally administered GUID that is not an alias GUID of any port, and for which
- * taken() returns false. The same port and index get the same GUID as long as it is free.
- * Returns 0 if no free GUID was found. */
+ * taken() returns false. For the same port and index it is the same GUID, as long as this GUID is
+ * free. Returns 0 if no free GUID was found. */
 uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place,
                                  bool (*taken)(const void *ctx, uint64_t guid), const void *ctx);
 

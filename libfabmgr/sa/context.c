@@ -4,14 +4,14 @@
  * switch; its MTU and rate are the lowest among its links. Three measures make this fast.
  *
  * First, an array has the properties of each port that limit a path, in only 16 bytes. Second, the
- * result is cached in one byte for each pair of a source's switch and a destination LID, because
- * all endports of a leaf use the same path. The cache is zeroed memory, of which the system
- * provides only the pages that are used.
+ * result is cached in one byte for each pair of a leaf and a destination LID, because all endports
+ * of a leaf use the same path. The cache comes from calloc, so the system provides only the pages
+ * that are used.
  *
  * Third, a path need not be followed if all ISLs are equal, or if all ISLs are better than the
- * links of endports. ISLs then limit all paths alike, and the verification has proved that there is
- * a path between any two endports. If only a few ISLs are different, most paths still need not be
- * followed: only those to a LID that some switch forwards over such an ISL.
+ * links of endports. All paths then have the same limits, and the verification has proved that
+ * there is a path between any two endports. If only a few ISLs are different, only the paths to
+ * those LIDs are followed that some switch forwards over such an ISL.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +25,13 @@
 #define HOPS_MOST 63
 #define NO_BOUND_MTU 7
 #define NO_BOUND_RANK 31
-/* The byte of a path in the cache consists of the MTU and, in the low RANK_BITS bits, the rank of
- * the rate (rate.c). Rank 30 means that there is no path. No path has MTU 0, so a byte of 0 means
- * that the path is not in the cache. */
+/* The byte of a path in the cache has the rank of the rate (rate.c) in its low RANK_BITS bits, and
+ * the MTU in the bits above. Rank 30 means that there is no path. No path has MTU 0, so a byte of 0
+ * means that the path is not in the cache. */
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
-/* An ISL is unusual if its MTU or rate differs from the MTU or rate of most ISLs. If more than
- * about 1 / UNUSUAL_SHARE of the switches have unusual ISLs, all paths are followed. */
+/* An ISL is unusual if its MTU or rate differs from that of most ISLs. If more than about 1 /
+ * UNUSUAL_SHARE of the switches have unusual ISLs, all paths are followed. */
 #define UNUSUAL_SHARE 8
 
 /* ---- preparing ------------------------------------------------------------------------------- */
@@ -41,8 +41,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* Returns the NeighborMTU that the manager sets for a link (libfabmgr/target). The function
- * computes the value, because the manager may have read PortInfo before it set the NeighborMTU. */
+/* Returns the NeighborMTU that the manager sets for a link (libfabmgr/target). It is computed here,
+ * because the PortInfo in the view may be older than the manager's Set of NeighborMTU. */
 static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
                         const struct fab_port_info *b)
 {
@@ -52,8 +52,8 @@ static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
     return v->policy.max_mtu != 0 ? lesser(mtu, v->policy.max_mtu) : mtu;
 }
 
-/* Sets the properties of port 0 of a switch, which has no link. The PortInfo of port 0 can limit
- * MTU and rate. If PortInfo does not report the MTU or the rate, this value is not limited. */
+/* Sets the limits of port 0 of a switch, which has no link: the MTU and the rate in its PortInfo. A
+ * value that PortInfo does not report limits nothing. */
 static void set_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_link *c)
 {
     const struct fab_port_info *info = &fab_fabric_port(f, port)->info;
@@ -115,7 +115,7 @@ static void assign_rows(struct fab_sa *sa)
     }
     if (fab_base_size_mul(rows, (size_t)sa->view->target->lids.top + 1, &size) &&
         size <= CACHE_MOST / sizeof *sa->cache)
-        /* If calloc fails, there is no cache. */
+        /* without memory, there is no cache */
         sa->cache = calloc(size > 0 ? size : 1, sizeof *sa->cache);
 }
 
@@ -129,7 +129,7 @@ static bool between_switches(const struct fab_sa *sa, uint32_t port)
     return sa->links[port].node < sa->view->fabric->switch_count;
 }
 
-/* Returns the highest MTU and the highest rate that any endport can use. */
+/* Returns the highest MTU and the highest rate of all links of endports. */
 static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
 {
     struct fab_sa_link best = {0};
@@ -143,15 +143,14 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* Returns the MTU and the rank of the rate that paths can use on a link, packed into one byte.
- * Each value is at most the highest value of all endports, because no path can use more. */
+/* Returns the MTU and the rank of the rate of a link, packed into one byte. Values above the best
+ * of all endports count as this best value, because no path can use more. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
 }
 
-/* Returns the most common value of use_of() among the ISLs. An ISL with another value is called
- * unusual. */
+/* Returns the value of use_of() that most ISLs have. ISLs with another value are called unusual. */
 static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link *best)
 {
     uint32_t count[256] = {0};
@@ -165,8 +164,8 @@ static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link
     return most;
 }
 
-/* Sets the bits of the LIDs that the switch forwards over an unusual ISL. Returns false if the
- * switch has no unusual ISL. */
+/* Marks the LIDs that switch `sw` forwards over an unusual ISL. Returns false if the switch has no
+ * unusual ISL. */
 static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
                          const struct fab_sa_link *best)
 {
@@ -181,8 +180,8 @@ static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
     return any;
 }
 
-/* Finds the LIDs whose paths must be followed, because some switch forwards them over an unusual
- * ISL. If memory runs out or too many switches have unusual ISLs, the paths to all LIDs must be
+/* Finds the LIDs that some switch forwards over an unusual ISL. Only paths to these LIDs must be
+ * followed. If memory runs out or too many switches have unusual ISLs, all paths must be
  * followed. */
 static void find_unusual(struct fab_sa *sa)
 {
@@ -302,8 +301,8 @@ static void lower(struct limits *w, const struct fab_sa_link *c)
     w->rank = c->rank < w->rank ? c->rank : w->rank;
 }
 
-/* Follows the path from a switch to a LID through the active tables. Returns false if there is no
- * path. */
+/* Follows the active tables from a switch to a LID, and finds the limits of this path. Returns
+ * false if there is no path. */
 static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
@@ -328,9 +327,9 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct li
     return false;
 }
 
-/* Looks up the path from a switch to a LID in the cache, and follows the path only if the cache
- * does not have it. The cache does not have the number of hops. Returns false if there is no path.
- */
+/* Returns the limits of the path from a switch to a LID from the cache. If they are not in the
+ * cache, follows the path and stores them; the cache has no number of hops. Returns false if there
+ * is no path. */
 static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     if (sa->cache == NULL || sa->row[sw] == FAB_NONE)
@@ -343,8 +342,8 @@ static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct l
     return *cache != NO_PATH;
 }
 
-/* Follows the path from a port to a LID. hops: true if the caller needs the number of hops, which
- * the cache does not have. Returns UNREACHABLE if there is no path. */
+/* Finds the limits of the path from a port to a LID. hops: true if the caller needs the number of
+ * hops, which the cache does not have. Returns UNREACHABLE if there is no path. */
 static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
@@ -367,8 +366,8 @@ static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, str
     return FAB_OK;
 }
 
-/* Computes MTU and rate of a path between two adapters from their links and the usual ISL. Returns
- * false if this is not possible, so that the path must be followed. */
+/* Finds MTU and rate of a path between two adapters without following it, from the links of the
+ * adapters and the MTU and rate of usual ISLs. Returns false if the path must be followed. */
 static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct limits *ret)
 {
     if (sa->unusual == NULL || (sa->unusual[lid / 64] >> lid % 64 & 1) != 0)
@@ -376,8 +375,8 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     uint32_t dst = sa->view->target->lids.owner[lid];
     const struct fab_sa_link *a = &sa->links[src], *b = &sa->links[dst];
     uint32_t switches = sa->view->fabric->switch_count;
-    /* This function handles only ports of adapters or routers that are linked to switches. `node`
-     * is the node at the other end of the port's link, or FAB_NONE. */
+    /* This function handles only ports of adapters and routers that are linked to switches. `node`
+     * is the node at the other end of the link; FAB_NONE: no link. */
     if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
         b->node >= switches)
         return false;
@@ -388,8 +387,8 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     return true;
 }
 
-/* Returns MTU and rate of the path from a port to itself. The path uses no link, so only the
- * port limits them. */
+/* Returns MTU and rate of the path from a port to itself. The path uses no link, so only the port
+ * itself limits them. */
 static struct limits loopback(const struct fab_sa *sa, uint32_t port)
 {
     const struct fab_port_info *info = &fab_fabric_port(sa->view->fabric, port)->info;

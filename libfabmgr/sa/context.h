@@ -7,11 +7,11 @@
 #include "libfabmgr/qos/qos.h"
 #include "libfabmgr/sa/sa.h"
 
-/* The properties of a port's link that limit a path. The struct has only 16 bytes, so that the
- * links of a large fabric fit into a CPU cache. */
+/* The limits that a port and its link set to paths. The struct has only 16 bytes, so that the links
+ * of a large fabric fit into a CPU cache. */
 struct fab_sa_link {
-    uint32_t peer; /* port id; FAB_NONE: the port cannot send */
-    uint32_t node; /* node id of the peer */
+    uint32_t peer; /* id of the port at the other end; FAB_NONE: the port cannot send */
+    uint32_t node; /* id of the node at the other end */
     /* the lower MTU of the two ends, as PortInfo encodes it */
     uint8_t mtu;
     /* rank of the link's rate: its position in the ascending order of rates (rate.c) */
@@ -23,31 +23,33 @@ struct fab_sa {
     const struct fab_sa_aliases *aliases; /* alias GUIDs; NULL: there are none */
     struct fab_sm_info manager[FAB_SA_MANAGERS];
     uint32_t manager_count;
-    /* [endport_count] ids of the ports that own LIDs */
+    /* [endport_count] ids of the ports that have LIDs of their own */
     uint32_t *endports;
     uint32_t endport_count;
-    /* [port_count] the properties of each port's link that limit a path */
+    /* [port_count] the limits that each port and its link set to paths */
     struct fab_sa_link *links;
     /* [switch_count + 1] id of port 0 of each switch. The last element is the number of all
      * ports of switches. */
     uint32_t *first_port;
-    /* Cache of MTU and rate of paths from switches with endports to LIDs. Each of these switches
-     * has a row of bytes, one for each LID up to the highest. Byte 0: the path is not in the
-     * cache. NULL: there is no cache, because it would be too large or memory ran out. */
+    /* Cache of the MTU and rate of paths. Each switch with endports has a row of bytes, one for
+     * each destination LID up to the highest. Byte 0: the path is not in the cache. NULL: there is
+     * no cache, because it would be too large or memory ran out. */
     uint8_t *cache;
-    /* [switch_count] row of the switch in the cache; FAB_NONE: the switch has no endports */
+    /* [switch_count] number of the switch's row in the cache; FAB_NONE: the switch has no
+     * endports */
     uint32_t *row;
     uint8_t max_lmc;
-    /* true: the tables passed the verification, and LMC is 0; each path then has a reverse path */
+    /* true: the tables passed the verification and LMC is 0, so that each path has a reverse
+     * path */
     bool proved;
-    /* `between` has the MTU and the rank of the rate of most ISLs, limited to what endports can
-     * use. `unusual` is a bitset of the LIDs that some switch forwards over an ISL with other
-     * values; NULL: all paths must be followed. Both are valid only if `proved` is true and all
-     * endports are connected. */
+    /* `between`: MTU and rank of the rate of most ISLs; more than endports can use does not count.
+     * `unusual`: bitset of the LIDs that some switch forwards over an ISL with other values; NULL:
+     * all paths must be followed. Both are valid only if `proved` is true and links connect all
+     * endports. */
     struct fab_sa_link between;
     uint64_t *unusual;
-    /* The ComponentMask of the last request, and the components that it selects. They are kept,
-     * because the next request mostly has the same mask. */
+    /* ComponentMask of the last request, and the components that it selects. The next request
+     * mostly has the same mask. */
     uint64_t path_mask;
     struct fab_wire_path_record path_given;
     struct fab_qos_matcher matcher;
@@ -58,14 +60,13 @@ struct fab_sa {
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
                        uint8_t *ret_rank);
 
-/* Returns the rank of the highest rate up to `mbps`, or 0 if there is none. */
+/* Returns the rank of the highest rate that does not exceed `mbps`; 0: there is none. */
 uint8_t fab_sa_rank(uint32_t mbps);
 /* Returns the rank of an encoded rate, or 0 if no rate has this encoding. */
 uint8_t fab_sa_rank_of_rate(uint8_t rate);
 uint8_t fab_sa_rate_of_rank(uint8_t rank);
 
-/* Returns the port through which a switch forwards packets to `lid`; FAB_NONE if it has no
- * route. */
+/* Returns the port by which a switch forwards packets to `lid`; FAB_NONE: the switch drops them. */
 static inline uint32_t fab_sa_out_port(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
 {
     const struct fab_lft *lft = &sa->view->target->lft;

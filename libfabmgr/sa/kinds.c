@@ -44,8 +44,8 @@ static uint32_t one_of_switch(const struct fab_sa_query *q, uint32_t port)
     return is_switch(q, port);
 }
 
-/* Returns the number of records for the ports of a node: for a switch, one for each port, port 0
- * included; for any other node 1. */
+/* Returns the number of records for a port: for port 0 of a switch, one for each port of the
+ * switch; for any other port 1. */
 static uint32_t ports(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_fabric *f = fabric_of(q);
@@ -115,9 +115,9 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
                                 .state = FAB_SM_MASTER};
 }
 
-/* Fills in the SMInfoRecord of a port. If the port is the port of this manager, the record has its
- * own SMInfo. Otherwise, the record has the last SMInfo that the manager at the port sent. SM_Keys
- * are left out. Returns false if no manager is at the port. */
+/* Fills in the SMInfoRecord of a port. For the port of this manager, the record has this manager's
+ * own SMInfo; for other ports, the last SMInfo that was received from the port. SM_Keys are left
+ * out. Returns false if no manager is at the port. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fab_fabric_port(fabric_of(q), port)->guid;
@@ -173,9 +173,8 @@ static bool fill_lft(struct fab_sa_query *q, uint32_t port, uint32_t k, void *re
     return true;
 }
 
-/* Returns how many SL-to-VL tables belong to `port`. For port 0 of a switch, these are all tables
- * of the switch: one for each pair of input and output port. A port of an adapter or router has one
- * table. */
+/* Returns the number of SL-to-VL tables: for port 0 of a switch, one for each pair of input and
+ * output port of the switch; for a port of an adapter or router, 1. */
 static uint32_t port_pairs(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) * ports(q, port);

@@ -3,15 +3,16 @@
  * PathRecord (IBA 15.2.5.16) and the attributes that use its components: MultiPathRecord
  * (15.2.5.20), which is answered with PathRecords, and TraceRecord (15.2.5.19).
  *
- * A request names sources and destinations by GID or LID. If it names no source (or destination),
- * all endports are meant. Two ports with several LIDs have several paths. The answer first lists
- * paths that have no LID in common (preference 0), then the other paths (preference 2).
+ * A request names sources and destinations by GID or LID. If it names no source, all endports are
+ * sources; the same holds for destinations. Two ports with several LIDs have several paths. The
+ * answer first lists paths that have no LID in common (preference 0), then the other paths
+ * (preference 2).
  *
  * A selector and its value together limit the MTU, rate or lifetime. As in other managers, a
- * selector without a value is ignored. A path can be used with a lower MTU than its own. So a path
- * with a higher MTU matches "exactly", and the answer to "less than" is the next lower MTU. For
- * rates, "exactly" matches only the same rate. The lifetime is the lifetime of the subnet or of the
- * traffic class; from a port to itself it is 0.
+ * selector without a value is ignored. Senders may use a lower MTU than that of the path. So a path
+ * with a higher MTU also matches the selector "exactly", and the answer to "less than" is the next
+ * lower MTU. For rates, "exactly" matches only the same rate. The lifetime is the lifetime of the
+ * subnet or of the traffic class; from a port to itself it is 0.
  *
  * For a destination in another subnet, the path leads to a router (libfabmgr/policy/routers.h), and
  * its HopLimit is not 0. Service ID and QoS class select the traffic class (class.c) and so the SL.
@@ -49,8 +50,8 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
-/* Returns the router port for a subnet prefix: the port that the configured route for this prefix
- * names or, if it names none, the first router port of the fabric. Returns FAB_NONE if no route
+/* Returns the router port for a subnet prefix: the port in the configured route for this prefix; if
+ * this route names no port, the first router port of the fabric. Returns FAB_NONE if no route
  * matches the prefix, or if the fabric has no such port. */
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
@@ -66,8 +67,9 @@ static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
     return FAB_NONE;
 }
 
-/* Finds the port of a destination GID. If the destination is in another subnet, sets *ret_routed to
- * true and *ret to the port of the router. Returns 0, or an SA status for the answer. */
+/* Finds the port to which packets for a destination GID are sent: its port in this subnet, or else
+ * the port of the router to its subnet; then *ret_routed is true. Returns 0, or an SA status for
+ * the answer. */
 static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
                                    uint32_t *ret, bool *ret_routed)
 {
@@ -82,8 +84,8 @@ static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t 
     return 0;
 }
 
-/* Finds the endport that the request names by GID, LID or both. If the request names none, it means
- * all endports, and *ret is FAB_NONE. Returns 0 or an SA status. */
+/* Finds the endport that the request names by GID, by LID or by both. *ret is FAB_NONE if the
+ * request names none, which means all endports. Returns 0, or an SA status for the answer. */
 static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
                              bool destination, uint32_t *ret)
 {
@@ -99,8 +101,8 @@ static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const 
     return status;
 }
 
-/* Sets the list of sources (end 0) or destinations (end 1) to the single port `port`. If `port`
- * is FAB_NONE, the list has all endports. `gid` is the GID in the request, or NULL. */
+/* Makes the list of sources (end 0) or destinations (end 1): the port `port`, or all endports if it
+ * is FAB_NONE. `gid`: the GID by which the request named the port; NULL: none. */
 static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const uint64_t *gid,
                      const uint32_t **ret, uint32_t *ret_count)
 {
@@ -111,8 +113,8 @@ static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const 
     *ret_count = port != FAB_NONE ? 1 : q->sa->endport_count;
 }
 
-/* Returns the GUID of the n-th port in the list. If the request named the port by an alias GUID,
- * returns this alias GUID. */
+/* Returns the GUID of the n-th port in the list: the alias GUID, if the request named the port by
+ * one. */
 static uint64_t guid_of(const struct fab_sa_query *q, const uint32_t *list, uint32_t n)
 {
     if (list == q->sa->endports)
@@ -149,7 +151,7 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     q->from_count = q->to_count = 0;
     q->pairs = 1;
     if (status != 0)
-        /* If no record can match, that is no error: the answer is an empty table. */
+        /* it is no error if no record can match: the answer is an empty table */
         return status == FAB_SA_NO_RECORDS ? 0 : status;
     set_list(q, src, 0, g->sgid[0] ? p->sgid : NULL, &q->from, &q->from_count);
     set_list(q, dst, 1, g->dgid[0] ? p->dgid : NULL, &q->to, &q->to_count);
@@ -261,17 +263,16 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
         ret->life = v->policy.subnet_timeout;
     fab_sa_class_limits(q, class, &ret->mtu, &ret->rank, &ret->life);
     ret->sl = fab_target_level_sl(v->fabric, &v->target->lids, &v->target->vls, class, src, lid);
-    /* If the tables have only one VL, all SLs use this VL, and the path gets the SL of the
-     * request. */
+    /* if the tables have only one VL, any SL is usable, so the path gets the SL in the request */
     if (q->given.sl && !fab_target_vls_multiple(&v->target->vls) &&
         fab_target_vls_levels(&v->target->vls) < 2)
         ret->sl = q->path.sl;
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
-/* Returns true if the reverse path exists, has the same SL, and meets the limits in the request. If
- * the tables passed the verification and the request has no limits, the function need not follow
- * the reverse path. */
+/* Returns true if the reverse path exists, has the same SL, and meets the limits in the request.
+ * Follows the reverse path only if the tables did not pass the verification, or if the request has
+ * limits. */
 static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
                       uint8_t sl)
 {
@@ -310,9 +311,9 @@ bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey)
            fab_target_pkeys_has(&q->sa->view->target->pkeys, q->asker, pkey);
 }
 
-/* Finds the P_Key of a path; 0 for raw packets, which have no P_Key. `only`: the partition that the
- * traffic class requires; 0: any partition. Returns false if the ports are not permitted to
- * communicate. */
+/* Finds the P_Key of a path; 0 for raw packets, which have none. `only`: the P_Key of the partition
+ * that the traffic class requires; 0: any. Returns false if the two ports share no such
+ * partition. */
 static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t only,
                       uint16_t *ret)
 {
@@ -344,7 +345,7 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
     *r = (struct fab_wire_path_record){
-        /* dgid and sgid get only their GID prefixes here; the caller adds the GUIDs */
+        /* only the GID prefixes are set here; the caller adds the GUIDs */
         .dgid = {q->gid_prefix[1]},
         .sgid = {q->gid_prefix[0]},
         .dlid = (uint16_t)dlid,
@@ -363,9 +364,9 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     return true;
 }
 
-/* Computes the n-th pair of LIDs (from 0) of a source with `s` LIDs and a destination with `d`
- * LIDs, as offsets to the base LIDs. Pairs with equal offsets come first; no two of them have a LID
- * in common. Returns false if there are fewer pairs. */
+/* Returns the n-th pair of LIDs (from 0) of a source with `s` LIDs and a destination with `d` LIDs,
+ * as offsets to their base LIDs. Pairs with equal offsets come first, because they have no LID in
+ * common. Returns false if there are fewer pairs. */
 static bool lid_pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
 {
     uint32_t same = s < d ? s : d;
@@ -429,13 +430,13 @@ static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
     struct fab_sa_path path_found;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, trace_dlid(q), &path_found) != FAB_OK)
         return 0;
-    /* `hops` is the number of switches; the other two nodes are the endports. If the path ends at a
-     * switch, the number is one too high. */
+    /* `hops` counts the switches; the endports are the other two nodes. If the path ends at a
+     * switch, the result is one too high. */
     return path_found.hops + 2u;
 }
 
-/* Follows the path to its k-th node. *ret_in and *ret_out are the ports through which the path
- * enters and leaves the node; FAB_NONE: the path begins or ends at this node. */
+/* Follows the path to its k-th node. The path enters this node by port *ret_in and leaves it by
+ * port *ret_out; FAB_NONE: the path begins or ends here. */
 static void follow_nodes(const struct fab_sa_query *q, uint32_t src, uint32_t lid, uint32_t k,
                          uint32_t *ret_in, uint32_t *ret_out)
 {

@@ -3,9 +3,9 @@
  * Handles queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable.
  *
  * The components of a request are converted to bytes and a bit mask. Records are made one after the
- * other. A record is in the answer if its bytes equal the bytes of the request, as far as the mask
- * has bits. The LID is not compared but looked up, because a port can have several LIDs. Paths have
- * their own rules (path.c).
+ * other. The answer has each record whose bytes equal those of the request in all bits of the mask.
+ * The LID is not compared but looked up, because a port can have several LIDs. Paths have their own
+ * rules (path.c).
  */
 #include <string.h>
 
@@ -72,8 +72,8 @@ static uint16_t narrow_to_lid(struct fab_sa_query *q)
     return 0;
 }
 
-/* If the request sets MATCH_CAP_MASK, a port matches if its capability masks have at least the bits
- * that are set in the request (IBA 15.2.5.3). */
+/* Handles a request with MATCH_CAP_MASK: a port matches if its capability masks have at least the
+ * bits of the masks in the request (IBA 15.2.5.3). */
 static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint8_t bits[FAB_REC_MAX];
@@ -117,7 +117,7 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
         narrow_to_lid(q);
     if (q->kind->lid_key)
         comp_mask &= ~(uint64_t)COMPONENT_LID;
-    /* if an SLtoVLMappingTableRecord belongs to an adapter, its two port numbers are reserved */
+    /* in an SLtoVLMappingTableRecord of an adapter, the two port numbers are reserved */
     if (q->rec == &fab_wire_sl2vl_record && q->from_count == 1 && !of_switch(q))
         comp_mask &= ~(fab_wire_rec_component(q->rec, "InputPortNum") |
                        fab_wire_rec_component(q->rec, "OutputPortNum"));
@@ -139,7 +139,8 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    /* the function that begins a query of this kind sets want, mask, path and given below */
+    /* the members want, mask, path and given are set below, by the function for this kind of
+     * query */
     q->sa = sa;
     q->kind = NULL;
     q->method = req->method;
@@ -243,7 +244,7 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
     uint8_t method = request[OFF_METHOD];
     uint8_t copy[FAB_SA_DATA];
     memcpy(copy, request, sizeof copy);
-    /* SM_Key must be 0 in an answer (C15-0.1.5) */
+    /* an answer must not show the SM_Key (C15-0.1.5) */
     memset(copy + OFF_SM_KEY, 0, 8);
     fab_base_put_be16(copy + OFF_ATTR_OFFSET, stride / 8);
     if (method == FAB_METHOD_SET)
@@ -251,7 +252,7 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
     copy[OFF_METHOD] = method | FAB_METHOD_RESPONSE;
     fab_base_put_be16(copy + OFF_STATUS, status);
     if (fab_base_get_be16(copy + OFF_ATTR_ID) == FAB_SA_MULTI_PATH_RECORD)
-        /* MultiPathRecord is answered with PathRecords (o15-0.2.7). */
+        /* the answer to MultiPathRecord consists of PathRecords (o15-0.2.7) */
         fab_base_put_be16(copy + OFF_ATTR_ID, FAB_SA_PATH_RECORD);
     memset(copy + FAB_RMPP_AT, 0, FAB_RMPP_DATA - FAB_RMPP_AT);
     copy[FAB_RMPP_AT] = fab_sa_is_table(request[OFF_METHOD]);
@@ -274,7 +275,7 @@ static uint16_t class_port_info(uint8_t *data)
                      FAB_SA_CAP2_SEND_ONLY_FULL | FAB_SA_CAP2_WIDTH_2X | FAB_SA_CAP2_SPEED_HDR |
                      FAB_SA_CAP2_SPEED_NDR,
         .resp_time = RESPONSE_TIME,
-        .redirect_qp = 1, /* requests are not redirected */
+        .redirect_qp = 1, /* the SA answers requests itself, and does not redirect them */
         .redirect_qkey = QP1_QKEY,
         .trap_qkey = QP1_QKEY,
     };

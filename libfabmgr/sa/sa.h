@@ -11,20 +11,20 @@
 #include "libfabmgr/view/view.h"
 #include "libfabmgr/wire/sa.h"
 
-/* Data that is prepared from a view with tables, so that queries are fast. The preparation takes
- * time proportional to the number of ports. Queries cache properties of paths in it, so only one
- * thread at a time may use it. It has a reference to the view. */
+/* Data prepared from a view with tables, so that queries are fast. The preparation takes time
+ * proportional to the number of ports. Queries cache properties of paths here, so only one thread
+ * at a time may use it. It keeps a reference to the view. */
 struct fab_sa;
 /* Prepares the data for queries. Returns NOMEM, or INVAL if the view has no tables. */
 int fab_sa_new(const struct fab_view *v, struct fab_sa **ret);
 void fab_sa_free(struct fab_sa *sa); /* sa may be NULL */
 const struct fab_view *fab_sa_view(const struct fab_sa *sa);
 /* Sets the alias GUIDs by which requests can name ports. The caller owns `aliases` and may change
- * them between queries. NULL: there are none. */
+ * them between queries. NULL: no port has alias GUIDs. */
 void fab_sa_set_aliases(struct fab_sa *sa, const struct fab_sa_aliases *aliases);
 #define FAB_SA_MANAGERS 64
-/* Sets the last SMInfo of each other manager; the array is copied. Returns LIMIT if there are more
- * than FAB_SA_MANAGERS. */
+/* Sets the last SMInfo of each other manager. The array is copied. Returns LIMIT if it has more
+ * than FAB_SA_MANAGERS elements. */
 int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
 /* Returns the port with this port GUID or alias GUID. Returns FAB_NONE if there is none, or if the
  * port has no LID. */
@@ -43,9 +43,9 @@ struct fab_sa_path {
  * UNREACHABLE if the tables do not lead to the LID. */
 int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_sa_path *ret);
 
-/* fab_sa_rate returns the encoding in PathRecord (IBA 15.2.5.16) of the highest rate that does not
- * exceed `mbps`; 0 if `mbps` is lower than any rate. fab_sa_rate_mbps converts an encoding to Mb/s;
- * 0 if the encoding is unknown. */
+/* fab_sa_rate returns the PathRecord encoding (IBA 15.2.5.16) of the highest rate that does not
+ * exceed `mbps`; 0: all rates exceed it. fab_sa_rate_mbps converts such an encoding to Mb/s; 0: the
+ * encoding is not defined. */
 uint8_t fab_sa_rate(uint32_t mbps);
 uint32_t fab_sa_rate_mbps(uint8_t rate);
 
@@ -53,31 +53,31 @@ uint32_t fab_sa_rate_mbps(uint8_t rate);
 
 #define FAB_SA_ANYBODY (FAB_NONE - 1)
 struct fab_sa_query;
-/* A source of records that cannot be computed from the view, such as registrations. */
+/* Gives the records that cannot be computed from the view, such as registrations. */
 struct fab_sa_source {
     void *ctx;
-    /* Writes the record that follows the key at[], and stores the key of this record in at[]. A key
-     * has four numbers; all zeros come before the first record. A key is not an index, because
-     * records can be added and removed between two calls. Returns false if there are no more
-     * records. */
+    /* Writes the first record whose key is higher than at[], and stores its key in at[]. A key has
+     * four numbers; before the first call they are all zero. Keys are used instead of an index,
+     * because records can be added and removed between two calls. Returns false if there are no
+     * more records. */
     bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
-    /* true: next() returns only records that match the query. false: fab_sa_next compares each
-     * record with the query. */
+    /* true: next() returns only records that match the query; false: the query compares each
+     * record */
     bool filters;
 };
 struct fab_sa_request {
-    /* FAB_METHOD_ value of Get, GetTable, GetMulti or GetTraceTable */
+    /* method of the request: FAB_METHOD_GET, or that of GetTable, GetMulti or GetTraceTable */
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t comp_mask;
     const uint8_t *data; /* the attribute, FAB_SA_DATA_LEN bytes */
     bool trusted;        /* the request carries the right SM_Key */
-    /* Port id of the requester, who sees only ports with which it may communicate. FAB_NONE: no
-     * port has the requester's LID, so the requester sees no port. FAB_SA_ANYBODY: the requester
-     * sees all ports. */
+    /* Port id of the requester, who sees only ports with which it shares a partition. FAB_NONE: no
+     * port has the requester's LID, so it sees no port. FAB_SA_ANYBODY: the requester sees all
+     * ports. */
     uint32_t from;
-    uint32_t activity; /* ActCount of this manager's SMInfo */
+    uint32_t activity; /* ActCount in the SMInfo of this manager */
     /* source of the records, which must exist as long as the query; NULL: records are made from the
      * view */
     const struct fab_sa_source *list;
@@ -95,8 +95,8 @@ struct fab_sa_query {
     /* port ids of sources and, for paths, of destinations */
     const uint32_t *from, *to;
     uint32_t from_count, to_count;
-    /* The next record to make is record j of port from[i], for which count() returned `inner`
-     * records. */
+    /* Position of the query: the next record is record j of port from[i]. `inner`: number of
+     * records that count() returned for this port. */
     uint32_t i, j, inner;
     uint8_t method;
     bool trusted;
@@ -104,52 +104,52 @@ struct fab_sa_query {
     uint64_t comp_mask;
     const struct fab_sa_source *list;
     uint64_t at[4];
-    /* want: the request as a record on the wire. mask: the bits of the record that the request's
-     * ComponentMask selects; a record matches only if it equals `want` in all these bits. */
+    /* want: the request as a record on the wire. mask: the bits of the components that the request
+     * selects. A record matches if it equals `want` in all bits of `mask`. */
     uint8_t want[FAB_REC_MAX], mask[FAB_REC_MAX];
-    /* memory for the lists `from` and `to`, if the request names the ports */
+    /* memory for `from` and `to`, used if the request names the ports */
     uint32_t own[FAB_MULTI_PATH_GIDS];
-    /* GUIDs by which the request named the ports in own[] */
+    /* for each port in own[], the GUID by which the request named it */
     uint64_t guid[FAB_MULTI_PATH_GIDS];
-    uint32_t slid, dlid; /* LIDs in the request; 0: not given */
-    /* pairs: number of LID pairs of the present source and destination. limit: number of paths
-     * between two ports that the request permits. found: number of paths found so far between
-     * the present two ports. */
+    uint32_t slid, dlid; /* LIDs in the request; 0: the request has none */
+    /* pairs: number of LID pairs of the present source and destination. limit: number of paths that
+     * the request permits between two ports. found: number of paths found so far between the
+     * present two ports. */
     uint32_t pairs, limit, found;
-    bool routed; /* the destination is in another subnet */
+    bool routed; /* true: the destination is in another subnet */
     struct fab_wire_path_record path, given;
-    /* GID prefixes of SGID and DGID, from the request; if the request has none, the prefix of this
-     * subnet */
+    /* GID prefixes of source and destination: those of SGID and DGID in the request, or else the
+     * prefix of this subnet */
     uint64_t gid_prefix[2];
 };
 /* Begins a query. Returns 0, or the status of the answer (enum fab_smp_status, enum fab_sa_status)
  * if the answer has no records. */
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q);
 /* Writes the next record, which has fab_wire_rec_stride(q->rec) bytes. Returns NOT_FOUND if there
- * are no more records, or BUSY if *budget records were examined; the caller must then call again
- * with a new budget. *budget is counted down. */
+ * are no more records, or BUSY if the budget is used up; the caller must then call again with a new
+ * one. Each record that is examined lowers *budget by 1. */
 int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record);
 
 /* Answers a request in a single MAD: Get of any record, and ClassPortInfo. Other methods are
- * refused. Returns the status that is in the answer. FAB_SMP_BUSY: after `budget` records the
- * answer is not complete; use fab_sa_begin and fab_sa_next instead. */
+ * refused. Returns the status that it has written into the answer. FAB_SMP_BUSY means that `budget`
+ * records were not enough; then use fab_sa_begin and fab_sa_next. */
 uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
                     const struct fab_sa_request *req, uint32_t budget,
                     uint8_t answer[FAB_MAD_SIZE]);
 /* Returns true if two ports can communicate: both are members of one partition, and at least one
  * port is a full member (IBA 10.9.3). A port can always communicate with itself. */
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
-/* Returns true if the requester is in the partition of a P_Key, or is permitted to see all
+/* Returns true if the requester is a member of the partition with this P_Key, or may see all
  * ports. */
 bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey);
 /* Returns true if the requester may see an endport. */
 bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port);
 /* Writes the header of an answer (FAB_SA_DATA bytes), and clears the rest of the MAD. Method,
- * transaction ID and attribute follow from the request; SM_Key is 0. `stride` is the distance in
- * bytes between two records in a table. */
+ * transaction ID and attribute follow from the request; SM_Key is 0. stride: distance in bytes
+ * between two records. */
 void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
                           uint8_t answer[FAB_MAD_SIZE]);
-/* Returns true if a response to this method can have many records, so that it is sent by RMPP. */
+/* Returns true if the response to this method can have many records, so that RMPP must send it. */
 bool fab_sa_is_table(uint8_t method);
 
 #endif

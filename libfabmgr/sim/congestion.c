@@ -18,9 +18,10 @@
 #include "libfabmgr/sim/device.h"
 #include "libfabmgr/wire/gs.h"
 
-/* ControlTableCap of all devices: size of the congestion control table, in blocks of 64 entries */
+/* size of the congestion control table of every device, in blocks of 64 entries
+ * (ControlTableCap) */
 #define TABLE_BLOCKS 2
-/* number of ports in one block of SwitchPortCongestionSetting */
+/* number of ports that one block of SwitchPortCongestionSetting describes */
 #define PORTS_A_BLOCK 32
 #define LOG_SWITCH 1
 #define LOG_ADAPTER 2
@@ -99,8 +100,8 @@ bool fab_sim_congestion_key_fits(struct gs_request *r)
     return false;
 }
 
-/* Handles CongestionKeyInfo, and returns the status of the answer. A Set whose violation counter is
- * 0 resets the counter of the device; any other value leaves the counter unchanged. */
+/* Handles CongestionKeyInfo, and returns the status of the answer. A Set in which the violation
+ * counter is 0 resets the device's counter; other values leave it unchanged. */
 static uint16_t handle_key(struct gs_request *r)
 {
     struct fab_cc_key_info now = key_of(r), want;
@@ -129,8 +130,8 @@ static uint16_t handle_info(struct gs_request *r)
     return 0;
 }
 
-/* Handles SwitchCongestionSetting, and returns the status of the answer. Bits 0-4 of Control_Map
- * select the fields that a Set changes. */
+/* Handles SwitchCongestionSetting, and returns the status of the answer. A Set changes only the
+ * fields that bits 0-4 of Control_Map select. */
 static uint16_t handle_switch_setting(struct gs_request *r)
 {
     struct fab_cc_switch_setting now, want;
@@ -206,8 +207,8 @@ static uint16_t handle_ca_setting(struct gs_request *r)
     return r->set ? store(r, FAB_CC_CA_SETTING, 0) : 0;
 }
 
-/* Handles CongestionControlTable, and returns the status of the answer. All blocks of the table
- * share one CCTI_Limit, which is stored with block 0. */
+/* Handles CongestionControlTable, and returns the status of the answer. The table has a single
+ * CCTI_Limit, which the agent stores with block 0. */
 static uint16_t handle_table(struct gs_request *r)
 {
     uint8_t first[FAB_GS_DATA];
@@ -231,7 +232,8 @@ static uint16_t handle_table(struct gs_request *r)
 
 static uint32_t time_stamp(const struct fab_sim *s)
 {
-    return (uint32_t)(s->now * 1000 / 1024); /* unit: 1.024 us */
+    /* converts the simulated time from us to units of 1.024 us */
+    return (uint32_t)(s->now * 1000 / 1024);
 }
 
 static uint16_t handle_time_stamp(struct gs_request *r)
@@ -252,8 +254,7 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
     return log;
 }
 
-/* Returns the data VL of a service level, by the SLtoVLMappingTable that a device has after
- * power-on. */
+/* Returns the data VL to which an SL is mapped by the SLtoVLMappingTable after power-on. */
 static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 {
     unsigned vls = fab_wire_op_vls_count(s->ports[port].info.op_vls);
@@ -322,8 +323,8 @@ static void write_adapter_log(const struct fab_sim *s, const struct sim_cc_log *
     (void)fab_wire_attr_pack(&fab_wire_attr_cc_log_ca, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
 }
 
-/* Answers CongestionLog, and returns the status of the answer. This attribute is longer than others
- * and begins at a lower offset in the MAD. */
+/* Answers CongestionLog, and returns the status of the answer. The attribute is longer than 192
+ * bytes, so it begins at a lower offset in the MAD than other attributes. */
 static uint16_t handle_log(struct gs_request *r)
 {
     const struct sim_cc_log *log = log_of(r->sim, r->at.node, false);

@@ -3,10 +3,10 @@
  * Stores the values of port counters. perf.c encodes each counter with the width that it has on the
  * wire.
  *
- * A port gets storage for all counters of PortCounters when the first of them rises. The detailed
- * counters are stored one by one, because most ports never use any of them. If a counter rises with
- * time (fab_sim_increment), its value is computed before each read. A node that loses power loses
- * its counters.
+ * A port gets storage for all counters of PortCounters when the first of them rises. Detailed
+ * counters (fab_wire_attr_perf_details) are stored one by one, because most ports use none of them.
+ * If a counter rises with time (fab_sim_increment), its value is computed before each read. A node
+ * that loses power loses its counters.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -54,8 +54,8 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
     return d;
 }
 
-/* Finds the storage of a counter. If `add` is true, creates missing storage, and returns NULL if
- * there is no memory. If `add` is false, returns NULL if the counter was never above 0. */
+/* Returns the storage of a counter. If there is none: with `add`, creates it, or returns NULL if
+ * there is no memory; without `add`, returns NULL, because the counter is still 0. */
 static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool add)
 {
     if (counter < FAB_SIM_COUNTERS) {

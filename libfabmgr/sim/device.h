@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Declarations that the files of sim share. For this folder only. */
+/* Declarations that the files of this folder share. For this folder only. */
 #ifndef LIBFABMGR_SIM_DEVICE_H
 #define LIBFABMGR_SIM_DEVICE_H
 
@@ -12,7 +12,7 @@
 #include "libfabmgr/sim/sim.h"
 #include "libfabmgr/wire/gs.h"
 
-/* Byte offsets in an SMP (IBA 14.2.1). */
+/* byte offsets of fields of an SMP (IBA 14.2.1) */
 enum {
     MAD_METHOD = 3,
     MAD_STATUS = 4,
@@ -27,7 +27,7 @@ enum {
     SMP_INITIAL_PATH = 128,
     SMP_RETURN_PATH = 192,
 };
-#define CAP_IS_SM 0x00000002u /* PortInfo.CapabilityMask */
+#define CAP_IS_SM 0x00000002u /* bits of PortInfo.CapabilityMask */
 #define CAP_LED_INFO 0x00000200u
 #define LID_MULTICAST 0xc000
 #define SIM_VENDOR_MELLANOX 0x0002c9u
@@ -36,7 +36,7 @@ enum {
 
 /* A growing array of items of one type. Each item has a key, by which items.c finds it. */
 struct sim_items {
-    struct fab_map index; /* key -> index in items */
+    struct fab_map index; /* key of an item -> index in items */
     void *items;
     size_t count, capacity;
 };
@@ -44,39 +44,42 @@ struct sim_items {
 struct sim_port {
     struct fab_port_info info;
     bool unplugged; /* true: the cable is pulled */
-    bool attached;  /* true: a manager is attached to this port */
+    bool attached;  /* true: a program (a manager) is attached to this port and receives its MADs */
     /* Level of the leaky bucket that counts physical errors (IBA 7.12.2): each corrupted packet
      * raises the level, and each good packet lowers it. */
     uint8_t phy_errors;
-    /* Limits of the cable. max_lanes: maximum number of lanes. max_speed: 1 plus the index of the
-     * maximum speed in the speed table of rate.c. 0: the value that the snapshot shows. */
+    /* Maximum width and speed of the cable; 0: as in the snapshot. max_lanes is a number of lanes.
+     * max_speed is 1 plus an index in the speed table of rate.c. */
     uint8_t max_lanes, max_speed;
-    /* share (0..1) of packets to this port that the cable corrupts */
+    /* share (0..1) of the packets arriving at this port that are corrupted on the cable */
     float noise_share;
-    /* time at which link training ends, in us; 0: the port is not training */
+    /* time in us at which link training ends; 0: the port is not training */
     uint64_t trained_at;
-    /* time at which the M_Key lease expires, in us; 0: no lease is running */
+    /* time in us at which the lease of the M_Key expires; 0: no lease is running */
     uint64_t lease_ends;
-    /* time at which the lease of the CC_Key expires, in us; 0: no lease is running */
+    /* time in us at which the lease of the CC_Key expires; 0: no lease is running */
     uint64_t cc_lease_ends;
-    /* degrees Celsius by which the module is hotter than usual (fab_sim_heat) */
+    /* number of degrees Celsius by which the module is hotter than usual (fab_sim_heat) */
     int8_t heat;
 };
 struct sim_switch {
     struct fab_switch_info info;
-    /* [lft_room] output port of each LID; lft_room is a multiple of LFT_BLOCK; NULL: the manager
-     * has written no block */
+    /* [lft_room] LFT: the output port of each LID; lft_room is a multiple of LFT_BLOCK. NULL: the
+     * manager has written no block */
     uint8_t *lft;
     uint32_t lft_room;
 };
 struct sim_node {
     bool silent, powered_off;
     bool old_firmware; /* the node has older firmware than others of its model */
-    int8_t heat;       /* degrees Celsius by which its ASIC is hotter than usual */
-    /* true: the node answers NodeInfo with the values in `as` instead of its own */
+    /* number of degrees Celsius by which the ASIC of the node is hotter than usual */
+    int8_t heat;
+    /* true: the node answers NodeInfo with the values in the member `as` instead of its own */
     bool impersonates;
     struct fab_node_info as;
-    bool abnormal;      /* true: corruption, late_us or spread_us is not 0 */
+    /* true: the node corrupts or delays its answers (`corruption`, late_us or spread_us is not
+     * 0) */
+    bool abnormal;
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;
     uint32_t late_us, spread_us;
@@ -84,8 +87,8 @@ struct sim_node {
     uint64_t busy_until;
     /* number of times that the node has lost power */
     uint32_t power_cycles;
-    /* boot_at: time in us at which the node has booted; 0: the node is not booting. boot_step:
-     * time in us between the training of one port and the next. */
+    /* boot_at: time in us at which the booting node is ready; 0: the node is not booting.
+     * boot_step: time in us from the training of one port to the training of the next. */
     uint64_t boot_at, boot_step;
 };
 /* A trap that a device has raised. While the notice is active, the device sends the trap again and
@@ -94,7 +97,7 @@ struct sim_notice {
     /* id of the port that sends the trap; the LID of this port is the source of the trap */
     uint32_t port;
     bool active;
-    /* true: the event queue has an EVENT_NOTICE, which will send the trap again */
+    /* true: an EVENT_NOTICE in the event queue will repeat the trap */
     bool repeat_queued;
     struct fab_notice notice;
 };
@@ -102,8 +105,8 @@ struct sim_notice {
  * A block of 64 bytes of a table other than the LFT. A block that was never written is not stored.
  */
 struct sim_block {
-    /* The node's power_cycles when the block was written. If the node's power_cycles is higher now,
-     * the node has lost power since, and the block is invalid. */
+    /* power_cycles of the node when the block was written. If power_cycles is higher now, the node
+     * has lost power since then, and the block is invalid. */
     uint32_t power_cycle;
     uint8_t bytes[FAB_SMP_DATA];
 };
@@ -114,23 +117,23 @@ struct sim_outbox {
 struct sim_counters {
     uint64_t value[FAB_SIM_COUNTERS];
 };
-/* A counter of an attribute with detailed counters (fab_wire_attr_perf_details). Each counter is
- * stored separately, because most ports never use any of them. */
+/* A counter of an attribute with detailed counters (fab_wire_attr_perf_details). Each of them is
+ * stored alone, because most ports use none. */
 struct sim_detail {
-    /* The node's power_cycles when the counter last rose. If the node's power_cycles is higher now,
-     * the node has lost power since, and the counter is 0. */
+    /* power_cycles of the node when the counter last rose. If power_cycles is higher now, the node
+     * has lost power since then, and the counter is 0. */
     uint32_t power_cycle;
     uint64_t value;
 };
-/* The sampling mechanism of PortSamplesControl. A switch has one mechanism for all its ports; an
- * adapter has one for each port. */
+/* The sampling mechanism (IBA 16.1.3.2-4). A switch has one for all its ports; an adapter has one
+ * for each port. */
 struct sim_sampler {
     uint32_t port, power_cycle;
     struct fab_samples_control control;
     /* times in us at which the sampling starts and ends */
     uint64_t starts, ends;
-    /* number of times that the counters were read: 1 after the start of the sampling, 2 after
-     * its end */
+    /* how often the selected counters were read: once at the start of the sampling, and a second
+     * time at its end */
     uint8_t read;
     uint64_t counted[FAB_SAMPLES];
 };
@@ -139,8 +142,8 @@ struct sim_rate {
     uint32_t port;
     uint16_t counter;
     double per_second;
-    /* since: time in us at which the counter began to rise. given: how much of the rise was
-     * already added to the counter. */
+    /* since: time in us from which the counter rises. given: the part of the rise that the counter
+     * already contains. */
     uint64_t since, given;
 };
 struct sim_cc_log {
@@ -152,34 +155,30 @@ struct sim_cc_log {
 /* Kinds of events in the event queue. The members a, b and arg of struct sim_event depend on the
  * kind. */
 enum sim_event_kind {
-    /* the MAD pending_mads[a] of the queue arrives at its port */
+    /* the MAD with index a in pending_mads[] arrives at its port */
     EVENT_ARRIVE,
-    /* the delayed request pending_mads[a] of the queue enters the fabric */
+    /* the delayed request with index a in pending_mads[] enters the fabric */
     EVENT_SEND,
-    EVENT_TRAIN, /* training of port a ends */
-    /*
-     * EVENT_FLAP: the cable of port a is pulled, or plugged in; b more changes follow, arg us apart
-     */
+    EVENT_TRAIN, /* link training of port a ends */
+    /* the cable of port a is pulled or plugged in; b more such events follow, each after arg us */
     EVENT_FLAP,
-    EVENT_BOOT,   /* node a has booted */
-    EVENT_NOTICE, /* notice a is sent again */
-    EVENT_TRAP,   /* port a raises trap b */
-    EVENT_SAMPLE, /* sampler a starts or ends */
-    /*
-     * EVENT_STORM: node a sends trap number b >> 16; (b & 0xffff) more traps follow, arg us apart
-     */
+    EVENT_BOOT,   /* node a has finished booting */
+    EVENT_NOTICE, /* the trap of notice number a is sent again */
+    EVENT_TRAP,   /* port a sends trap number b for the first time */
+    EVENT_SAMPLE, /* the sampling of mechanism a starts or ends */
+    /* node a sends the trap with number b >> 16; then (b & 0xffff) more traps, each after arg us */
     EVENT_STORM,
 };
 
 struct fab_sim {
     struct fab_fabric *fabric;
-    struct sim_port *ports;      /* [port_count] */
-    struct sim_switch *switches; /* [switch_count] */
-    struct sim_node *nodes;      /* [node_count] */
+    struct sim_port *ports;      /* [port_count] state of each port */
+    struct sim_switch *switches; /* [switch_count] state of each switch */
+    struct sim_node *nodes;      /* [node_count] state of each node */
     /* table blocks (struct sim_block); key: block_key() of tables.c */
     struct sim_items blocks;
-    /* Number of writes of SLtoVLMappingTable so far. Each write gets the next number. If two writes
-     * cover the same pair of ports, the write with the higher number applies. */
+    /* Number of writes of SLtoVLMappingTable so far; the writes are numbered. If two writes apply
+     * to the same pair of ports, the one with the higher number counts. */
     uint64_t sl2vl_writes;
     struct sim_outbox outbox;
     /* notices (struct sim_notice); key: port and trap number */
@@ -198,9 +197,9 @@ struct fab_sim {
     uint64_t now;
     struct fab_sim_timing timing;
     struct fab_sim_impairments impairments;
-    /* true: no loss, no duplicates and no delays are configured */
+    /* true: no loss, no duplicates and no delays of MADs are configured */
     bool unimpaired;
-    /* true: the MAD of the last fab_sim_send has caused an event that is still in the queue */
+    /* true: the last call of fab_sim_send has queued an event that is still in the queue */
     bool in_flight;
     /* true: a cable corrupts packets, or has done so before */
     bool noisy;
@@ -208,8 +207,8 @@ struct fab_sim {
     uint64_t trap_tid;
 };
 
-/* The position of a MAD in the fabric: the node, the port by which the MAD entered the node (0 if
- * the switch itself sends it), and the number of links that it has crossed. */
+/* Position of a MAD in the fabric: its node, the port by which it entered this node (0 if the node
+ * is the switch that sends it), and the number of links that it has crossed. */
 struct position {
     uint32_t node;
     uint8_t port;
@@ -222,7 +221,8 @@ struct request {
     uint16_t slid; /* LID of the requester */
     bool set;
     uint32_t mod;
-    /* first the attribute of the request, later the attribute of the answer */
+    /* before the agent handles the request, the attribute in the request; after that, the attribute
+     * for the answer */
     uint8_t data[FAB_SMP_DATA];
 };
 typedef uint16_t sim_handler(struct request *r); /* returns the Status of the SMP */
@@ -234,7 +234,8 @@ struct gs_request {
     bool set;
     uint32_t mod;
     uint8_t *mad; /* the whole MAD; it becomes the answer */
-    /* first the attribute of the request, later the attribute of the answer */
+    /* before the agent handles the request, the attribute in the request; after that, the attribute
+     * for the answer */
     uint8_t data[FAB_GS_DATA];
 };
 
@@ -246,8 +247,8 @@ static inline bool is_switch(const struct fab_sim *s, uint32_t node)
 {
     return node < s->fabric->switch_count;
 }
-/* Returns the port whose LID and M_Key apply to MADs at this position: port 0 of a switch; at other
- * nodes the port by which the MAD entered. */
+/* Returns the port whose LID and M_Key apply to a MAD at this position: at a switch port 0, at any
+ * other node the port by which the MAD entered. */
 static inline uint32_t lid_port(const struct fab_sim *s, struct position at)
 {
     return port_id(s, at.node, is_switch(s, at.node) ? 0 : at.port);
@@ -273,18 +274,18 @@ void *fab_sim_items_find(const struct sim_items *t, size_t size, uint64_t key);
 int fab_sim_items_add(struct sim_items *t, size_t size, uint64_t key, uint32_t *ret_index);
 void fab_sim_items_fini(struct sim_items *t);
 
-/* forward.c moves MADs from port to port. The functions return false if the MAD is lost. A MAD can
- * cross a link only if the state of the link is least_state or higher. */
+/* Functions of forward.c, which move a MAD from port to port. They return false if the MAD is lost.
+ * least_state: the MAD can cross only links in this state or a higher one. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state);
 bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at);
-/* Follows a directed route (IBA 14.2.2) from DrSLID to DrDLID. Returns false if the SMP is lost.
- * dlid: the DLID of the SMP, which leads to the switch where the directed part begins. If the route
- * ends with a part by LID, *ret_slid becomes the LID of the switch where this part begins, because
- * the answering device sees this LID as the sender. Otherwise *ret_slid is unchanged. */
+/* Moves an SMP along its directed route (IBA 14.2.2). Returns false if the SMP is lost. dlid: LID
+ * of the switch where the directed part begins. If a part by LID follows the directed part,
+ * *ret_slid becomes the LID of the switch between both, because the answering device sees this LID
+ * as the sender. */
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
                               uint8_t *bytes, struct position *at, uint16_t *ret_slid);
-/* Sends back the answer to a directed-route SMP. Returns false if the answer is lost. lid: the DLID
- * of the answer, which leads to the switch where the directed part of the request's route ended. */
+/* Moves the answer to a directed-route SMP back to the requester. Returns false if the answer is
+ * lost. lid: LID of the switch where the directed part of the request's route ended. */
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
                              uint8_t *bytes, struct position *at);
 
@@ -292,10 +293,10 @@ bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint1
 /* sets the links of all ports to the state after power-on */
 void fab_sim_links_start(struct fab_sim *s);
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
-void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* ends the training */
+void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* handles the end of link training */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
-/* rate.c: sets the width and speed at both ends of a link. Returns false if the two ends have no
- * width or no speed in common. */
+/* rate.c: sets the width and speed at both ends of a link. Returns false if the ends have no common
+ * width or no common speed. */
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
 /* Returns the PortPhysicalState that a port has while its link is down. */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port);
@@ -307,7 +308,8 @@ int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint
 /* Functions of node.c. */
 void fab_sim_node_booted(struct fab_sim *s, uint32_t node);
 void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e);
-/* Corrupts an answer to an SMP with the probability that fab_sim_corrupt has set for the node. */
+/* Corrupts an answer to an SMP with the probability that was set by fab_sim_corrupt for this
+ * node. */
 void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
                           uint8_t bytes[FAB_MAD_SIZE]);
 
@@ -318,15 +320,15 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes);
 void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad);
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* sends the notice again */
-/* Forgets the notices of the node, which has lost power. */
+/* Removes all notices of a node that has lost power. */
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);
-/* Sends trap 129 or 130 if a rise of this counter causes this trap (IBA 14.2.5.1). `counter`: enum
- * fab_sim_counter. */
+/* Sends trap 129 or 130 if the counter that rose is one of those that cause these traps (IBA
+ * 14.2.5.1). `counter`: enum fab_sim_counter. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
-/* smp.c: lets the subnet management agent at the position handle a MAD; the answer is in bytes[].
- * Returns false if the agent does not answer. */
+/* smp.c: the subnet management agent at the position handles the MAD in bytes[], and writes its
+ * answer there. Returns false if the agent does not answer. */
 bool fab_sim_sma_answer(struct fab_sim *s, struct position at, uint16_t slid,
                         const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE]);
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
@@ -338,26 +340,26 @@ sim_handler fab_sim_handle_port_info, fab_sim_handle_lft, fab_sim_handle_mft, fa
     fab_sim_handle_sl2vl, fab_sim_handle_vlarb, fab_sim_handle_guids, fab_sim_handle_led;
 
 int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
-/* Forgets the tables of the node, which has lost power. */
+/* Removes all tables of a node that has lost power. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node);
 
-/* The next functions read or write a stored block of 192 bytes: one attribute of a general service
- * class, for one port. */
+/* The next functions read or write one block (192 bytes) of an attribute of a general service
+ * class, which the simulator stores for the port. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                          const uint8_t data[FAB_GS_DATA]);
 
-/* The next functions are those of gsi.c, perf.c, samples.c and congestion.c, which answer MADs
- * of general services. */
+/* The next functions answer MADs of general services (gsi.c, perf.c, samples.c, congestion.c). */
 bool fab_sim_gsi_serves(const struct fab_sim *s, struct position at, const struct fab_mad *mad);
 bool fab_sim_gsi_answer(struct fab_sim *s, struct position at, const struct fab_mad *mad,
                         uint8_t bytes[FAB_MAD_SIZE]);
 uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id);
 uint16_t fab_sim_congestion_handle(struct gs_request *r, uint16_t attr_id);
 bool fab_sim_congestion_key_fits(struct gs_request *r);
-uint16_t fab_sim_vendor_handle(struct gs_request *r, uint16_t attr_id); /* inventory.c */
-/* Finds the ports that PortSelect names: one port, or with 0xff all external ports of a switch.
+/* inventory.c: answers MADs of the vendor class */
+uint16_t fab_sim_vendor_handle(struct gs_request *r, uint16_t attr_id);
+/* Finds the ports that PortSelect names: one port or, with 0xff, all external ports of a switch.
  * Returns false if there is no such port. */
 bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
                         uint32_t *ret_last);
@@ -367,42 +369,42 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
 /* Functions of counters.c. */
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
-/* Updates the traffic counters of a port to the present time. */
+/* Computes the traffic counters of a port up to the present time. */
 void fab_sim_traffic_update(struct fab_sim *s, uint32_t port);
-/* Notes that an LFT entry has changed. The traffic follows the new entries after REROUTED_US
- * (traffic.c). */
+/* Reports that an LFT entry has changed. The background traffic follows the new entries after
+ * REROUTED_US (traffic.c). */
 void fab_sim_traffic_rerouted(struct fab_sim *s);
 void fab_sim_traffic_fini(struct fab_sim *s);
-/* Updates those counters of a port that rise with time (fab_sim_increment). Call this function
- * before you read or set a counter. */
+/* Computes the present values of counters that rise with time (fab_sim_increment). Call this
+ * function before you read or set a counter of the port. */
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
-/* Forgets the counters of the node, which has lost power. */
+/* Removes all counters of a node that has lost power. */
 void fab_sim_counters_forget(struct fab_sim *s, uint32_t node);
 
-/* outbox.c. fab_sim_deliver_to_manager delivers a MAD to the manager at the position; if there is
- * none, the MAD is lost. fab_sim_outbox_put delivers an answer to the position that sent the
- * request, even if no manager is attached to this position. */
+/* Functions of outbox.c. fab_sim_deliver_to_manager delivers a MAD to the manager that is attached
+ * at the position; without a manager, the MAD is lost. fab_sim_outbox_put delivers an answer to the
+ * position that sent the request, whether or not a manager is attached there. */
 void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
                                 const uint8_t *mad);
 void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
                         const uint8_t *mad);
 
 /* Functions of time.c. */
-/* Queues an event for delay_us from now. If memory is short, the event is lost. */
+/* Queues an event that is due after delay_us. If there is no memory, the event is lost. */
 void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a,
                       uint32_t b, uint64_t arg);
-/* Stores a MAD and schedules an EVENT_ARRIVE or EVENT_SEND that refers to it. */
+/* Stores a MAD, and queues an EVENT_ARRIVE or EVENT_SEND for it that is due after delay_us. */
 void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind,
                        struct position position, uint16_t slid, uint16_t dlid, const uint8_t *mad);
 
-/* multicast.c: delivers a copy of the MAD to the manager at each port that the multicast forwarding
+/* multicast.c: delivers a copy of the MAD to each manager whose port the multicast forwarding
  * tables reach. */
 void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
                        const uint8_t *mad);
 
-/* sim.c: sends a delayed request into the fabric. Its delay has ended. */
+/* sim.c: sends a request into the fabric whose delay has ended. */
 void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pending_mad);
 
 #endif

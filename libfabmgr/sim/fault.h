@@ -15,7 +15,7 @@
 
 /* ---- links (fab_sim_unlink and fab_sim_relink are in sim.h) ---------------------------------- */
 
-/* Pulls the cable and plugs it in again, `count` times. Each time takes period_us. */
+/* Pulls the cable at a port and plugs it in again, `count` times, once in period_us. */
 int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period_us,
                  uint32_t count);
 /* Limits the width of the link to `lanes` (1, 2, 4, 8 or 12; 0: as in the snapshot) and its
@@ -23,8 +23,8 @@ int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period
 int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lanes,
                     const char *speed);
 
-/* Corrupts a share (0..1) of the packets in both directions. The receiving port drops and counts
- * the corrupted packets. */
+/* Corrupts this share (0..1) of the packets on the link, in both directions. The receiving port
+ * drops and counts the corrupted packets. */
 int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share);
 /* Sets the bit error rate of the link to `rate` (0..1). Packets with a wrong bit are lost.
  * SymbolErrorCounter of both ends counts the bit errors at the full data rate of the link, even
@@ -33,20 +33,20 @@ int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double ra
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* A node without power answers and forwards nothing, its links are down, and its LIDs, tables and
- * keys are lost. After power-on, the node is unresponsive for boot_us. Then its ports come up one
- * after the other, step_us apart. */
+/* Switches a node off. Without power, the node answers and forwards nothing, its links are down,
+ * and it loses its LIDs, tables and keys. When it is switched on again, it is unresponsive for
+ * boot_us; then its ports come up one after the other, step_us apart. */
 int fab_sim_power_off(struct fab_sim *s, uint32_t node);
 int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_t step_us);
 /* Delays each answer of the node's agents by late_us plus a random time from 0 to spread_us. If
- * both are 0, ends the fault. */
+ * late_us and spread_us are 0, the delay ends. */
 int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
 
-/* Makes the module at a port (port 0: the ASIC of the node) this many degrees Celsius hotter than
- * usual, -100 to 100. */
+/* Heats the module at a port (port 0: the ASIC of the node) to this number of degrees Celsius above
+ * its usual temperature, -100 to 100. */
 int fab_sim_heat(struct fab_sim *s, uint32_t node, uint8_t port, int degrees);
-/* Gives the node older firmware than other devices of its model have; `old` false ends the
- * fault. */
+/* Gives the node older firmware than other devices of its model. old == false: the node has the
+ * firmware of the others again. */
 int fab_sim_old_firmware(struct fab_sim *s, uint32_t node, bool old);
 
 enum fab_sim_corruption {
@@ -54,7 +54,7 @@ enum fab_sim_corruption {
     FAB_SIM_CORRUPT_BUSY, /* the status of the answer is "busy" */
     /* the answer has the status "method/attribute combination not supported" */
     FAB_SIM_CORRUPT_UNSUPPORTED,
-    FAB_SIM_CORRUPT_RANDOM,         /* the attribute is random */
+    FAB_SIM_CORRUPT_RANDOM,         /* the data of the attribute are random bytes */
     FAB_SIM_CORRUPT_BIT_FLIP,       /* one bit of the attribute is flipped */
     FAB_SIM_CORRUPT_ZEROS,          /* the attribute is all zeros */
     FAB_SIM_CORRUPT_DUPLICATE_GUID, /* NodeInfo has the GUIDs of node 0 */
@@ -64,9 +64,9 @@ enum fab_sim_corruption {
 int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
                     double rate);
 
-/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`. If the
- * LocalPortNum of `as` is not 0, the answer has this LocalPortNum, too. as == NULL: the node
- * answers with its own values again. INVAL: `as` has more than 254 ports. */
+/* The node answers NodeInfo with the type, number of ports and GUIDs of `as`, and with the
+ * LocalPortNum of `as` if that is not 0. as == NULL: the node answers with its own values again.
+ * Returns INVAL if `as` has more than 254 ports. */
 int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_info *as);
 
 /* Sets an M_Key, its protection level (0-3) and its lease period on all ports of the node, as if
@@ -74,8 +74,8 @@ int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_
 int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
                       uint16_t lease_s);
 /* Sends a trap with its DataDetails, and repeats it until a manager represses it (IBA 14.2.5.1).
- * trap: 128-131, 144, 145 or 256-259; INVAL: any other number. port: the port where the condition
- * occurred. */
+ * trap: 128-131, 144, 145 or 256-259; for other numbers, the function returns INVAL. port: number
+ * of the port with the condition that causes the trap. */
 int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap);
 /* Sends the trap `count` times, once per period_us, whether or not the manager represses it. */
 int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
@@ -84,13 +84,14 @@ int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t
 /* ---- impairments of MADs in the whole fabric; the seed decides which MADs -------------------- */
 
 struct fab_sim_impairments {
-    /* share (0..1) of requests, and of answers, that are lost; fab_sim_loss sets it */
+    /* share (0..1) of the MADs that are lost, requests and answers alike; fab_sim_loss sets it */
     double loss;
-    double duplicate; /* share of requests that arrive twice */
-    /* share (0..1) of requests, and of answers, that are delayed */
+    double duplicate; /* share (0..1) of requests that arrive twice */
+    /* share (0..1) of the MADs that are delayed, requests and answers alike */
     double delay;
     uint32_t delay_us; /* fixed part of the delay */
-    /* maximum of the random part of the delay, in us; a later MAD can overtake an earlier one */
+    /* maximum of the random part of the delay in us; because it is random, MADs can overtake each
+     * other */
     uint32_t spread_us;
 };
 void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *impairments);
@@ -123,8 +124,8 @@ enum fab_sim_counter {
     FAB_SIM_MULTICAST_RCV_PKTS,
     FAB_SIM_COUNTERS,
     /* The counters of the attributes in fab_wire_attr_perf_details, in the order of the attributes
-     * and their fields. If the specification has one counter for each VL or SL, the enumerator is
-     * the counter of VL or SL 0; the next numbers are the counters of VL or SL 1, 2, and so on. */
+     * and of their fields. If a field has one counter for each VL or SL, this enumerator stands for
+     * VL or SL 0, and the numbers after it for 1, 2, and so on. */
     FAB_SIM_LOCAL_PHYSICAL_ERRORS = FAB_SIM_COUNTERS,
     FAB_SIM_MALFORMED_PACKET_ERRORS,
     FAB_SIM_BUFFER_OVERRUN_ERRORS,
@@ -158,31 +159,29 @@ enum fab_sim_counter {
 };
 int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
                         enum fab_sim_counter counter, uint64_t add);
-/* Makes the counter rise with time from now on, by per_second (which may be a fraction) each
- * second. per_second 0: the counter stops rising. */
+/* The counter rises from now on by per_second (which may be a fraction) each second. per_second ==
+ * 0: the counter stops rising. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
-/* Starts background traffic among the endports, so that counters of data, packets and waits rise.
- * load: mean rate at which an endport sends, as a share (0..1) of the rate of its link; 0 stops the
- * traffic.
- */
+/* Starts background traffic among the endports: the counters of data, packets and PortXmitWait
+ * rise. load: mean rate at which an endport sends, as a share (0..1) of the rate of its link; 0
+ * stops the traffic. */
 int fab_sim_traffic(struct fab_sim *s, double load, uint64_t seed);
 /* Returns the value of a counter; 0: there is no such port. */
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
                          enum fab_sim_counter counter);
-/* Finds a counter by its name in the specification, such as "PortXmitWait". For a counter of a VL,
- * SL or lane, its number follows the name: "PortVLXmitWait3". Returns NOT_FOUND if there is no such
- * counter. */
+/* Finds a counter by its name in the specification, such as "PortXmitWait". If each VL, SL or lane
+ * has its own counter, the name ends with its number, as in "PortVLXmitWait3". Returns NOT_FOUND if
+ * there is no such counter. */
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 
 struct fab_sim_congestion {
-    uint16_t slid, dlid; /* local and remote LID; only for adapters */
+    uint16_t slid, dlid; /* local LID and remote LID of the flow; only for adapters */
     uint8_t sl;
-    uint32_t local_qp, remote_qp; /* 24 bits each; only for adapters */
+    uint32_t local_qp, remote_qp; /* local and remote queue pair, 24 bits each; only for adapters */
 };
-/* Adds an event to the congestion log of the node, and increments a counter of the port: at a
- * switch the congestion counter of the VL, at an adapter the counter of received packets with
- * BECN. */
+/* Adds an event to the congestion log of the node. Also increments a counter of the port: the
+ * congestion counter of the VL at a switch, the counter of received BECNs at an adapter. */
 int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
                     const struct fab_sim_congestion *what);
 

@@ -6,8 +6,8 @@
  * 7.2.7). */
 #include "libfabmgr/sim/device.h"
 
-/* maximum number of links that a MAD may cross; a MAD that would cross more is in a forwarding
- * loop, and is lost */
+/* Maximum number of links that a MAD may cross. If a MAD needs more, it is in a forwarding loop and
+ * is lost. */
 #define LID_HOP_LIMIT 64
 
 /* Returns true if the cable corrupts a packet that arrives at this port. Each corrupted packet
@@ -31,8 +31,8 @@ static bool is_corrupted(struct fab_sim *s, uint32_t port)
     return true;
 }
 
-/* Returns true if the port accepts a packet that needs the link state least_state. An Armed port
- * becomes Active with the first data packet (IBA 7.2.7.4). */
+/* Returns true if the port accepts a packet that needs at least the link state least_state. An
+ * Armed port becomes Active with the first data packet (IBA 7.2.7.4). */
 static bool accepts_data(struct fab_port_info *far, uint8_t least_state)
 {
     if (least_state == FAB_STATE_ACTIVE && far->port_state == FAB_STATE_ARMED)
@@ -40,7 +40,7 @@ static bool accepts_data(struct fab_port_info *far, uint8_t least_state)
     return far->port_state >= least_state;
 }
 
-/* Moves a MAD across the link at port `out`. Returns false if the MAD is lost. */
+/* Moves a MAD over the link at port number `out`. Returns false if the MAD is lost. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state)
 {
     if (out == 0 || out > s->fabric->nodes[at->node].num_ports)
@@ -58,8 +58,8 @@ bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uin
     return true;
 }
 
-/* Returns true if the MAD may leave the node by port `out`. Adapters do not forward MADs, so a MAD
- * leaves an adapter only by the port at which it originated. */
+/* Returns true if the MAD may leave the node by port number `out`. Adapters do not forward MADs: a
+ * MAD leaves an adapter only if it originates there, and only by the port of its sender. */
 static bool may_leave(const struct fab_sim *s, const struct position *at, uint8_t out, bool origin)
 {
     return is_switch(s, at->node) || (origin && out == at->port);
@@ -102,7 +102,7 @@ bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, s
 {
     if (lid == FAB_LID_PERMISSIVE || owns(s, *at, lid))
         return true;
-    /* A switch routes the MAD as if it had come from port 0. */
+    /* a switch routes its own MAD as if the MAD had come in by port 0 */
     if (is_switch(s, at->node))
         at->port = 0;
     else if (!fab_sim_cross_link(s, at, at->port, least_state))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The general services that a device itself provides (IBA 13.4): performance management, congestion
- * control, what the device says about itself (vendor class 0x0a), and ClassPortInfo. A device also
+ * control, the inventory of the device (vendor class 0x0a), and ClassPortInfo. A device also
  * answers ClassPortInfo of the class of baseboard management (0x05), because real firmware
  * implements this class.
  *
@@ -15,7 +15,7 @@
 #include "libfabmgr/wire/gs.h"
 
 #define CLASS_BASEBOARD 0x05
-/* RespTimeValue 18 in ClassPortInfo: 4.096 us * 2^18 is about 1 s */
+/* value of RespTimeValue in ClassPortInfo: 4.096 us * 2^18, about 1 s */
 #define RESPONSE_TIME 18
 
 static const struct service {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What devices and modules say about themselves: vendor class 0x0a with GeneralInfo and
- * AccessRegister. The models, serial numbers and cables are invented, but as varied as in a real
- * fabric: they follow from the GUID of the node, so that they are the same in every run. A device
- * belongs to the generation of its fastest port. About one device in 64 has older firmware than
- * others of its model. The two ends of a cable have one serial number; a fibre has an optic with
- * its own serial number at each end.
+ * The inventory of devices and modules: vendor class 0x0a with GeneralInfo and AccessRegister. The
+ * models, serial numbers and cables are invented, but as varied as in a real fabric: they follow
+ * from the GUID of the node, so that they are the same in every run. A device belongs to the
+ * generation of its fastest port. About one device in 64 has older firmware than others of its
+ * model. The two ends of a cable have one serial number; a fibre has an optic with its own serial
+ * number at each end.
  */
 #include <stdio.h>
 
@@ -14,8 +14,11 @@
 #include "libfabmgr/sim/device.h"
 #include "libfabmgr/wire/vendor.h"
 
-#define PAGE_AT 128u /* the first byte of a page of a module's memory */
-#define DEGREE 8     /* a degree Celsius in the registers, whose unit is 0.125 degrees */
+/* address of the first byte of a page in the memory of a module; the lower memory comes before
+ * it */
+#define PAGE_AT 128u
+/* one degree Celsius in the registers, which count in units of 0.125 degrees */
+#define DEGREE 8
 #define ASIC_LIMIT (105 * DEGREE)
 #define FANS 4u
 #define ODD_FIRMWARE 64
@@ -23,12 +26,13 @@
 /* ---- models ---------------------------------------------------------------------------------- */
 
 static const struct model {
-    const char *speed; /* speed of one lane */
+    const char *speed; /* name of the speed of one lane */
     uint16_t device_id[2];
     uint16_t major[2];
-    const char *part[2], *product[2]; /* [0]: of the adapter; [1]: of the switch */
-    uint8_t identifier;               /* kind of the modules */
-    const char *copper, *optical;     /* part numbers of modules */
+    /* part number and product name: [0] of the adapter, [1] of the switch */
+    const char *part[2], *product[2];
+    uint8_t identifier;           /* identifier byte for this kind of module (SFF-8024) */
+    const char *copper, *optical; /* part numbers of modules */
 } models[] = {
     {"XDR",
      {0x1023, 0xd2f4},
@@ -136,12 +140,14 @@ static uint16_t system_texts(struct gs_request *r, uint8_t *to, size_t len)
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* A port with a cable. Module n - 1 is at port n. */
+/* The module at a port with a cable. In the registers, the module at port n has the number n -
+ * 1. */
 struct module {
     const struct model *model;
     uint32_t port; /* id of the port */
     bool copper;
-    /* the serial number and other values follow from it; both ends of a cable have the same hash */
+    /* hash from which the serial number and other values are derived; equal at both ends of a
+     * cable */
     uint64_t hash;
 };
 
@@ -162,7 +168,8 @@ static bool find_module(const struct fab_sim *s, uint32_t node, unsigned index, 
     return true;
 }
 
-/* Returns 0 (no sensor) for copper cables, unless fab_sim_heat has made the module hotter. */
+/* Returns the temperature of a module in degrees Celsius. Returns 0 for copper cables, which have
+ * no sensor, unless fab_sim_heat has heated the module. */
 static int temperature_of(const struct fab_sim *s, const struct module *m)
 {
     int8_t heat = s->ports[m->port].heat;
@@ -177,7 +184,8 @@ static void put_sum(uint8_t *page, unsigned last)
     page[last + 1 - PAGE_AT] = sum;
 }
 
-/* Writes texts of 16 bytes to a page: vendor, part and serial number, and a date of 8 bytes. */
+/* Writes the vendor, part number and serial number (16 bytes each) and the date (8 bytes) into a
+ * page, at the four offsets at[]. */
 static void put_names(const struct module *m, uint8_t *page, const uint8_t at[4])
 {
     static const char *const others[] = {"Amphenol", "FINISAR CORP", "Luxshare-Tech"};
@@ -197,7 +205,8 @@ static void put_names(const struct module *m, uint8_t *page, const uint8_t at[4]
     put_text(page + at[3] - PAGE_AT, 8, ' ', date);
 }
 
-/* SFF-8636: memory of a QSFP. memory[] has the lower memory, and then the page. */
+/* Writes the memory of a QSFP module (SFF-8636): the lower memory, followed by the page with this
+ * number. */
 static void put_qsfp(const struct module *m, unsigned page, uint8_t memory[256])
 {
     static const uint8_t at[] = {148, 168, 196, 212};
@@ -218,7 +227,8 @@ static void put_qsfp(const struct module *m, unsigned page, uint8_t memory[256])
     put_sum(memory + PAGE_AT, 190);
 }
 
-/* CMIS: memory of an OSFP. */
+/* Writes the memory of an OSFP module (CMIS): the lower memory, followed by the page with this
+ * number. */
 static void put_osfp(const struct module *m, unsigned page, uint8_t memory[256])
 {
     static const uint8_t at[] = {129, 148, 166, 182};
@@ -286,7 +296,7 @@ static uint16_t sensor_reading(struct gs_request *r, unsigned sensor)
         return (uint16_t)((45 + (int)(hash_of(r->sim, r->at.node, 4) % 15) + n->heat) * DEGREE);
     if (sensor < FAB_SENSOR_MODULE ||
         !find_module(r->sim, r->at.node, sensor - FAB_SENSOR_MODULE, &m))
-        return 0x8000; /* no cable is connected */
+        return 0x8000; /* status of the register: no module is connected */
     return (uint16_t)temperature_of(r->sim, &m);
 }
 

@@ -12,8 +12,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-/* Length in bits of a packet with a MAD. In addition to the MAD, the packet has 30 bytes of LRH
- * (8), BTH (12), DETH (8) and VCRC (2). The 4 bytes of ICRC are not counted. */
+/* Length in bits of a packet with a MAD: the MAD, and 30 bytes for LRH (8), BTH (12), DETH (8) and
+ * VCRC (2). The 4 bytes of ICRC are not counted. */
 #define MAD_BITS (8 * (FAB_MAD_SIZE + 30))
 
 static bool disabled(const struct sim_port *p)
@@ -120,8 +120,8 @@ void fab_sim_link_train(struct fab_sim *s, uint32_t port)
     fab_sim_schedule(s, s->timing.train_us, EVENT_TRAIN, port, 0, 0);
 }
 
-/* Handles EVENT_TRAIN: the training of the port's link ends. Ignores the event if the link went
- * down after the event was queued, even if the link is training again. */
+/* Handles EVENT_TRAIN: the link training of this port ends. Ignores the event if the link went down
+ * after the event was queued, even if the link trains again now. */
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 {
     if (s->ports[port].trained_at == s->now && can_train(s, port))
@@ -206,8 +206,8 @@ static void set_plugged(struct fab_sim *s, uint32_t port, bool in)
         (void)fab_sim_unlink(s, p->node, p->num);
 }
 
-/* Handles EVENT_FLAP: plugs in the cable if it is pulled, otherwise pulls it. The last event always
- * plugs the cable in. */
+/* Handles EVENT_FLAP: pulls the cable, or plugs it in if it is pulled. The last event always plugs
+ * the cable in. */
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e)
 {
     set_plugged(s, e->a, s->ports[e->a].unplugged || e->b == 0);
@@ -242,8 +242,8 @@ int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share)
     return FAB_OK;
 }
 
-/* Returns the probability that n bits are all correct, if each bit is correct with probability
- * `good`: good to the power of n. */
+/* Returns the probability that n bits are all correct: `good` to the power of n, where `good` is
+ * the probability for one bit. */
 static double power_of(double good, unsigned n)
 {
     double all = 1;

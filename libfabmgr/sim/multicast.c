@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moves MADs to multicast LIDs. Each switch sends a copy to every port in its MFT entry except the
- * input port (IBA 18.2.4.3.3). If the entry is empty, the switch uses its default multicast ports.
- * Each manager at a port that the MAD reaches receives a copy.
+ * Moves MADs that are sent to a multicast LID. Each switch sends a copy to every port in its MFT
+ * entry except the input port (IBA 18.2.4.3.3). If the entry is empty, the switch uses its default
+ * multicast ports. Each manager at a port that the MAD reaches receives a copy.
  *
  * Wrong tables can contain forwarding loops. So the simulator makes at most as many copies as the
  * fabric has ports, and no copy crosses more than 64 links.
@@ -41,7 +41,8 @@ static bool has_entry(const struct fab_switch_info *info, uint16_t mlid)
     return mlid <= last;
 }
 
-/* Sends a copy to each port of the MFT entry. Returns false if the entry is empty. */
+/* Sends a copy of the MAD to each port in the MFT entry of the switch. Returns false if the entry
+ * is empty. */
 static bool send_by_entry(struct copies *c, struct position at)
 {
     bool any = false;

@@ -22,20 +22,20 @@
 #define NOWHERE 0xffff
 #define NARROW(m) offsetof(struct fab_port_counters, m), sizeof(((struct fab_port_counters *)0)->m)
 #define WIDE(m) offsetof(struct fab_port_counters_ext, m)
-/* The counters of PortCounters and PortCountersExtended: the offset of each counter in the
- * structs of both attributes (NOWHERE: the attribute lacks the counter), and the bits of
- * CounterSelect that select it in a Set. */
+/* The counters of PortCounters and PortCountersExtended. `narrow` and `wide` are offsets in the
+ * structs of the two attributes; NOWHERE: the attribute lacks the counter. The other members say
+ * which bits select the counter in a Set. */
 static const struct place {
     const char *name;
-    /* offset (in struct fab_port_counters) and size of the counter, both in bytes */
+    /* offset (in struct fab_port_counters) and size of the member, both in bytes */
     uint16_t narrow, size;
-    uint16_t wide; /* offset in fab_port_counters_ext */
+    uint16_t wide; /* offset in struct fab_port_counters_ext */
     /* width of the counter in PortCounters on the wire, in bits */
     uint8_t bits;
-    /* Numbers of the bits that select this counter; -1: there is no such bit. `select` is for
-     * PortCounters: values 0 to 15 are bits of CounterSelect, and 16 stands for bit 0 of
-     * CounterSelect2, 17 for bit 1, and so on. For PortCountersExtended, select_wide is a bit of
-     * CounterSelect, and select_wide2 a bit of CounterSelect2. */
+    /* Numbers of the bits that select this counter; -1: no bit selects it. For PortCounters, the
+     * member `select` is a bit of CounterSelect (0 to 15) or 16 plus a bit of CounterSelect2. For
+     * PortCountersExtended, select_wide is a bit of CounterSelect, and select_wide2 a bit of
+     * CounterSelect2. */
     int8_t select, select_wide, select_wide2;
 } places[] = {
     {"SymbolErrorCounter", NARROW(symbol_errors), WIDE(symbol_errors), 16, 0, -1, 0},
@@ -109,9 +109,10 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
            (p->select_wide2 >= 0 && (w->counter_select2 >> p->select_wide2 & 1));
 }
 
-/* Handles a Get or Set of PortCounters or PortCountersExtended. For a Set, writes the selected
- * counters from `narrow` or from `wide`; one of these two is NULL. In both cases adds up the
- * counters of all ports that port_select names. Returns false if port_select names no port. */
+/* Handles a Get or Set of PortCounters or PortCountersExtended at all ports that port_select names.
+ * A Set writes the selected counters from `narrow` or `wide`; the caller passes NULL for the other
+ * one. Then reads each counter as the sum over these ports. Returns false if port_select names no
+ * port. */
 static bool access_counters(struct gs_request *r, uint8_t port_select,
                             const struct fab_port_counters *narrow,
                             const struct fab_port_counters_ext *wide,
@@ -171,8 +172,8 @@ static const struct fab_attr *group(size_t i)
     return i < FAB_PERF_DETAILS ? &fab_wire_attr_perf_details[i] : &fab_wire_attr_perf_ext_speeds;
 }
 
-/* Returns the index of the first field of the attribute that is a counter. The fields before it
- * select ports and counters. */
+/* Returns the index of the attribute's first field that is a counter. The fields before it select
+ * ports and counters. */
 static size_t first_counter(const struct fab_attr *a)
 {
     size_t i = 0;
@@ -189,8 +190,8 @@ static uint32_t counters_of(const struct fab_attr *a)
     return sum;
 }
 
-/* Reads a detailed counter at the ports ports[0] to ports[1], and returns the sum. put: first
- * writes `value` to the counter at these ports. */
+/* Returns the sum of a detailed counter over the ports ports[0] to ports[1]. put: first writes
+ * `value` to the counter at each of these ports. */
 static uint64_t access_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
                               bool put, uint64_t value)
 {
@@ -254,8 +255,8 @@ uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Returns true if `name` is the name of the field or, for an array, its name followed by an index,
- * which *ret_index receives. */
+/* Returns true if `name` is the name of the field. If the field is an array, `name` must end with
+ * an index, which is written to *ret_index. */
 static bool is_named(const struct fab_field *f, const char *name, uint32_t *ret_index)
 {
     size_t len = strlen(f->name);

@@ -6,14 +6,14 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-/* bit in the attribute modifier: the sender supports the extended link speeds */
+/* Bit of the attribute modifier: the sender supports the extended link speeds. */
 #define SM_EXTENDED_SPEEDS 0x80000000u
 #define LID_UNICAST_MAX 0xBFFF
 #define ALL_SUPPORTED_WIDTHS 0xff
 #define ALL_SUPPORTED_SPEEDS 0xf
 
-/* Finds the port that the attribute modifier names. At an adapter, 0 means the port by which the
- * request arrived. Returns false if there is no such port. */
+/* Finds the port that the attribute modifier names. At an adapter, the number 0 stands for the port
+ * by which the request arrived. Returns false if the device has no such port. */
 static bool find_port(const struct request *r, uint32_t *ret_port)
 {
     uint32_t num = r->mod & ~SM_EXTENDED_SPEEDS;
@@ -40,8 +40,8 @@ static bool is_subset(uint8_t want, uint8_t supported, uint8_t all)
     return want == 0 || want == all || (want & ~supported) == 0;
 }
 
-/* Returns true if a Set may request the PortState `want`. A Set may take a port from Init to Armed
- * and from Armed to Active, and may also repeat the current state. */
+/* Returns true if a Set may request the PortState `want` in the present state: Armed in Init,
+ * Active in Armed, or the present state itself. */
 static bool state_allowed(const struct fab_port_info *now, uint8_t want)
 {
     switch (want) {
@@ -57,8 +57,8 @@ static bool state_allowed(const struct fab_port_info *now, uint8_t want)
     }
 }
 
-/* Returns true if a Set may contain this PortPhysicalState. Sleep, Polling and Disabled are
- * allowed, unless the same Set requests PortState Armed or Active. */
+/* Returns true if a Set may have this PortPhysicalState: Sleep, Polling or Disabled. In a Set that
+ * requests PortState Armed or Active, none of them is allowed. */
 static bool phys_allowed(const struct fab_port_info *want)
 {
     return want->phys_state <= FAB_PHYS_DISABLED &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event queue of the simulation: a binary heap ordered by time, and for the same time by the
- * order of insertion, so that the same calls always give the same run. MADs in flight are stored
- * outside the heap, because the heap moves its items often and a MAD is large.
+ * The event queue of the simulation: a binary heap ordered by time. Events with equal times keep
+ * the order of insertion, so that the same calls always give the same run. MADs in flight are
+ * stored outside the heap, because the heap moves its items often and a MAD is large.
  */
 #include "libfabmgr/sim/queue.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event queue of the simulation: a heap ordered by time and then by the order of insertion.
- * It also stores the MADs to which events refer. For this folder only. */
+/* The event queue of the simulation: a heap that is ordered by time, and for equal times by the
+ * order of insertion. It also stores the MADs to which events refer. For this folder only. */
 #ifndef LIBFABMGR_SIM_QUEUE_H
 #define LIBFABMGR_SIM_QUEUE_H
 
@@ -26,9 +26,10 @@ struct sim_queue {
     uint32_t first_free;
 };
 void fab_sim_queue_fini(struct sim_queue *q);
-/* Adds an event; the queue sets its member seq. Returns OK, NOMEM or LIMIT. */
+/* Adds a copy of the event, and sets `seq` in the copy. Returns OK, NOMEM or LIMIT. */
 int fab_sim_queue_put(struct sim_queue *q, const struct sim_event *e);
-/* Removes the first event. Returns false if no event is due by the time `until`. */
+/* Removes the first event, and writes it to *ret. Returns false if no event is due at the time
+ * `until` or earlier. */
 bool fab_sim_queue_take(struct sim_queue *q, uint64_t until, struct sim_event *ret);
 /* Returns the time of the first event; UINT64_MAX: the queue is empty. */
 uint64_t fab_sim_queue_next(const struct sim_queue *q);

@@ -11,7 +11,8 @@
 
 static const struct width {
     uint8_t lanes, code;
-} widths[] = {{12, 8}, {8, 4}, {4, 2}, {2, 16}, {1, 1}}; /* best first */
+    /* {number of lanes, IBA encoding of the width}, the greatest width first */
+} widths[] = {{12, 8}, {8, 4}, {4, 2}, {2, 16}, {1, 1}};
 
 static const struct speed {
     const char *name;
@@ -31,8 +32,8 @@ static uint8_t lanes_of(uint8_t code)
     return 0;
 }
 
-/* Returns the index in speeds[] of a port's active speed; SPEEDS: the specification has no such
- * speed. */
+/* Returns the index in speeds[] of the port's active speed. Returns SPEEDS (the length of the
+ * array) if the speed is not in it. */
 static size_t speed_of(const struct fab_port_info *info)
 {
     size_t i = 0;
@@ -43,10 +44,10 @@ static size_t speed_of(const struct fab_port_info *info)
     return i;
 }
 
-/* Returns true if a port enables the width or speed with bit `code`. enabled: its enabled bits; 0:
- * all are enabled. usual_enabled and usual: the enabled bits and the active bit in the snapshot. If
- * the snapshot shows the active bit as not enabled, this bit counts as enabled until a Set changes
- * the enabled bits. */
+/* Returns true if a port enables the width or speed whose bit is `code`. enabled: bits that are
+ * enabled now; 0: all. usual_enabled, usual: the enabled bits and the active bit in the snapshot.
+ * If the active bit is not among the enabled bits of the snapshot, it counts as enabled until a Set
+ * changes the enabled bits. */
 static bool enables(uint8_t enabled, uint8_t code, uint8_t usual_enabled, uint8_t usual)
 {
     return enabled == 0 || (enabled & code) != 0 || (enabled == usual_enabled && code == usual);
@@ -94,7 +95,8 @@ static const struct speed *best_speed(const struct fab_sim *s, uint32_t near, ui
     return NULL;
 }
 
-/* Returns true if the snapshot has a valid width and speed for the port's link. */
+/* Returns true if the snapshot shows a width and a speed for this port that the specification
+ * defines. */
 static bool is_known(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *usual = &fab_fabric_port(s->fabric, port)->info;

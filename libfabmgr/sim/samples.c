@@ -12,9 +12,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-/* value of the field Tick: n means a tick of (n + 1) * 4 ns, so 249 means 1 us */
+/* value of the field Tick; a value n means that a tick lasts (n + 1) * 4 ns, so 249 means 1 us */
 #define TICK 249
-/* value of CounterWidth that announces 32-bit counters */
+/* value of CounterWidth for 32-bit counters */
 #define WIDTH_32 4
 #define WIDTH_64 2 /* value of ExtendedWidth for 64-bit counters */
 #define ALL_MECHANISMS 0xffffffffu
@@ -22,14 +22,13 @@
 #define COUNTS_OPTIONAL 2
 #define NONE FAB_SIM_ALL_COUNTERS
 
-/* A range of consecutive CounterSelect values that select consecutive counters. */
+/* Consecutive values of CounterSelect, which select consecutive counters. */
 static const struct selection {
     uint16_t first, count;
-    /* counter: the first counter of the range. each: number of VLs or SLs that have a counter of
-     * their own; 1: the port has one counter for all. */
+    /* counter: the counter of the first value. each: number of VLs or SLs with a counter of their
+     * own; 1: the port has a single counter. */
     uint16_t counter, each;
-    /* number of the bit in OptionMask that stands for the first value of the range; 0: the
-     * values are mandatory */
+    /* bit number in OptionMask of the first value; 0: these values are mandatory and have no bit */
     uint8_t option;
 } selections[] = {
     {0x0001, 1, FAB_SIM_XMIT_DATA, 1, 0},
@@ -37,7 +36,8 @@ static const struct selection {
     {0x0003, 1, FAB_SIM_XMIT_PKTS, 1, 0},
     {0x0004, 1, FAB_SIM_RCV_PKTS, 1, 0},
     {0x0005, 1, FAB_SIM_XMIT_WAIT, 1, 0},
-    /* counters of errors, discards, op codes, flow control, congestion and data per SL */
+    /* detailed counters of errors, discards, op codes, flow control, congestion, and data for each
+     * SL */
     {0x4005, 14, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1, 6},
     {0x4013, 4, FAB_SIM_VL_OP_PACKETS, 16, 20},
     {0x4030, 1, FAB_SIM_SW_VL_CONGESTION, 16, 48},
@@ -78,8 +78,8 @@ static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
     return s->nodes[fab_fabric_port(s->fabric, port)->node].power_cycles;
 }
 
-/* Finds the sampling mechanism of the port or switch that the request addresses. NULL: nobody
- * has used this mechanism since the last power-on of the node. */
+/* Finds the sampling mechanism of the port or switch that the request addresses. Returns NULL if
+ * the mechanism was not used since the node's last power-on. */
 static struct sim_sampler *find(const struct gs_request *r)
 {
     uint32_t port = lid_port(r->sim, r->at);
@@ -191,8 +191,8 @@ uint16_t fab_sim_samples_control(struct gs_request *r)
     return status;
 }
 
-/* Answers PortSamplesResult, and returns the status of the answer. The counters in the answer are 0
- * until the sampling is over. */
+/* Answers PortSamplesResult, and returns the status of the answer. While the sampling runs, the
+ * counters in the answer are 0. */
 uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *attr)
 {
     const struct sim_sampler *p = find(r);

@@ -89,7 +89,7 @@ static bool is_smp(const struct fab_mad *mad)
     return mad->mgmt_class == FAB_CLASS_SMP_LID || mad->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Returns the lowest state that a link must have to carry this MAD. */
+/* Returns the lowest link state in which a link carries this MAD. */
 static uint8_t least_state(const struct fab_mad *mad)
 {
     return is_smp(mad) ? FAB_STATE_INIT : FAB_STATE_ACTIVE;
@@ -105,8 +105,8 @@ static bool forward(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
     return fab_sim_forward_directed(s, mad, dlid, bytes, at, slid);
 }
 
-/* Returns true if an agent of the device handles the MAD. Otherwise a manager that is attached to
- * the device gets it. */
+/* Returns true if an agent of the device handles the MAD; false: the MAD is for a manager that is
+ * attached to the device. */
 static bool for_agent(const struct fab_sim *s, struct position at, const struct fab_mad *mad)
 {
     if (!is_smp(mad))
@@ -115,8 +115,8 @@ static bool for_agent(const struct fab_sim *s, struct position at, const struct 
            mad->method != FAB_METHOD_TRAP;
 }
 
-/* Sends the answer back to the port that sent the request. Returns true if the answer arrives at
- * this port. */
+/* Moves the answer back to the port that sent the request. Returns true if the answer arrives
+ * there. */
 static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t slid, uint8_t *bytes,
                         struct position *at, struct position origin)
 {
@@ -136,9 +136,9 @@ static uint64_t impairment_delay(struct fab_sim *s)
            fab_base_prng_below(&s->prng, (uint64_t)s->impairments.spread_us + 1);
 }
 
-/* Returns the time from now until the answer is ready, in us. `arrives`: time at which the request
- * arrives. The agent of a node handles one MAD after the other. So if the agent is busy, the answer
- * comes later. */
+/* Returns the time in us from now until the node's answer is ready. `arrives`: time at which the
+ * request arrives. An agent handles one MAD after the other, so the answer is late if the agent is
+ * busy. */
 static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
 {
     struct sim_node *n = &s->nodes[node];
@@ -151,9 +151,9 @@ static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
     return ready;
 }
 
-/* Delivers a request to the device that answers it. The device executes the request now, even if
- * its answer is delayed. Returns 1 if the answer is in bytes[]; 0 if there is no answer or the
- * answer comes later. */
+/* Passes a request to the device that answers it. The device executes the request now, even if its
+ * answer is delayed. Returns 1 if the answer is in bytes[]; returns 0 if the answer comes later or
+ * never. */
 static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position at,
                   struct position origin, uint16_t slid, uint16_t dlid, uint8_t bytes[FAB_MAD_SIZE])
 {

@@ -22,26 +22,27 @@ void fab_sim_free(struct fab_sim *s);
 
 /* Sends a MAD into the fabric from a port, which is given by node id and port number of the
  * snapshot. A directed-route SMP contains its path; any other MAD goes to the LID dlid. Returns 1
- * if *reply has the answer. Returns 0 if the answer comes later by fab_sim_receive. Also returns 0
- * if the MAD was lost, needs no answer, or went to an attached manager. TRUNCATED, FORMAT: not a
- * MAD. INVAL: no such port. */
+ * if *reply has the answer. Returns 0 if there is no answer yet: it comes later by fab_sim_receive,
+ * the MAD was lost, needs no answer, or went to an attached manager. Returns TRUNCATED or FORMAT if
+ * the bytes are no MAD, and INVAL if there is no such port. */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
-/* Call this after fab_sim_send returned 0. Returns true if the MAD, its answer or a copy is still
- * in flight, so that an answer may come later. */
+/* Returns true if the MAD of the last fab_sim_send, its answer or a copy of it is still in flight,
+ * so that an answer may come later. Call this function after fab_sim_send returned 0. */
 bool fab_sim_in_flight(const struct fab_sim *s);
 
-/* A MAD that arrives at a port: a trap, a MAD for an attached manager, or a late answer. */
+/* A MAD that has arrived at a port: a trap, a MAD for an attached manager, or a late answer. */
 struct fab_sim_delivery {
-    /* id of the node, and number of its port, at which the MAD arrives */
+    /* id of the node at which the MAD arrives, and number of its port */
     uint32_t node;
     uint8_t port;
     uint16_t slid, dlid;
     uint8_t mad[FAB_MAD_SIZE];
 };
 bool fab_sim_receive(struct fab_sim *s, struct fab_sim_delivery *ret);
-/* Repeats all traps that no manager has repressed, and returns their number. Devices also repeat
- * traps by themselves when time advances (trap_us in struct fab_sim_timing). */
+/* All devices send again those of their traps that no manager has repressed. Returns the number of
+ * traps. Devices also repeat traps by themselves when time advances (trap_us in struct
+ * fab_sim_timing). */
 uint32_t fab_sim_repeat_traps(struct fab_sim *s);
 /* Attaches a manager to a port. The manager receives the SMInfo requests, SA requests and answers
  * that are addressed to the port. is_sm: the manager is a subnet manager, and PortInfo of the port
@@ -61,11 +62,9 @@ uint64_t fab_sim_deadline(const struct fab_sim *s);
 struct fab_sim_timing {
     /* time in us that a MAD needs to cross a link; initially 0 */
     uint32_t hop_us;
-    /*
-     * time in us that an agent needs for each MAD; it handles one MAD after the other; initially 0
-     */
+    /* time in us in which an agent handles a MAD, one MAD after the other; initially 0 */
     uint32_t answer_us;
-    uint32_t train_us; /* duration of link training; initially 0 */
+    uint32_t train_us; /* duration in us of link training; initially 0 */
     /* time in us after which a device sends a trap again; initially 1 s; 0: devices do not
      * repeat traps */
     uint32_t trap_us;
@@ -73,24 +72,24 @@ struct fab_sim_timing {
 struct fab_sim_timing fab_sim_timing(const struct fab_sim *s);
 void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
 
-/* The next functions cause the most common faults; fault.h has all others. NOT_FOUND: the snapshot
- * has no such node, or no link at this port. */
+/* The next functions cause the most common faults; fault.h has all others. They return NOT_FOUND if
+ * the snapshot has no such node, or no link at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
-/* silent: true if the node answers no MAD, but still forwards packets. */
+/* silent: true: the node answers no MAD, but still forwards packets. */
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent);
 /* rate: share (0..1) of MADs that are lost at random */
 void fab_sim_loss(struct fab_sim *s, double rate);
 
 /* Finds the node with this GUID ("0x...") or description. Returns NOT_FOUND. */
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
-/* Returns the snapshot given to fab_sim_new. */
+/* Returns the snapshot that was given to fab_sim_new. */
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s);
-/* Returns the LFT of a switch, with entries 0 to *ret_top (LinearFDBTop). NULL: no entry was ever
- * written. */
+/* Returns the LFT of a switch, and writes the highest LID in it to *ret_top (LinearFDBTop). Returns
+ * NULL if no entry was ever written. */
 const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_top);
-/* Returns the part of an MFT entry for the ports 16 * position to 16 * position + 15. The result is
- * 0 if this part was never written. */
+/* Returns 16 bits of an MFT entry, for the ports from 16 * position to 16 * position + 15; 0 if
+ * these bits were never written. */
 uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position);
 /* Returns an SLtoVLMappingTable (IBA 14.2.5.8), with SL 0 in the highest four bits. For a switch,
  * it is the table from port `in` to port `out`; for any other node, the table of port `out`. */

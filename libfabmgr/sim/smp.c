@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The subnet management agent of every simulated device (IBA 14.2.5). It checks the M_Key and its
- * lease (14.2.4), finds the attribute in a table and sends the answer. The larger attributes have
- * files of their own. The agent does not implement RandomForwardingTable. It implements two vendor
+ * lease (14.2.4), finds the attribute in a table and sends the answer. The larger attributes are in
+ * other files. The agent does not implement RandomForwardingTable, but implements two vendor
  * attributes.
  */
 #include "libfabmgr/base/status.h"
@@ -141,9 +141,9 @@ static uint16_t handle(struct request *r, uint16_t attr_id)
     return FAB_SMP_BAD_ATTR;
 }
 
-/* Ends the M_Key protection of a port if the lease of the key has expired (IBA 14.2.4.4). The
- * lease begins when a request without the key fails. If no request with the key arrives within
- * the lease period, the port clears its protection bits. */
+/* Clears the protection bits of a port if the lease of its M_Key has expired (IBA 14.2.4.4). The
+ * lease begins when a request without the key fails. If no request with the key arrives within the
+ * lease period, the port clears its protection bits. */
 static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
 {
     if (p->lease_ends == 0 || s->now < p->lease_ends)
@@ -152,7 +152,7 @@ static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
     p->lease_ends = 0;
 }
 
-/* Returns true if the M_Key of a request permits the request (IBA 14.2.4). A Set without the key of
+/* Returns true if the port accepts the M_Key of a request (IBA 14.2.4). A Set without the key of
  * the port gets no answer, and a TrapRepress without it has no effect. At protection levels 2 and
  * 3, a Get without the key gets no answer either. */
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,

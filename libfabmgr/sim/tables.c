@@ -99,8 +99,8 @@ static bool block_get(const struct fab_sim *s, uint32_t node, uint64_t key, uint
     return true;
 }
 
-/* Returns the key of one of the three pieces of 64 bytes in which a block of a general service
- * (192 bytes) is stored. */
+/* Returns the key of a piece of 64 bytes. A block of a general service has 192 bytes, and is stored
+ * in three such pieces. */
 static uint64_t piece_key(uint32_t port, uint16_t attr_id, uint32_t block, uint32_t piece)
 {
     return block_key(TABLE_GS, port,
@@ -127,9 +127,9 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
     return done;
 }
 
-/* Writes the block for a Set, and reads it for a Get. Returns false if a Get reads a block that was
- * never written; the data is then zeros. used: number of bytes of the block that the device
- * implements; it ignores the other bytes of a Set. */
+/* Writes the block if the request is a Set, and reads it if it is a Get. Returns false if a Get
+ * reads a block that was never written; its data are then zeros. used: number of bytes at the
+ * beginning of the block that the device implements; a Set does not change the others. */
 static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
 {
     *ret_status = 0;
@@ -145,9 +145,9 @@ static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t 
     return written;
 }
 
-/* Finds the port to which the table in the request belongs. At a switch, this is port `num`,
- * from the attribute modifier. At an adapter, it is the port by which the request arrived.
- * Returns false if there is no such port. */
+/* Finds the port to which the table in the request belongs. At a switch, this is port `num` (from
+ * the attribute modifier); at an adapter, the port by which the request arrived. Returns false if
+ * there is no such port. */
 static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
 {
     if (!is_switch(r->sim, r->at.node))
@@ -158,8 +158,8 @@ static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
     return true;
 }
 
-/* Handles MulticastForwardingTable, and returns the status of the answer. The attribute modifier
- * has the block in bits 0-8 and the port mask position in bits 28-31. */
+/* Handles MulticastForwardingTable, and returns the status of the answer. In the attribute
+ * modifier, bits 0-8 are the block and bits 28-31 the position of the port mask. */
 uint16_t fab_sim_handle_mft(struct request *r)
 {
     uint32_t block = r->mod & 0x1ff, position = r->mod >> 28;
@@ -185,8 +185,8 @@ uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsign
                                        : 0;
 }
 
-/* Handles P_KeyTable, and returns the status of the answer. The attribute modifier has the block in
- * bits 0-15 and the port in bits 16-31. */
+/* Handles P_KeyTable, and returns the status of the answer. In the attribute modifier, bits 0-15
+ * are the block and bits 16-31 the port. */
 uint16_t fab_sim_handle_pkeys(struct request *r)
 {
     uint32_t block = r->mod & 0xffff, num = r->mod >> 16, port;
@@ -213,10 +213,9 @@ static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
     (void)fab_wire_attr_pack(&fab_wire_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
-/* ALL_OUT and ALL_IN are flags in the key of a stored write of SLtoVLMappingTable. They mean that
- * the write applies to all output or all input ports. Each write is stored as one block with a
- * sequence number. For a pair of ports, the block with the highest number among those that cover
- * the pair applies. */
+/* Flags in the keys of stored writes of SLtoVLMappingTable: the write applies to all output ports
+ * (ALL_OUT) or all input ports (ALL_IN). Each write is stored with a sequence number. If several
+ * writes apply to a pair of ports, the one with the highest number counts. */
 enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
 
 static uint64_t sl2vl_key(const struct fab_sim *s, uint32_t node, uint32_t wide, uint32_t in,
@@ -258,9 +257,9 @@ static uint16_t sl2vl_set(struct request *r, uint64_t key)
     return block_put(r->sim, r->at.node, key, block) ? 0 : FAB_SMP_BUSY;
 }
 
-/* Handles SLtoVLMappingTable, and returns the status of the answer. At a switch, the attribute
- * modifier has the output port in bits 0-7 and the input port in bits 8-15. A Set may also use bit
- * 16 (all output ports) and bit 17 (all input ports) if SwitchInfo announces these options. */
+/* Handles SLtoVLMappingTable, and returns the status of the answer. At a switch, bits 0-7 of the
+ * attribute modifier are the output port and bits 8-15 the input port. A Set may also use bit 16
+ * (all output ports) and bit 17 (all input ports) if SwitchInfo announces these options. */
 uint16_t fab_sim_handle_sl2vl(struct request *r)
 {
     bool sw = is_switch(r->sim, r->at.node);
@@ -278,9 +277,9 @@ uint16_t fab_sim_handle_sl2vl(struct request *r)
     return 0;
 }
 
-/* Handles VLArbitrationTable, and returns the status of the answer. The attribute modifier has the
- * port in bits 0-15 and the part in bits 16-31: parts 1 and 2 form the low-priority table, parts 3
- * and 4 the high-priority table. */
+/* Handles VLArbitrationTable, and returns the status of the answer. In the attribute modifier, bits
+ * 0-15 are the port and bits 16-31 the part of the table: 1 and 2 for low priority, 3 and 4 for
+ * high priority. */
 uint16_t fab_sim_handle_vlarb(struct request *r)
 {
     uint32_t num = r->mod & 0xffff, quarter = r->mod >> 16, port;
@@ -297,8 +296,8 @@ uint16_t fab_sim_handle_vlarb(struct request *r)
     return status;
 }
 
-/* Handles GUIDInfo, and returns the status of the answer. Entry 0 of block 0 is the port's own GUID
- * and read-only. */
+/* Handles GUIDInfo, and returns the status of the answer. Entry 0 of block 0 is the port's own
+ * GUID, which a Set cannot change. */
 uint16_t fab_sim_handle_guids(struct request *r)
 {
     uint32_t port;
@@ -329,8 +328,8 @@ uint16_t fab_sim_handle_led(struct request *r)
     return status;
 }
 
-/* Makes all stored table blocks of the node invalid, because the node has lost power. A block is
- * valid only if its power_cycle equals the power_cycles of the node. */
+/* Makes all table blocks of a node invalid that has lost power: a block is valid only if its
+ * power_cycle equals the node's power_cycles. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node)
 {
     s->nodes[node].power_cycles++;

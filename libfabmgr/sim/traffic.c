@@ -24,51 +24,53 @@
 #define EPOCH_US UINT64_C(300000000)
 #define REROUTED_US UINT64_C(1000000)
 #define HOPS_MOST 32
-#define WORDS_PER_MBPS 31250.0 /* 4-byte words per second at a rate of 1 Mb/s */
+#define WORDS_PER_MBPS 31250.0 /* number of 4-byte words per second at a rate of 1 Mb/s */
 #define WORDS_PER_PACKET 520   /* length of a packet in words of 4 bytes: MTU 2048 and headers */
-#define IDLE_SHARE 0.1         /* share of the endports that send nothing in an epoch */
-/* WORK_MOST: maximum work for the next epoch that is done during one read of a counter. The work
- * for one port is 1, and the work for one flow is FLOW_WORK. */
+#define IDLE_SHARE 0.1         /* share (0..1) of the endports that send nothing in an epoch */
+/* WORK_MOST: maximum work for the next epoch during one read of a counter, where a port counts as 1
+ * and a flow as FLOW_WORK */
 #define WORK_MOST 128u
 #define FLOW_WORK 8u
 
 struct flow {
     uint32_t from, to;
-    float words; /* words per second that the flow wants to send */
+    float words; /* rate that the flow demands, in words of 4 bytes per second */
 };
 
-/* The rates of an epoch, by port id. sent: words of 4 bytes per second. wait: ticks of PortXmitWait
- * per second. */
+/* The rates of an epoch, for each port id. sent: words of 4 bytes that the port sends per second.
+ * wait: increase of PortXmitWait per second. */
 struct rates {
     float *sent, *wait;
 };
 
 /* The parts of the work for the next epoch, in the order in which they are done. */
 enum part {
-    PART_SETTLE, /* updates the counters of all ports to the end of the epoch before the present one
-                  */
+    PART_SETTLE, /* computes the counters of all ports up to the beginning of the present epoch */
     PART_ENDS,   /* collects the endports */
     PART_FLOWS,  /* chooses the flow of each endport */
-    PART_DEMAND, /* adds up what the flows want to send through each port */
-    PART_RATES,  /* computes the rates of the flows */
-    PART_LIMIT   /* limits the waits of each port; then the next epoch begins */
+    PART_DEMAND, /* adds up the demands of the flows at each port */
+    PART_RATES,  /* computes the rate that each flow gets */
+    PART_LIMIT   /* limits the PortXmitWait of each port; then the next epoch begins */
 };
 
 struct sim_traffic {
     /* mean rate at which an endport sends, as a share (0..1) of the rate of its link */
     double load;
-    uint64_t epoch_at; /* time at which the work for the next epoch begins */
+    uint64_t epoch_at; /* time in us at which the work for the next epoch begins */
     struct fab_prng prng;
-    uint64_t began; /* beginning of the present epoch */
-    bool flowing;   /* the present epoch has flows, so counters rise */
-    bool rerouted;  /* LFTs changed since the work for the next epoch began */
+    uint64_t began; /* time in us at which the present epoch began */
+    bool flowing;   /* true: the present epoch has flows, so counters rise */
+    bool rerouted;  /* true: an LFT changed after the work for the next epoch began */
     /* rates of the present epoch, of the one before, and of the next one while it is computed */
     struct rates now, before, next;
-    uint64_t *at;  /* [port id] time in us at which the counters of the port were last updated */
-    float *demand; /* [port id] words per second that the flows of the next epoch want to send */
+    uint64_t *at; /* [port id] time in us at which the counters of the port were last updated */
+    /* [port id] rate that the flows of the next epoch demand, in words of 4 bytes per second */
+    float *demand;
     enum part part;
-    uint32_t done; /* number of ports or flows that the present part has handled so far */
-    uint32_t *end; /* [ends] port ids of the endports, in random order from PART_FLOWS on */
+    /* number of ports or flows that the present part of the work has handled so far */
+    uint32_t done;
+    /* [ends] ids of the endports; their order is random after PART_FLOWS has begun */
+    uint32_t *end;
     uint32_t ends;
     struct flow *flow;
     uint32_t flows;
@@ -122,8 +124,8 @@ static bool is_active(const struct fab_sim *s, uint32_t port)
            s->ports[peer].info.port_state == FAB_STATE_ACTIVE;
 }
 
-/* Finds the ports by which packets from one endport to another leave the nodes on their path.
- * Returns their number; 0: there is no path. */
+/* Finds the output ports along the path from one endport to another. Returns their number; 0: there
+ * is no path. */
 static unsigned find_path(const struct fab_sim *s, uint32_t from, uint32_t to,
                           uint32_t path[HOPS_MOST])
 {
@@ -151,7 +153,8 @@ static bool is_endport(const struct fab_sim *s, uint32_t port)
            is_active(s, port);
 }
 
-/* Makes room for the endports and their flows. If there is no memory, there are no flows. */
+/* Allocates the arrays for the endports and their flows. If there is no memory, the next epoch has
+ * no flows. */
 static void begin_flows(struct fab_sim *s)
 {
     struct sim_traffic *t = s->traffic;
@@ -169,9 +172,9 @@ static void collect_endport(struct fab_sim *s, uint32_t port)
         t->end[t->ends++] = port;
 }
 
-/* Chooses the destination and the rate of the endport end[i]. The endports in end[] are in random
- * order, and the destination is the next of them. So each endport is the destination of at most one
- * other endport. A random tenth of the endports (IDLE_SHARE) sends nothing. */
+/* Chooses the destination and the rate of the endport end[i]. The destination is the next endport
+ * in end[], which is in random order, so that no endport receives from two others. A random tenth
+ * of the endports (IDLE_SHARE) sends nothing. */
 static void choose_flow(struct fab_sim *s, uint32_t i)
 {
     struct sim_traffic *t = s->traffic;
@@ -193,8 +196,8 @@ static void add_demand(struct fab_sim *s, const struct flow *f)
         s->traffic->demand[path[i]] += f->words;
 }
 
-/* Adds the rate of a flow to each port on its path. The narrowest port limits this rate; the ports
- * before the narrowest one wait. */
+/* Adds a flow to the rates of each port on its path. The narrowest port limits the flow; the ports
+ * before it wait. */
 static void add_flow(struct fab_sim *s, const struct flow *f)
 {
     struct sim_traffic *t = s->traffic;
@@ -215,8 +218,8 @@ static void add_flow(struct fab_sim *s, const struct flow *f)
     }
 }
 
-/* Limits the rate of PortXmitWait of a port, so that sending and waiting together take at most the
- * whole time. */
+/* Limits the PortXmitWait of a port, so that sending and waiting together do not take more time
+ * than there is. */
 static void limit_wait(struct fab_sim *s, uint32_t port)
 {
     const struct rates *next = &s->traffic->next;
@@ -238,7 +241,7 @@ static void begin_epoch(struct fab_sim *s)
     memset(t->next.wait, 0, ports * sizeof *t->next.wait);
     memset(t->demand, 0, ports * sizeof *t->demand);
     t->began = s->now;
-    /* no flows: the switches may have no tables yet, so try again sooner */
+    /* without flows, the switches may have no tables yet, so the next epoch begins sooner */
     t->epoch_at = s->now + (t->rerouted ? REROUTED_US : t->flows > 0 ? EPOCH_US : EPOCH_US / 30);
     t->flowing = t->flows > 0;
     free(t->end);
@@ -257,7 +260,8 @@ static void count_rate(struct fab_sim *s, uint32_t port, uint32_t counter, doubl
         fab_sim_count(s, port, counter, (uint64_t)(per_second * seconds));
 }
 
-/* Counts what a port has sent and received from `from` to `to` at these rates. */
+/* Adds to the counters of a port what it sends and receives at these rates from time `from` to time
+ * `to`. */
 static void count_span(struct fab_sim *s, uint32_t port, const struct rates *r, uint64_t from,
                        uint64_t to)
 {
@@ -273,7 +277,7 @@ static void count_span(struct fab_sim *s, uint32_t port, const struct rates *r, 
     count_rate(s, port, FAB_SIM_VL_XMIT_WAIT, wait, seconds);
 }
 
-/* Updates the counters of a port to the present time. */
+/* Computes the counters of a port up to the present time. */
 static void settle(struct fab_sim *s, uint32_t port)
 {
     struct sim_traffic *t = s->traffic;
@@ -288,7 +292,8 @@ static void settle(struct fab_sim *s, uint32_t port)
 
 /* ---- the next epoch, part by part ------------------------------------------------------------ */
 
-/* Handles the next port or flow of the present part. Returns its work, in the unit of WORK_MOST. */
+/* Handles one port or flow in the present part of the work. Returns the work that this took, in the
+ * unit of WORK_MOST. */
 static uint32_t do_one(struct fab_sim *s)
 {
     struct sim_traffic *t = s->traffic;
@@ -316,7 +321,7 @@ static uint32_t do_one(struct fab_sim *s)
     }
 }
 
-/* Returns the number of ports or flows that the present part handles. */
+/* Returns how many ports or flows the present part of the work handles in all. */
 static uint32_t size_of_part(const struct fab_sim *s)
 {
     const struct sim_traffic *t = s->traffic;
@@ -334,7 +339,7 @@ static uint32_t size_of_part(const struct fab_sim *s)
     }
 }
 
-/* Continues the work for the next epoch, and begins the epoch when the work is done. */
+/* Does some of the work for the next epoch, and begins the epoch when all work is done. */
 static void continue_epoch(struct fab_sim *s)
 {
     struct sim_traffic *t = s->traffic;

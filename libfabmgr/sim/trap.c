@@ -2,9 +2,9 @@
 /*
  * Traps of devices (IBA 14.2.5.1): 128 when a port of a switch changes state, 144 when the
  * capabilities of a port change, 256 for a wrong M_Key, 129 and 130 when the errors of a link
- * exceed a threshold. A fault can cause these and also 131 (flow control), 145 (system image GUID),
- * 257-259 (P_Key and Q_Key violations). Traps are routed by LID to the master SM that PortInfo
- * names, and can be lost like any MAD.
+ * exceed a threshold. The functions of fault.h can cause these, and also 131 (flow control), 145
+ * (system image GUID), 257-259 (P_Key and Q_Key violations). Traps are routed by LID to the master
+ * SM that PortInfo names, and can be lost like any MAD.
  *
  * A device repeats a trap every trap_us until the SM represses it. A sending port keeps one notice
  * for each trap number; a newer notice replaces it.
@@ -14,7 +14,7 @@
 #include "libfabmgr/sim/device.h"
 
 enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
-/* maximum number of hops of the return path in a notice of trap 256 */
+/* maximum number of hops of the return path that a notice of trap 256 can show */
 #define ROUTE_SHOWN 30
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -40,8 +40,8 @@ static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notic
         fab_sim_deliver_to_manager(s, at, lid, sm_lid, bytes);
 }
 
-/* Returns true if the port can send traps. It needs a LID and the SM's LID. Unresponsive nodes and
- * nodes without power send no traps. */
+/* Returns true if the port can send traps: the port has a LID and knows the LID of the SM, and the
+ * node has power and responds. */
 static bool can_send_traps(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *info = &s->ports[port].info;
@@ -59,8 +59,8 @@ static uint64_t notice_key(uint32_t port, uint16_t trap)
     return (uint64_t)port << 16 | trap;
 }
 
-/* Sends a trap from `port`, the port whose LID is the source of the trap, and schedules its
- * repetition. If memory is short, the trap is sent only once. */
+/* Sends a trap and queues its repetition. `port`: the port whose LID is the source of the trap. If
+ * there is no memory, the trap is not repeated. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     uint64_t key = notice_key(port, notice->trap);
@@ -159,7 +159,7 @@ void fab_sim_trap_port_state(struct fab_sim *s, uint32_t sw)
     raise_notice(s, own, &notice);
 }
 
-/* Sends trap 144, if the port can send traps. DataDetails have the LID at byte 2 and the new
+/* Sends trap 144, if the port can send traps. In DataDetails, the LID is at byte 2 and the new
  * CapabilityMask at byte 6. */
 void fab_sim_trap_capability(struct fab_sim *s, uint32_t port)
 {
@@ -211,8 +211,8 @@ static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t tr
     fab_base_put_be16(d + 2, far != FAB_NONE ? s->ports[far].info.lid : n->issuer_lid);
     fab_base_put_be16(d + 4, n->issuer_lid);
     if (trap == 259) {
-        /* bits of the flag field: source and destination LID, P_Key, LID and port of the switch
-         * are valid */
+        /* flags: the source LID, destination LID, P_Key, and the LID and port of the switch are
+         * valid */
         fab_base_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003);
         fab_base_put_be16(d + 6, 0x7ffe);
         fab_base_put_be16(d + 48, n->issuer_lid);
@@ -255,9 +255,9 @@ static int describe(struct fab_sim *s, uint32_t port, struct fab_notice *n)
     }
 }
 
-/* Queues the trap that the device must send because this counter rose; most counters cause no
- * trap. The trap is sent later, because the error may occur while another MAD, or this trap
- * itself, is in transit. */
+/* Queues the trap that the device must send because this counter rose; most counters cause no trap.
+ * It is not sent at once, because the error may occur while the simulator moves another MAD, or
+ * this trap itself. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     if (counter == FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS)

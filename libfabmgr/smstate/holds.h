@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Damping of hand-overs. A manager that repeatedly became master and lost the role again, for
- * example because it crashes, is not handed the role for some time. This time doubles with each
- * further loss. The functions do no I/O. Times are microseconds of any monotonic clock. */
+/* Damping of hand-overs. If a manager repeatedly becomes master and loses the role again, for
+ * example because it crashes, this manager does not hand over to it for some time. This time
+ * doubles with each further loss. The functions do no I/O. Times are microseconds of any monotonic
+ * clock. */
 #ifndef LIBFABMGR_SMSTATE_HOLDS_H
 #define LIBFABMGR_SMSTATE_HOLDS_H
 
@@ -9,25 +10,25 @@
 
 /* Maximum number of managers whose losses are remembered. */
 #define FAB_SMSTATE_HELD 16
-/* The longest hold in us. If the last loss of a manager is at least twice this time ago, all its
- * losses are forgotten. */
+/* Maximum time in us for which a manager is not handed the role. If its last loss is twice this
+ * time ago or more, all its losses are forgotten. */
 #define FAB_SMSTATE_HOLD_MAX_US UINT64_C(3600000000)
 
 struct fab_smstate_loss {
     uint64_t guid;
     uint32_t losses;
-    uint64_t last_us; /* time of the last loss */
+    uint64_t last_us; /* time in us of the last loss of the role */
 };
 struct fab_smstate_holds {
     struct fab_smstate_loss of[FAB_SMSTATE_HELD];
     uint32_t count;
 };
-/* Notes that the manager lost the role of master without handing it over. If the list is full, the
- * manager whose last loss is longest ago is forgotten. */
+/* Notes that the manager lost the role of master without handing it over. If the list is full,
+ * first forgets the manager whose last loss is the oldest. */
 void fab_smstate_holds_lost(struct fab_smstate_holds *h, uint64_t guid, uint64_t now_us);
-/* Returns the time until which the manager is not handed the role; 0: it may be handed the role
- * now. The first loss causes no hold, and the second loss causes a hold of first_us. If first_us is
- * 0, no loss causes a hold. */
+/* Returns the time in us until which this manager must not hand over to the manager `guid`; 0: it
+ * may do so now. The first loss has no effect. After the second loss, the time is first_us; if
+ * first_us is 0, losses have no effect. */
 uint64_t fab_smstate_holds_until(const struct fab_smstate_holds *h, uint64_t guid,
                                  uint64_t first_us, uint64_t now_us);
 

@@ -6,9 +6,10 @@
  *     DISCOVERING --a master, or a better manager--> STANDBY --it is gone--> DISCOVERING
  *     STANDBY --HANDOVER--> MASTER, --DISABLE--> NOT_ACTIVE --STANDBY--> STANDBY
  *
- * In state DISCOVERING, this manager becomes standby of any master, even of one with a lower
- * priority. The master will find this manager, and hand over to it if this manager is the better
- * one. This manager hands over (fab_smstate_successor) to a manager in standby only.
+ * In state DISCOVERING, this manager becomes standby if it finds a master, even a master with a
+ * lower priority. A master finds this manager in its own sweeps, and hands over to it if this
+ * manager has precedence. This manager itself, as master, hands over only to a manager in standby
+ * (fab_smstate_successor).
  */
 #include "libfabmgr/smstate/smstate.h"
 
@@ -44,8 +45,8 @@ static bool is_passed_over(const struct fab_smstate *s, uint64_t guid)
     return false;
 }
 
-/* Adds a manager to passed_over[]: from now on, the election ignores it. If the list is full,
- * removes its oldest entry first. */
+/* Adds a manager to passed_over[], so that elections ignore it. If the list is full, first removes
+ * its oldest entry. */
 static void pass_over(struct fab_smstate *s, uint64_t guid)
 {
     if (s->passed_count == FAB_SMSTATE_PASSED)
@@ -53,8 +54,8 @@ static void pass_over(struct fab_smstate *s, uint64_t guid)
     s->passed_over[s->passed_count++] = guid;
 }
 
-/* Removes the manager with this GUID from passed_over[], because it has become master after all. If
- * it is in state STANDBY later, the election no longer ignores it. */
+/* Removes the manager `guid` from passed_over[], because it has become master after all. Elections
+ * will consider it again. */
 static void respect(struct fab_smstate *s, uint64_t guid)
 {
     uint32_t kept = 0;
@@ -64,8 +65,9 @@ static void respect(struct fab_smstate *s, uint64_t guid)
     s->passed_count = kept;
 }
 
-/* Returns the best of the other subnet managers, or NULL if there is none. masters: consider only
- * managers in state MASTER; otherwise only those in state DISCOVERING or STANDBY. */
+/* Returns the best of the other subnet managers, which beats all the rest (fab_smstate_beats);
+ * NULL: there are none. masters: true: considers only those in state MASTER; false: those in state
+ * DISCOVERING or STANDBY. */
 static const struct fab_sm_info *
 best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
 {
@@ -153,15 +155,15 @@ void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid)
     watch(s, guid, true);
 }
 
-/* Returns true if the SMInfo in the response shows that the polled manager is master, or that it
- * beats this manager and will become master. A manager that is not master any more will not become
- * master: it has handed over, or it was restarted and now waits for the master. */
+/* Returns true if the polled manager is master, or is about to become master because it beats this
+ * manager. A manager that was master before and is no longer has handed over, or was restarted and
+ * now waits for a master itself. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {
     case FAB_SM_MASTER:
         return answer->guid != s->guid;
-    /* the manager that responded has beaten our manager, and is about to become master */
+    /* the polled manager has beaten this manager, and is about to become master */
     case FAB_SM_STANDBY:
     case FAB_SM_DISCOVERING:
         return answer->guid == s->master_guid && !s->was_master && beats_us(s, answer);
@@ -197,8 +199,8 @@ enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_s
     return FAB_SMSTATE_STAYS;
 }
 
-/* The control packets that IBA allows. An entry has the control, the state of the sender, and the
- * states of this manager before and after the packet. */
+/* The control packets that IBA allows: the control, the state of the sender, and the states of this
+ * manager before and after it. */
 static const struct transition {
     uint8_t control, sender, ours, then;
     bool rediscover;

@@ -11,8 +11,8 @@
 static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
 #define PREFIXES (sizeof prefixes / sizeof *prefixes)
 
-/* Returns the index of the prefix with which `value` has at most three digits before the point when
- * it is rounded. *ret_unit: the number for which this prefix stands, such as 1000 for "k" */
+/* Returns the index of the SI prefix with which the rounded value has at most three digits before
+ * the decimal point. *ret_unit: the factor of this prefix, such as 1000 for "k" */
 static size_t prefix_of(double value, double *ret_unit)
 {
     size_t i = 0;
@@ -25,8 +25,8 @@ static size_t prefix_of(double value, double *ret_unit)
     return i;
 }
 
-/* Returns the smallest number f * 10^n that is at least `least`, where f is 1, 2, 2.5 or 5, and n
- * is an integer. */
+/* Returns the smallest round number that is at least `least`. Round numbers are f * 10^n, with f =
+ * 1, 2, 2.5 or 5 and an integer n. */
 static double round_step(double least)
 {
     static const double factors[] = {1, 2, 2.5, 5, 10};
@@ -44,7 +44,7 @@ static double round_step(double least)
 struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool scaled)
 {
     struct fab_svg_axis a = {.unit = 1, .prefix = ""};
-    /* if `most` is not a number, the value is 1, too */
+    /* a `most` that is not a number (NaN) also becomes 1 */
     double value = most > 1e-12 ? (most < 1e18 ? most : 1e18) : 1;
     a.step = round_step(value / ticks);
     if (whole && a.step < 1)
@@ -56,7 +56,7 @@ struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool s
     if (scaled && a.top >= 10000)
         a.prefix = prefixes[prefix_of(a.top, &a.unit)];
     double shown = a.step / a.unit;
-    /* count the decimals that labels need to show the step */
+    /* counts the decimals that labels need, so that they differ from tick to tick */
     while (a.decimals < 9 && shown - (double)(uint64_t)(shown + 1e-6) > 1e-6) {
         shown *= 10;
         a.decimals++;
@@ -107,7 +107,7 @@ struct fab_svg_times fab_svg_times(int64_t from, int64_t to, unsigned ticks)
 
 struct date {
     int64_t year;
-    unsigned month, day; /* month: from 0 */
+    unsigned month, day; /* month: 0 to 11 */
 };
 
 static bool is_leap(int64_t year)
@@ -115,7 +115,7 @@ static bool is_leap(int64_t year)
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-/* Returns the date of a time; times before 1970 and after the year 9999 are limited. */
+/* Returns the date of a time. A time before 1970 counts as 1970, and a time after 9999 as 9999. */
 static struct date date_of(int64_t at)
 {
     static const uint8_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};

@@ -10,32 +10,33 @@
 /* An axis of values from 0 to `top`, with a tick at each multiple of `step`. */
 struct fab_svg_axis {
     double top, step;
-    /* Labels show values divided by `unit`, a power of 1000. prefix: the SI prefix for this power,
-     * which is written before the name of the unit: "", "k", "M", "G", "T" or "P". */
+    /* Labels show values divided by `unit`, a power of 1000. prefix: SI prefix of this power, "",
+     * "k", "M", "G", "T" or "P"; it comes before the name of the unit. */
     double unit;
     const char *prefix;
     int decimals;
 };
-/* Returns an axis to the value `most` with at most `ticks` ticks above 0. whole: values are
- * integers, so the step is at least 1. scaled: large values get a prefix of the SI. */
+/* Returns an axis from 0 to `most` with at most `ticks` ticks above 0. whole: values are integers,
+ * so the step is at least 1. scaled: labels of large values have an SI prefix. */
 struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool scaled);
 
 #define FAB_SVG_LABEL 40
 void fab_svg_label(const struct fab_svg_axis *a, double value, char text[FAB_SVG_LABEL]);
 
-/* Writes a value with three digits and a prefix of the SI, such as "12.3 G"; integers below 1000
- * have no decimals. */
+/* Writes a value with three digits and an SI prefix, such as "12.3 G". Integers below 1000 get no
+ * decimals. */
 void fab_svg_number(double value, char text[FAB_SVG_LABEL]);
 
-/* An axis of time. The ticks are at round times of day. */
+/* An axis of time. Its ticks are at round times, such as full hours. */
 struct fab_svg_times {
-    int64_t from, to, first, step; /* seconds of local time; first: the first tick */
+    int64_t from, to, first, step; /* local times in seconds; first: the time of the first tick */
 };
-/* Returns an axis from `from` to `to` whose step gives at most about `ticks` ticks. Times are local
- * times in seconds since 1970 (Unix time plus the offset of the time zone). */
+/* Returns an axis of time that begins at `from` and ends at `to`, with about `ticks` ticks or
+ * fewer. Times are local times in seconds since 1970: Unix time plus the offset of the time
+ * zone. */
 struct fab_svg_times fab_svg_times(int64_t from, int64_t to, unsigned ticks);
-/* Writes the time of a tick: the day (such as "Nov 23") if the tick is at midnight or the step is a
- * day or more; otherwise "14:05" or "14:05:30". */
+/* Writes the time of a tick as "14:05" or "14:05:30". If the tick is at midnight, or the step is a
+ * day or more, writes the day, such as "Nov 23". */
 void fab_svg_time_label(const struct fab_svg_times *t, int64_t at, char text[FAB_SVG_LABEL]);
 /* Writes a day and a time of day, such as "2026-11-23 14:05". */
 void fab_svg_date(int64_t at, char text[FAB_SVG_LABEL]);

@@ -8,16 +8,16 @@
 #include "libfabmgr/base/status.h"
 
 #define BAR 14u   /* height of a bar in pixels */
-#define GAP 7u    /* distance in pixels between the bars of one label and those of the next */
-#define BELOW 34u /* height of the axis below a panel, and the space after it */
+#define GAP 7u    /* distance in pixels from the bars of one label to those of the next */
+#define BELOW 34u /* height in pixels of the axis and of the space below a panel */
 #define LETTER 6.2
 #define LABEL_MOST 300.0
-#define VALUE 96.0 /* space for the value of the longest bar */
+#define VALUE 96.0 /* width in pixels of the space for the value of the longest bar */
 
 struct place {
     const struct fab_svg_bar_panel *panel;
     struct fab_svg_axis axis;
-    double left, right, top; /* in pixels; top: the upper edge of the first bar */
+    double left, right, top; /* Edges of the panel in pixels; top: upper edge of the first bar */
 };
 
 static double most_of(const struct fab_svg_bar_panel *p)

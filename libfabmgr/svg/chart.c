@@ -6,10 +6,10 @@
 #include "libfabmgr/base/status.h"
 
 #define LEFT 58u
-#define PANEL 120u /* height of the axis of a panel */
+#define PANEL 120u /* height of a panel in pixels */
 #define PITCH (FAB_SVG_TITLE + PANEL + 16u)
 
-/* The position and the scales of a panel, from which the places of its values follow. */
+/* Position and scales of a panel: where its values are drawn. */
 struct place {
     const struct fab_svg_chart *chart;
     const struct fab_svg_panel *panel;
@@ -63,14 +63,13 @@ static void draw_legend(struct fab_text *t, const struct place *at)
     }
 }
 
-/* Draws the line of a series. */
+/* Draws the line of one series. */
 static void draw_steps(struct fab_text *t, const struct place *at, size_t s)
 {
     const double *value = at->panel->series[s].value;
     const struct fab_svg_chart *c = at->chart;
     bool pen = false; /* true: the value before this one was drawn */
-    /* the first line is wider than the others, so that readers see it where the second line covers
-     * it */
+    /* the first line is wider than the second, so that readers see it where the second covers it */
     fab_base_text_addf(t, "<path class=\"line%s s%zu\" d=\"",
                        s == 0 && at->panel->series_count > 1 ? " wide" : "", s);
     for (size_t i = 0; i < c->count; i++) {
@@ -79,8 +78,8 @@ static void draw_steps(struct fab_text *t, const struct place *at, size_t s)
             continue;
         }
         int64_t from = c->until[i] - c->span[i];
-        /* Two samples may end some seconds later or earlier than their durations say. So the line
-         * goes on over a gap of up to half a duration. */
+        /* The periods of two samples may leave a gap of some seconds, because their ends vary. So
+         * the line continues over a gap of up to half a period. */
         bool joined = pen && from - c->until[i - 1] <= (int64_t)c->span[i] / 2;
         double y = y_of(at, value[i]);
         if (joined)
@@ -93,7 +92,7 @@ static void draw_steps(struct fab_text *t, const struct place *at, size_t s)
     fab_base_text_add(t, "\"/>\n");
 }
 
-/* Draws the bars of a series. Bars of several series stand side by side. */
+/* Draws the bars of one series, beside those of the other series. */
 static void draw_bars(struct fab_text *t, const struct place *at, size_t s)
 {
     const struct fab_svg_chart *c = at->chart;

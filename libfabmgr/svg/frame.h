@@ -7,37 +7,38 @@
 #include "libfabmgr/svg/chart.h"
 
 #define FAB_SVG_WIDTH 860u /* width of a chart in pixels */
-#define FAB_SVG_HEAD 52u   /* height of the title and the line below it */
-#define FAB_SVG_RIGHT 24u  /* space at the right */
-#define FAB_SVG_FOOT 40u   /* space below the last panel, for the axis of time */
-#define FAB_SVG_TITLE 26u  /* height of the title of a panel */
+#define FAB_SVG_HEAD 52u   /* height in pixels of the title and the subtitle */
+#define FAB_SVG_RIGHT 24u  /* empty space at the right edge, in pixels */
+#define FAB_SVG_FOOT 40u   /* height in pixels of the axis of time below the last panel */
+#define FAB_SVG_TITLE 26u  /* height in pixels of the title of a panel */
 
-/* Begins a chart with a title and a dim line below it. */
+/* Begins a chart: writes the title, and a line in a dim colour below it. */
 void fab_svg_head(struct fab_text *t, unsigned height, const char *title, const char *subtitle);
-/* Appends a text at (x, y). anchor: "start", "middle" or "end"; class: NULL or a class. */
+/* Appends a text at position (x, y). anchor: "start", "middle" or "end". class: name of a class;
+ * NULL: none. */
 void fab_svg_put(struct fab_text *t, double x, double y, const char *anchor, const char *class,
                  const char *text);
 /* Appends the title of a panel with its unit. */
 void fab_svg_panel_title(struct fab_text *t, double x, double y, const char *title,
                          const char *prefix, const char *unit);
 
-/* A legend, which grows from its right end to the left. */
+/* A legend. Entries are added from right to left. */
 struct fab_svg_legend {
-    double x, y; /* x: left end of the entries so far */
+    double x, y; /* x: left end of the entry that was added last */
 };
-/* Adds an entry: a small box of this class, a dashed line for the class "limit", or a tick for
- * the class "mark". */
+/* Adds an entry to the legend. Its symbol is a dashed line for the class "limit", a tick for the
+ * class "mark", and a small box for any other class. */
 void fab_svg_legend_add(struct fab_text *t, struct fab_svg_legend *l, const char *class,
                         const char *name);
 
-/* The axis of time of a chart. left, right: the x of its first and last time */
+/* The axis of time of a chart. left, right: x coordinates of its first and last time */
 struct fab_svg_scale {
     struct fab_svg_times times;
     double left, right;
 };
 double fab_svg_x(const struct fab_svg_scale *s, int64_t at);
-/* Appends the vertical grid lines from y `top` to y `bottom`. If `labels` is true, also writes the
- * times below the lines, and the name of the time zone. */
+/* Appends the vertical grid lines from y coordinate `top` to `bottom`. labels: true: also writes
+ * the times below the lines, and the name of the time zone. */
 void fab_svg_time_axis(struct fab_text *t, const struct fab_svg_scale *s, double top, double bottom,
                        const char *zone, bool labels);
 

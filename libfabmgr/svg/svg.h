@@ -4,9 +4,9 @@
  * choice of a light or dark scheme. The colours of series can be told apart by readers with the
  * common kinds of colour blindness (Okabe and Ito).
  *
- * Elements take their colours from classes: "text" (default of all text), "dim", "grid", "axis",
- * and for each series i below FAB_SVG_SERIES "s0" (a stroke) and "f0" (a fill), with i as the
- * digit; "good", "warn" and "bad" are fills for states.
+ * Elements get their colours from classes: "text" (default of all text), "dim", "grid" and "axis";
+ * "s0", "s1", ... (strokes) and "f0", "f1", ... (fills) for the series below FAB_SVG_SERIES; and
+ * "good", "warn" and "bad" (fills) for states.
  */
 #ifndef LIBFABMGR_SVG_SVG_H
 #define LIBFABMGR_SVG_SVG_H
@@ -15,7 +15,7 @@
 
 #define FAB_SVG_SERIES 6
 
-/* Begins a picture of width * height pixels. title: what viewers show as the name of the picture.
+/* Begins a picture of `width` by `height` pixels. title: name of the picture that viewers show.
  * style: further CSS rules; NULL: none. */
 void fab_svg_begin(struct fab_text *t, unsigned width, unsigned height, const char *title,
                    const char *style);

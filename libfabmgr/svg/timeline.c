@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Marks on a time line, with one lane for each kind of event. */
+/* A chart with marks at times, in one lane for each kind of event. */
 #include "libfabmgr/svg/frame.h"
 
 #include <inttypes.h>
@@ -52,7 +52,8 @@ int fab_svg_write_timeline(const struct fab_svg_timeline *l, struct fab_text *t)
 {
     int64_t from = l->count > 0 ? l->marks[0].at : 0;
     int64_t to = l->count > 0 ? l->marks[l->count - 1].at : 0;
-    /* the axis goes beyond the first and the last mark, so that no mark is on its edge */
+    /* the axis begins before the first mark and ends after the last one, so that no mark is on its
+     * edge */
     int64_t margin = (to - from) / 40 + 1;
     struct fab_svg_scale s = {.times = fab_svg_times(from - margin, to + margin, 8),
                               .left = left_of(l),

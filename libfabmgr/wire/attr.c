@@ -17,8 +17,8 @@
 #include "libfabmgr/wire/wire.h"
 
 #define LARGEST_ATTR 224 /* bytes of CongestionLog, the longest attribute */
-/* Number of 64-bit words of the largest attribute, plus one. The load of the last field may reach
- * beyond the attribute. */
+/* Number of 64-bit words of the largest attribute, plus one, because the 8-byte load of the last
+ * field may reach beyond the attribute. */
 #define WORDS (LARGEST_ATTR / 8 + 1)
 
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
@@ -29,9 +29,8 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     if (len < a->wire_size)
         return FAB_E_TRUNCATED;
     memcpy(copy, bytes, a->wire_size);
-    /*
-     * clear 8 bytes after the attribute, because the load of the last field may read some of them
-     */
+    /* clears the 8 bytes after the attribute, because the load of the last field may reach into
+     * them */
     memset(copy + a->wire_size, 0, 8);
     memset(ret_struct, 0, a->struct_size);
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
@@ -47,8 +46,8 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     return FAB_OK;
 }
 
-/* Stores the value of a field in words[], which has the attribute as 64-bit numbers in host byte
- * order. */
+/* Stores the value of a field in words[], which is the attribute as 64-bit numbers in host byte
+ * order. bit: position of the field. bits: its length. */
 static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t value)
 {
     unsigned word = bit / 64, end = bit % 64 + bits;
@@ -64,7 +63,7 @@ static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t valu
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len)
 {
     uint64_t words[WORDS];
-    /* bits of values that do not fit their fields; not 0: an error */
+    /* the bits of all values that do not fit their fields; if any is set, packing fails */
     uint64_t excess = 0;
     size_t count = a->wire_size / 8u + 1;
     assert(a->wire_size <= LARGEST_ATTR);

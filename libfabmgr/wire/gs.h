@@ -10,10 +10,10 @@
 #include "libfabmgr/wire/wire.h"
 
 /* Byte offsets in MADs of performance management and congestion control. */
-#define FAB_PERF_DATA 64 /* offset of the attribute in performance management */
+#define FAB_PERF_DATA 64 /* offset in bytes of the attribute in a MAD of performance management */
 #define FAB_CC_KEY 24
-#define FAB_CC_DATA 64     /* offset of the attribute in congestion control */
-#define FAB_CC_LOG_DATA 32 /* offset of the attribute CongestionLog */
+#define FAB_CC_DATA 64     /* offset in bytes of the attribute in a MAD of congestion control */
+#define FAB_CC_LOG_DATA 32 /* offset in bytes of the attribute CongestionLog, which is longer */
 /* size in bytes of an attribute that begins at FAB_PERF_DATA or FAB_CC_DATA */
 #define FAB_GS_DATA 192
 
@@ -54,7 +54,7 @@ struct fab_class_port_info { /* defined in IBA 13.4.8.1 */
     uint8_t base_version, class_version;
     uint16_t cap_mask;
     uint32_t cap_mask2; /* 27 bits */
-    uint8_t resp_time;  /* 5 bits */
+    uint8_t resp_time;  /* RespTimeValue, 5 bits */
     uint64_t redirect_gid[2];
     uint8_t redirect_tc, redirect_sl;
     uint32_t redirect_fl;
@@ -99,10 +99,10 @@ struct fab_port_counters_ext { /* defined in IBA 16.1.4.11 */
 };
 
 /* The struct of all attributes that count per VL, per SL, or per kind of error (16.1.4.1-10,
- * A10.4.4, A13.6). The attribute determines the number of values, and the bit of CounterSelect that
- * belongs to each value. */
+ * A10.4.4, A13.6). How many values there are, and which bit of CounterSelect belongs to each of
+ * them, depends on the attribute. */
 struct fab_perf_details {
-    /* op_code: only the attributes 0x17, 0x19 and 0x1a have this field */
+    /* op_code exists only in the attributes 0x17, 0x19 and 0x1a */
     uint8_t op_code, port_select;
     uint16_t counter_select;
     uint32_t value[16];
@@ -119,9 +119,9 @@ struct fab_samples_control { /* defined in IBA 16.1.3.2 */
     uint8_t op_code, port_select;
     /* code of the length of a tick: n means 4 ns * (n + 1) */
     uint8_t tick;
-    uint8_t counter_width; /* 4 means that counters have 32 bits */
-    /* For each counter, a bitset of what the port can sample with it: 1 mandatory, 2 optional, 4
-     * vendor counters. */
+    uint8_t counter_width; /* CounterWidth; 4 means that counters have 32 bits */
+    /* For each counter, a bitset: which kinds of counters it can sample (1 mandatory, 2 optional, 4
+     * vendor counters). */
     uint8_t counter_mask[FAB_SAMPLES];
     uint8_t mechanisms, status; /* status: enum fab_sample_status */
     uint64_t option_mask, vendor_mask;
@@ -134,7 +134,8 @@ struct fab_samples_control { /* defined in IBA 16.1.3.2 */
 struct fab_samples_result {
     uint16_t tag;
     uint8_t status;
-    uint8_t width; /* ExtendedWidth; 2: 64 bits. Only in PortSamplesResultExtended */
+    /* ExtendedWidth of PortSamplesResultExtended; 2 means that counters have 64 bits */
+    uint8_t width;
     uint64_t counter[FAB_SAMPLES];
 };
 
@@ -178,7 +179,7 @@ struct fab_cc_switch_setting { /* defined in IBA A10.4.3.6 */
     uint8_t threshold, packet_size, cs_threshold;
     uint16_t cs_return_delay, marking_rate;
 };
-/* SwitchPortCongestionSetting, IBA A10.4.3.7: a block has 32 ports */
+/* SwitchPortCongestionSetting, IBA A10.4.3.7: one block, with the settings of 32 ports */
 struct fab_cc_switch_port_setting {
     struct {
         uint8_t valid, control_type, threshold, packet_size;
@@ -192,7 +193,7 @@ struct fab_cc_ca_setting { /* defined in IBA A10.4.3.8 */
         uint8_t increase, trigger_threshold, min;
     } sl[16];
 };
-/* CongestionControlTable, IBA A10.4.3.9: a block of 64 entries */
+/* CongestionControlTable, IBA A10.4.3.9: one block, with 64 entries */
 struct fab_cc_table {
     uint16_t limit;
     struct {

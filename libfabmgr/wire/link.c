@@ -12,7 +12,8 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* Widths and lane speeds in the order of the bits of struct fab_link_modes. */
+/* lanes[] and speeds[] have the widths and the lane speeds in the order of the bits of struct
+ * fab_link_modes. */
 static const uint8_t lanes[FAB_LINK_WIDTHS] = {1, 2, 4, 8, 12};
 static const struct lane {
     const char *name;
@@ -98,7 +99,7 @@ struct fab_link_modes fab_wire_link_modes(const struct fab_port_info *info,
     }
 }
 
-/* Returns the number of the highest bit of a set that is not empty. */
+/* Returns the position of the highest bit in a set, which must not be empty. */
 static unsigned highest(uint8_t set)
 {
     return 31u - (unsigned)__builtin_clz(set);

@@ -21,7 +21,7 @@ static void put_gid(uint8_t *p, const uint64_t gid[2])
     fab_base_put_be64(p + 8, gid[1]);
 }
 
-/* Packs a selector (2 bits) and its value (6 bits) into one byte. */
+/* Packs a selector (2 bits) and a value of MTU, rate or lifetime (6 bits) into one byte. */
 static uint8_t selected(uint8_t selector, uint8_t value)
 {
     return (uint8_t)(selector << 6 | (value & 63));

@@ -13,8 +13,8 @@
 
 struct sink {
     char *text;
-    /* room: size of the buffer. len: length of the whole text, which may exceed room; the bytes
-     * beyond room are not written. */
+    /* room: size of the buffer in bytes. len: length of the whole text; if it exceeds `room`, the
+     * rest of the text is not written. */
     size_t room, len;
 };
 
@@ -41,8 +41,8 @@ static uint64_t member_value(const uint8_t *p, uint8_t size)
     return size == 1 ? v.u8 : size == 2 ? v.u16 : size == 4 ? v.u32 : v.u64;
 }
 
-/* Prints the names of the bits that are set in a value, such as "1x|4x". If no bit is set, or a set
- * bit has no name, prints the value as a number. */
+/* Prints the names of the bits that are set in a value, such as "1x|4x". Prints the value as a
+ * number if no bit is set, or if a bit without a name is set. */
 static void append_set(struct sink *s, uint64_t value, const char *const *names, unsigned count)
 {
     const char *between = "";
@@ -58,7 +58,7 @@ static void append_set(struct sink *s, uint64_t value, const char *const *names,
     }
 }
 
-/* Prints the word for a value. If there is no word for it, prints the number. */
+/* Prints words[value]. If there is no such word, prints the number. */
 static void append_word(struct sink *s, uint64_t value, const char *const *words, unsigned count)
 {
     if (value < count && words[value] != NULL)

@@ -6,8 +6,8 @@
  * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table,
  * including reserved fields. So the components are found by walking through the fields in wire
  * order. Each field is one component, each gap before a field is one component, and in some arrays
- * each element is a component. Some fields use bits that were reserved when the components were
- * numbered; such a field counts as part of a gap (fab_field.component).
+ * each element is a component. Later releases defined some fields in bits that were reserved
+ * before; such a field counts as part of a gap (fab_field.component).
  */
 #include <string.h>
 
@@ -51,10 +51,12 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
 /* ---- components ------------------------------------------------------------------------------ */
 
 struct component {
-    /* field of the component; NULL: the component is a gap of reserved bits, or a whole part */
+    /* field of the component; NULL: the component is a gap of reserved bits, or consists of a whole
+     * part */
     const struct fab_field *field;
-    const struct fab_part *part; /* NULL: the component is reserved bits */
-    /* bit: first bit of the component on the wire; bits: number of its bits */
+    /* part of the record that has the component; NULL: the component is a gap of reserved bits */
+    const struct fab_part *part;
+    /* bit: position of the component on the wire. bits: its length. */
     uint16_t bit, bits;
     /* offset (member) and size of the component in the record's struct, both in bytes */
     uint16_t member, size;
@@ -86,8 +88,8 @@ static struct component whole_part(struct walk *w, const struct fab_part *p)
     return c;
 }
 
-/* Returns the next component of a field: the next element of an array whose elements are
- * components, or else the whole field. */
+/* Returns the next component that belongs to a field: the next element of an array in which each
+ * element is a component, otherwise the field itself. */
 static struct component of_field(struct walk *w, const struct fab_part *p,
                                  const struct fab_field *f)
 {

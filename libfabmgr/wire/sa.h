@@ -70,11 +70,11 @@ enum fab_sa_status {
 /* Byte offsets in a MAD, and lengths. */
 /* offset of the RMPP header in a MAD; it follows the common header */
 #define FAB_RMPP_AT 24
-#define FAB_RMPP_DATA 36 /* start of the RMPP payload, FAB_RMPP_SEGMENT bytes */
+#define FAB_RMPP_DATA 36 /* start of the RMPP payload, which has FAB_RMPP_SEGMENT bytes */
 #define FAB_RMPP_SEGMENT 220
 /* offset of the SA header in a MAD; each segment repeats it */
 #define FAB_SA_HEADER 36
-#define FAB_SA_DATA 56 /* start of the attribute, FAB_SA_DATA_LEN bytes */
+#define FAB_SA_DATA 56 /* start of the SA attribute, which has FAB_SA_DATA_LEN bytes */
 #define FAB_SA_DATA_LEN 200
 
 enum fab_rmpp_type { FAB_RMPP_DATA_TYPE = 1, FAB_RMPP_ACK, FAB_RMPP_STOP, FAB_RMPP_ABORT };
@@ -96,12 +96,13 @@ enum fab_rmpp_status {
 };
 struct fab_rmpp { /* defined in IBA 13.6.2.1 */
     uint8_t version, type;
-    /* RespTimeValue (5 bits): n means 4.096 us * 2^n; 31: no time is given */
+    /* RespTimeValue (5 bits): a value n means 4.096 us * 2^n; 31: no time is given */
     uint8_t resp_time;
     uint8_t flags, status;
-    /* SegmentNumber of RMPP; in an ACK, the number of the last segment that was received */
+    /* SegmentNumber; in an ACK, the number of the last segment that the sender of the ACK has
+     * received */
     uint32_t segment;
-    uint32_t length; /* PayloadLength; in an ACK: NewWindowLast */
+    uint32_t length; /* PayloadLength; in an ACK, NewWindowLast */
 };
 struct fab_sa_header { /* defined in IBA 15.2.1.1 */
     uint64_t sm_key;
@@ -165,11 +166,11 @@ struct fab_inform_info { /* defined in IBA 13.4.8.3 */
     uint64_t gid[2];
     uint16_t lid_begin, lid_end;
     uint8_t generic, subscribe;
-    /* type: notice type. trap: trap number, or device id if the notice is not generic. */
+    /* type: notice type. trap: trap number; if the notice is not generic, the device id. */
     uint16_t type, trap;
     uint32_t qpn;
     uint8_t resp_time;
-    /* producer type, or vendor id if the notice is not generic (24 bits) */
+    /* producer type, 24 bits; if the notice is not generic, the vendor id */
     uint32_t producer;
 };
 struct fab_wire_inform_info_record { /* defined in IBA 15.2.5.12 */
@@ -185,7 +186,7 @@ struct fab_wire_link_record { /* defined in IBA 15.2.5.13 */
 struct fab_wire_service_record { /* defined in IBA 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
-    /* ServiceLease in seconds; all bits 1: the lease does not end */
+    /* ServiceLease in seconds; all bits 1: the service never expires */
     uint32_t lease;
     uint64_t key[2];
     uint8_t name[64];
@@ -204,19 +205,20 @@ struct fab_wire_path_record { /* defined in IBA 15.2.5.16 */
     uint8_t hop_limit, tclass, reversible, paths;
     uint16_t pkey, qos_class;
     uint8_t sl;
-    /* selectors have 2 bits (enum fab_selector); the values of MTU, rate and lifetime have 6
-     * bits and are encoded as in IBA */
+    /* each selector (enum fab_selector) has 2 bits; the values of MTU, rate and lifetime have 6
+     * bits, in the encoding of IBA */
     uint8_t mtu_selector, mtu;
     uint8_t rate_selector, rate;
     uint8_t life_selector, life;
     uint8_t preference;
 };
-/* Selector of MTU, rate or lifetime: tells how the value is compared (IBA 15.2.5.16). */
+/* Selector of MTU, rate or lifetime in a request: how the values of paths are compared with the
+ * requested value (IBA 15.2.5.16). */
 enum fab_selector {
     FAB_SELECT_MORE = 0,
     FAB_SELECT_LESS = 1,
     FAB_SELECT_EXACTLY = 2,
-    /* the greatest MTU or rate that is available, or the smallest lifetime */
+    /* request for the greatest MTU or rate that is available, or the smallest lifetime */
     FAB_SELECT_BEST = 3,
 };
 struct fab_wire_mc_member_record { /* defined in IBA 15.2.5.17 */
@@ -272,7 +274,7 @@ struct fab_rec {
     const struct fab_part *parts;
     size_t part_count;
 };
-/* greatest size of a record on the wire, in bytes */
+/* maximum size of a record on the wire, in bytes */
 #define FAB_REC_MAX 200
 extern const struct fab_rec fab_wire_node_record, fab_wire_port_info_record, fab_wire_sl2vl_record,
     fab_wire_switch_info_record, fab_wire_lft_record, fab_wire_mft_record, fab_wire_vlarb_record,
@@ -286,35 +288,35 @@ extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
 /* Returns the description of the record with this attribute id; NULL if there is none. */
 const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id);
 
-/* The next functions unpack and pack a record, as fab_wire_attr_unpack and fab_wire_attr_pack do
- * with an attribute. They return the same errors. */
+/* The next functions unpack and pack a record, as fab_wire_attr_unpack and fab_wire_attr_pack
+ * unpack and pack an attribute. They return the same errors. */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
 #define FAB_PATH_RECORD_LEN 64
 /* The next functions unpack and pack a PathRecord faster than fab_wire_rec_unpack and
- * fab_wire_rec_pack. If a value does not fit its field, packing drops the high bits. */
+ * fab_wire_rec_pack. Packing drops the high bits of a value that does not fit its field. */
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);
 void fab_wire_path_record_pack(const struct fab_wire_path_record *r,
                                uint8_t ret[FAB_PATH_RECORD_LEN]);
-/* Returns the distance in bytes between two records in a response. It is a multiple of 8
- * (AttributeOffset, 15.2.1.1). */
+/* Returns the distance in bytes between two records in a response, which is a multiple of 8 because
+ * AttributeOffset counts in units of 8 bytes (15.2.1.1). */
 static inline uint16_t fab_wire_rec_stride(const struct fab_rec *r)
 {
     return (uint16_t)((r->wire_size + 7u) & ~7u);
 }
 
-/* Returns the bits of a ComponentMask that stand for the field with the name `field`; 0 if there
- * is no such component. Components (15.2.1.2) are the fields in wire order and the gaps between
- * fields. For an array whose elements are components, the result has the bits of all elements. */
+/* Returns the ComponentMask bit of the field called `field`; 0 if there is no such component.
+ * Components (15.2.1.2) are the fields in wire order and the gaps between them. For an array in
+ * which each element is a component, returns the bits of all elements. */
 uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field);
-/* Converts a ComponentMask to a bit mask of wire_size bytes for the record on the wire: the bits of
- * the selected components are set, and all others are clear. Reserved components have no bits. Two
- * records are equal in the selected components if all bits under the mask are equal. */
+/* Writes a mask of wire_size bytes for the record on the wire: the bits of the selected components
+ * are set, all others are clear. Reserved components have no bits. Two records agree in the
+ * selected components if they agree in all bits that are set in the mask. */
 void fab_wire_rec_mask_bytes(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
-/* Converts a ComponentMask to a bit mask for the record's struct: all bits of the selected members
- * are set, and all others are clear. */
+/* Writes a mask for the record's struct: all bits of the selected members are set, all others are
+ * clear. */
 void fab_wire_rec_mask_struct(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct);
 
 #endif

@@ -11,8 +11,8 @@
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = 1, .print = how                                     \
     }
-/* Defines an array of scalars or structs. For an array of structs, `m` is the member in the
- * first element. */
+/* Defines an array of scalars or structs. For an array of structs, `m` is the member of the first
+ * element. */
 #define ARRAY(type, m, spec_name, at, n, count, wire_stride, member_stride, how)                   \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \

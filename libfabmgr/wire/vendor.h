@@ -13,22 +13,23 @@
 
 /* Byte offsets in a MAD of the vendor class. */
 #define FAB_VENDOR_KEY 24  /* VS_Key, 8 bytes */
-#define FAB_VENDOR_DATA 32 /* attribute GeneralInfo */
+#define FAB_VENDOR_DATA 32 /* start of the attribute GeneralInfo */
 #define FAB_VENDOR_REGISTER                                                                        \
-    36 /* the register that AccessRegister reads; the block number comes before it */
+    36 /* start of the register that AccessRegister reads, after the block number */
 #define FAB_VENDOR_REGISTER_MOST 220 /* maximum number of bytes of a register in one MAD */
 
 enum fab_vendor_attr_id {
     FAB_VENDOR_GENERAL_INFO = 0x0017,
-    FAB_VENDOR_ACCESS_REGISTER = 0x0051, /* AttributeModifier: enum fab_register_id */
+    /* AccessRegister; its AttributeModifier is an enum fab_register_id */
+    FAB_VENDOR_ACCESS_REGISTER = 0x0051,
 };
 enum fab_register_id {
-    FAB_REGISTER_PMLP = 0x5002, /* module of a port */
-    FAB_REGISTER_MFCR = 0x9001, /* fans that the device has */
-    FAB_REGISTER_MFSM = 0x9003, /* speed of a fan */
-    FAB_REGISTER_MTMP = 0x900a, /* a temperature sensor */
+    FAB_REGISTER_PMLP = 0x5002, /* the module to which a port belongs */
+    FAB_REGISTER_MFCR = 0x9001, /* which fans the device has */
+    FAB_REGISTER_MFSM = 0x9003, /* the speed of one fan */
+    FAB_REGISTER_MTMP = 0x900a, /* one temperature sensor */
     FAB_REGISTER_MTBR = 0x900f, /* several temperature sensors */
-    FAB_REGISTER_MCIA = 0x9014, /* bytes of the memory of a module */
+    FAB_REGISTER_MCIA = 0x9014, /* a part of the memory of a module */
     FAB_REGISTER_MSGI = 0x9021, /* part and serial number of the system */
 };
 
@@ -37,7 +38,7 @@ struct fab_general_info {
     uint32_t uptime_s; /* seconds since the device started */
     uint8_t major, minor, sub_minor;
     uint32_t build_id;
-    /* date of the firmware: binary-coded decimals, such as 0x2025 */
+    /* date of the firmware; month, day and year are binary-coded decimals: 2025 is 0x2025 */
     uint8_t month, day;
     uint16_t year;
     uint8_t psid[16];
@@ -48,22 +49,22 @@ struct fab_general_info {
 #define FAB_GENERAL_INFO_REGISTERS 0x00100000u
 
 struct fab_reg_pmlp {
-    uint8_t port, port_high; /* number of the port: port_high * 256 + port */
+    uint8_t port, port_high; /* port number; it is port_high * 256 + port */
     uint8_t width;           /* number of lanes; 0: the port has no module */
     struct {
         uint8_t module, slot;
     } lane[8];
 };
 struct fab_reg_mfcr {
-    uint16_t fans; /* bitset of the tachometers */
+    uint16_t fans; /* bitset of the tachometers that the device has */
 };
 struct fab_reg_mfsm {
-    uint8_t fan;  /* index of the tachometer that measures the fan */
+    uint8_t fan;  /* index of the tachometer of the fan */
     uint16_t rpm; /* rotations per minute */
 };
-/* Temperatures are two's complements, in 0.125 degrees Celsius. */
+/* Temperatures are two's complement numbers in units of 0.125 degrees Celsius. */
 struct fab_reg_mtmp {
-    uint16_t sensor; /* 0: the ASIC; 64 + n: module n */
+    uint16_t sensor; /* number of the sensor: 0 is that of the ASIC, 64 + n that of module n */
     uint8_t slot, max_valid;
     uint16_t now, max, threshold_high, threshold_low;
     uint8_t name[8];
@@ -75,10 +76,11 @@ struct fab_reg_mtbr {
     uint16_t base_sensor;
     uint8_t slot, count;
     struct {
-        uint16_t max, now; /* `now` 0x8000 to 0x8003: there is no reading */
+        /* from 0x8000 to 0x8003, `now` is not a temperature: the sensor has no reading */
+        uint16_t max, now;
     } record[FAB_MTBR_RECORDS];
 };
-/* Maximum number of bytes of a module's memory that all firmware versions return in one request. */
+/* Number of bytes of a module's memory that every firmware version can return in one request. */
 #define FAB_MCIA_BYTES 48
 struct fab_reg_mcia {
     uint8_t status, module, slot;
@@ -92,7 +94,7 @@ struct fab_reg_msgi {
 };
 extern const struct fab_attr fab_wire_attr_general_info, fab_wire_reg_pmlp, fab_wire_reg_mfcr,
     fab_wire_reg_mfsm, fab_wire_reg_mtmp, fab_wire_reg_mtbr, fab_wire_reg_mcia, fab_wire_reg_msgi;
-/* Returns the table of a register; NULL: there is none. */
+/* Returns the field table of a register; NULL: there is none. */
 const struct fab_attr *fab_wire_register(uint16_t id);
 
 #endif

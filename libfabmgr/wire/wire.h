@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define FAB_MAD_SIZE 256
-#define FAB_SMP_DATA 64 /* bytes of the attribute in an SMP */
+#define FAB_SMP_DATA 64 /* size in bytes of the attribute in an SMP */
 #define FAB_NODE_DESC_LEN 64
 /* maximum length of a directed route (IBA 14.2.2) */
 #define FAB_MAX_HOPS 63
@@ -39,7 +39,7 @@ enum fab_method {
     FAB_METHOD_TRAP_REPRESS = 0x07,
     FAB_METHOD_GET_RESP = 0x81,
     FAB_METHOD_REPORT_RESP = 0x86,
-    /* bit of the method that is set in responses */
+    /* bit of the method field; it is set in responses */
     FAB_METHOD_RESPONSE = 0x80,
 };
 enum fab_attr_id {
@@ -95,8 +95,8 @@ enum fab_smp_status {
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
 
-/* A directed route. port[1] to port[hops] are the output ports of its hops. If hops is 0, the route
- * ends at the local node. */
+/* A directed route: port[1] to port[hops] are the output ports along the route. If hops is 0, the
+ * route ends at the local node. */
 struct fab_path {
     uint8_t hops;
     uint8_t port[FAB_MAX_HOPS + 1];
@@ -114,18 +114,18 @@ struct fab_mad {
      * response. */
     bool directed, returning;
     uint8_t hop_pointer;
-    /* the initial path of a directed-route SMP (class 0x81), in requests and in responses */
+    /* the initial path of a directed-route SMP (class 0x81); responses have it, too */
     struct fab_path path;
     uint16_t dr_slid, dr_dlid;
 };
-/* Writes a whole SMP of 256 bytes. `data` has FAB_SMP_DATA bytes; NULL means zeros. class_version 0
- * is written as 1. In a directed-route SMP, dr_slid and dr_dlid 0 are written as 0xffff (the
- * permissive LID). The return path is zero, because the nodes on the route fill it. Returns INVAL
- * if there are more than 63 hops, or if the class is not an SMP class. */
+/* Writes a whole SMP of 256 bytes. `data` has FAB_SMP_DATA bytes; NULL means zeros. A class_version
+ * of 0 is written as 1. In a directed-route SMP, a dr_slid or dr_dlid of 0 is written as 0xffff
+ * (the permissive LID). The return path is zero, because the nodes on the route fill it. Returns
+ * INVAL if there are more than 63 hops, or if the class is not an SMP class. */
 int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
 #define FAB_GMP_DATA 232
 /* Writes a whole GMP of 256 bytes: the common header, at most FAB_GMP_DATA bytes of data (including
- * class headers), and zeros. class_version 0 is written as 2 for subnet administration and
+ * class headers), and zeros. A class_version of 0 is written as 2 for subnet administration and
  * congestion control, and as 1 for other classes. Returns INVAL if there is too much data, or if
  * the class is an SMP class. */
 int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
@@ -138,8 +138,8 @@ int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len
 int fab_wire_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
                         uint8_t answer[FAB_MAD_SIZE]);
 /* Reads the header of a MAD. *ret_data points into `bytes`: in an SMP to the 64 bytes of the
- * attribute, otherwise to the bytes after the common header. Returns TRUNCATED, or FORMAT if the
- * base or class version is unknown, or the hop count or hop pointer is out of range. */
+ * attribute, otherwise to the bytes after the common header. Returns TRUNCATED, or FORMAT (the base
+ * version or class version is unknown, or the hop count or hop pointer is out of range). */
 int fab_wire_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
                         const uint8_t **ret_data, size_t *ret_data_len);
 
@@ -181,9 +181,9 @@ struct fab_port_info { /* defined in IBA 14.2.5.6 */
     uint16_t max_credit_hint;
     uint32_t link_round_trip; /* 24 bits */
     uint16_t cap_mask2;
-    /* Bitsets of the speeds of a lane: FDR 1, EDR 2, HDR 4, NDR 8. */
+    /* Bitsets of lane speeds: FDR 1, EDR 2, HDR 4, NDR 8. */
     uint8_t speed_ext_active, speed_ext_supported, speed_ext_enabled;
-    /* Bitsets of lane speeds: XDR 1. */
+    /* Bitsets of lane speeds; the only bit is XDR 1. */
     uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled;
 };
 struct fab_sm_info { /* defined in IBA 14.2.5.13 */
@@ -199,9 +199,9 @@ enum fab_sm_state {
 };
 struct fab_notice { /* defined in IBA 13.4.8.2 */
     uint8_t generic, type;
-    /* producer type, or vendor id if the notice is not generic (24 bits) */
+    /* producer type, 24 bits; if the notice is not generic, the vendor id */
     uint32_t producer_type;
-    /* trap number, or device id if the notice is not generic */
+    /* trap number; if the notice is not generic, the device id */
     uint16_t trap;
     uint16_t issuer_lid;
     uint8_t toggle;
@@ -214,20 +214,21 @@ struct fab_notice { /* defined in IBA 13.4.8.2 */
 uint16_t fab_wire_notice_lid(const struct fab_notice *n);
 
 #define FAB_VIOLATION_HOPS 30
-/* The report of a port about a packet with a wrong key (IBA 14.2.5.1): trap 256 (M_Key), 257
- * (P_Key), 258 (Q_Key) or 259 (P_Key, at a switch port). M_Keys and Q_Keys are secret and therefore
- * left out. */
+/* What a port reports about a packet with a wrong key (IBA 14.2.5.1): trap 256 (M_Key), 257
+ * (P_Key), 258 (Q_Key) or 259 (P_Key, at a switch port). The keys in traps 256 and 258 are secret
+ * and therefore left out. */
 struct fab_violation {
     /* LIDs of the packet with the wrong key; 0: not known. If trap 256 is about a directed-route
      * packet, slid is 0xffff. */
     uint16_t slid, dlid;
-    /* the refused request; only for trap 256 */
+    /* only for trap 256: method, attribute id and attribute modifier of the refused request */
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
-    /* trap 256: true for a directed-route packet; the next four members are valid only then */
+    /* only for trap 256: true: the packet was a directed-route SMP; only then are the next four
+     * members valid */
     bool directed;
-    /* DrSLID of the packet; 0xffff: the directed route began at the sender */
+    /* DrSLID of the packet; 0xffff: the directed route began at the node that sent the packet */
     uint16_t dr_slid;
     /* true: the return path of the packet is longer than the notice shows */
     bool truncated;
@@ -239,10 +240,10 @@ struct fab_violation {
     uint16_t p_key; /* traps 257 and 259: the wrong P_Key */
     /* in traps 257 and 258: queue pairs of the sender and of the receiver of the packet */
     uint32_t qp[2];
-    /* in trap 259: number of the switch port that found the wrong P_Key; 0: not known */
+    /* trap 259: number of the switch port that detected the wrong P_Key; 0: not known */
     uint8_t port;
 };
-/* Reads the DataDetails of traps 256 to 259. Returns false if the notice is about another trap. */
+/* Reads the DataDetails of traps 256 to 259. Returns false for other traps. */
 bool fab_wire_notice_violation(const struct fab_notice *n, struct fab_violation *ret);
 
 struct fab_sl2vl { /* defined in IBA 14.2.5.8 */
@@ -267,7 +268,7 @@ struct fab_field {
     const char *name; /* name in the specification, such as "NeighborMTU" */
     /* Offset of the field's most significant bit, in bits from the first bit of the attribute. */
     uint16_t bit;
-    /* number of bits of the field (of an array: of an element), 1 to 64 */
+    /* number of bits of the field, or of one element of an array, 1 to 64 */
     uint8_t bits;
     /* size of the member in the struct in bytes: 1, 2, 4 or 8 */
     uint8_t member_size;
@@ -275,17 +276,17 @@ struct fab_field {
     uint16_t member;
     /* number of elements of an array; 1: no array */
     uint16_t repeat;
-    /* for an array: distance between two elements in the attribute, in bits */
+    /* for an array: distance of its elements in the attribute, in bits */
     uint16_t bit_stride;
-    /* for an array: distance between two elements in the struct, in bytes */
+    /* for an array: distance of its elements in the struct, in bytes */
     uint8_t stride;
     uint8_t print;     /* enum fab_print */
     uint8_t component; /* enum fab_component */
 };
-/* how a ComponentMask (sa.h) counts the field */
+/* which components of a ComponentMask (sa.h) a field has */
 enum fab_component {
     FAB_COMPONENT_ONE, /* the field is one component */
-    /* the field is an array, and each of its elements is one component */
+    /* the field is an array, and each of its elements is a component */
     FAB_COMPONENT_EACH,
     /* the field is no component, because its bits were reserved when IBA numbered the components */
     FAB_COMPONENT_NONE,
@@ -299,7 +300,7 @@ enum fab_print {
     FAB_PRINT_MTU,
     FAB_PRINT_VLS,
     FAB_PRINT_SM_STATE,
-    /* in this kind of field and the kinds below, the value is a bitset */
+    /* fields of this kind and of the kinds below are bitsets */
     FAB_PRINT_WIDTHS,
     FAB_PRINT_SPEEDS,
     FAB_PRINT_SPEEDS_EXT,
@@ -316,35 +317,34 @@ struct fab_attr {
 extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
     fab_wire_attr_port_info, fab_wire_attr_sm_info, fab_wire_attr_notice, fab_wire_attr_sl2vl,
     fab_wire_attr_vlarb, fab_wire_attr_pkey_block, fab_wire_attr_guid_block;
-/* Returns the table of an attribute of subnet management; NULL if there is none. */
+/* Returns the field table of an attribute of subnet management; NULL if there is none. */
 const struct fab_attr *fab_wire_attr_by_id(uint16_t id);
 
-/* Unpacks an attribute; ignores reserved bits. TRUNCATED: len < wire_size. */
+/* Unpacks an attribute, without its reserved bits. Returns TRUNCATED if len < wire_size. */
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
                          void *ret_struct);
 /* Packs an attribute: writes its wire_size bytes, with reserved bits zero, and fills the rest of
- * the `len` bytes with zeros. On failure nothing is written. RANGE: a value does not fit its field.
- * TRUNCATED: len < wire_size. */
+ * the `len` bytes with zeros. On failure, it writes nothing and returns RANGE (a value does not fit
+ * its field) or TRUNCATED (len < wire_size). */
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
 /* Prints lines "Name: value\n" into text[], always NUL-terminated when len > 0. An array is one
  * line: "Name: value value ...". Returns the length of the whole text without the NUL, even if
  * text[] is too short. */
 size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len);
-/* Returns the first field, in wire order, that differs between x and y; NULL: all fields are
- * equal. */
+/* Returns the first field, in wire order, in which x and y differ; NULL: all fields are equal. */
 const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void *x, const void *y);
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* The next functions compute three properties of a link from the active width and speed of its
- * port: the width in lanes (1, 2, 4, 8, 12; 0: unknown), the name of a lane's speed ("EDR"; "?":
- * unknown), and the link's nominal rate in Mb/s (4x EDR: 100000; 0: unknown). A link at FDR10, a
- * vendor's extension, counts as QDR, because only MLNX_EXT_PORT_INFO shows FDR10. */
+/* The next functions describe a link by the active width and speed of one of its ports: the width
+ * in lanes (1, 2, 4, 8, 12; 0: unknown), the name of the lane speed ("EDR"; "?": unknown), and the
+ * nominal rate in Mb/s (4x EDR: 100000; 0: unknown). FDR10, a vendor's extension, counts as QDR,
+ * because only MLNX_EXT_PORT_INFO shows FDR10. */
 unsigned fab_wire_link_width(const struct fab_port_info *info);
 const char *fab_wire_link_speed(const struct fab_port_info *info);
 uint32_t fab_wire_link_rate(const struct fab_port_info *info);
 
-/* the three settings of a port's width and speed */
+/* which width and speed of a port: those it supports, has enabled, or uses */
 enum fab_link_setting { FAB_LINK_SUPPORTED, FAB_LINK_ENABLED, FAB_LINK_ACTIVE };
 #define FAB_LINK_WIDTHS 5
 #define FAB_LINK_SPEEDS 8
@@ -353,13 +353,13 @@ enum fab_link_setting { FAB_LINK_SUPPORTED, FAB_LINK_ENABLED, FAB_LINK_ACTIVE };
 struct fab_link_modes {
     uint8_t widths, speeds;
 };
-/* Reads a setting from PortInfo. If the port shows no enabled widths (or speeds), it counts as if
- * all supported ones were enabled. */
+/* Reads one of these settings from PortInfo. If a port shows no enabled widths, all supported
+ * widths count as enabled; the same holds for speeds. */
 struct fab_link_modes fab_wire_link_modes(const struct fab_port_info *info,
                                           enum fab_link_setting setting);
-/* The next functions describe the best mode of a bitset: the lanes of the best width (0: the set is
- * empty), the name of the best speed ("?": the set is empty), and the rate of one lane at this
- * speed in Mb/s (0: the set is empty). */
+/* The next functions describe the best mode in a bitset: the number of lanes, the name of the
+ * speed, and the rate of one lane at this speed in Mb/s. For an empty set, they return 0, "?" and
+ * 0. */
 unsigned fab_wire_best_lanes(uint8_t widths);
 const char *fab_wire_best_speed(uint8_t speeds);
 uint32_t fab_wire_best_lane_rate(uint8_t speeds);
