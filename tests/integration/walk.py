@@ -58,7 +58,7 @@ OPTIONS = {"cc export": ["--roce"]} | {f"drain {kind}": ["--dry-run"] for kind i
 # Commands that find nothing to show or to undo for a good argument, the second time or at all.
 NOTHING_TO_DO = (["node", "approve"], ["node", "forget"], ["link", "isolate"], ["link", "unhealthy"], ["link", "release"], ["topo", "disapprove"], ["import", "opensm"])
 # commands that print an array only with some arguments
-NOT_ALWAYS_LISTS = {"route contingency", "path"}
+NOT_ALWAYS_LISTS = {"route contingency", "path", "link unhealthy"}
 TEXT_ONLY = ("help", "topo export", "route export", "route certify")  # the output is a text or a file
 SKIPPED = ("NAME", "FILE")  # arguments that may be anything
 STATES = {0, 1, 2, 3, 4, 5}
