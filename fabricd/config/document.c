@@ -20,7 +20,7 @@ struct builder {
     yaml_parser_t parser;
     /* the lists and mappings whose ends the parser has not reached yet, the outermost first */
     uint32_t open[FAB_DOC_DEPTH_MAX + 1];
-    /* for each of them, the number of keys so far */
+    /* for each list or mapping in open[], the number of keys read so far */
     uint32_t keys[FAB_DOC_DEPTH_MAX + 1];
     size_t depth;
     char key[256]; /* the key that was read last; its value is the next node */

@@ -134,7 +134,7 @@ struct gone_list {
     uint64_t after;
     const struct inventory_node **all; /* [count] */
     size_t count, room;
-    bool known; /* true: the node is among the nodes that are gone in the store */
+    bool known; /* true: the store lists the node as gone */
     bool failed;
 };
 

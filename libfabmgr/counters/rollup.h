@@ -27,7 +27,8 @@ void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counter
                              uint64_t columns, int64_t after, int64_t until);
 /* Returns the code of this column in the roll-up of these sums. */
 uint16_t fab_counters_rollup_code(const struct fab_rollup_port *r, unsigned column);
-/* Makes a roll-up of all samples of the block `from`: a block with one sample. Returns NOMEM. */
+/* Makes a roll-up of all samples of the block `from`. The roll-up is a block with one sample.
+ * Returns NOMEM. */
 int fab_counters_rollup(const struct fab_counters_block *from, struct fab_counters_time time,
                         struct fab_counters_block *ret);
 

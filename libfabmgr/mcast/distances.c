@@ -152,8 +152,9 @@ bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t
 
 /* ---- changed links --------------------------------------------------------------------------- */
 
-/* Returns true if a switch is the root, cannot reach the root, or has a neighbour that is one hop
- * nearer to the root. */
+/* Returns true if the distance of a switch agrees with those of its neighbours: the switch is the
+ * root, has no distance because it cannot reach the root, or has a neighbour that is one hop nearer
+ * to the root. */
 static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t sw)
 {
     if (dist[sw] == 0 || dist[sw] == FAB_MCAST_UNREACHED)

@@ -56,7 +56,8 @@ static void refuse(struct file *f, int status, unsigned line, const char *messag
                                line, why));
 }
 
-/* Copies the file to the files to be written, and sets `setting` to the path of the copy. */
+/* Adds a copy of the file to the list of files to write. The setting of fabricd named `setting`
+ * becomes the path of the copy. */
 static void copy(struct file *f, const char *setting, bool secret)
 {
     fab_opensm_set(f->c, f->item, setting,

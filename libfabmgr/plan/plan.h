@@ -19,10 +19,10 @@
  * VLARB writes the VL arbitration tables of switch ports if there are several VLs. A VL gets its
  * share before packets use it, and keeps a share until no packet uses it any more.
  *
- * SL2VL, SL2VL_LINE and SL2VL_PAIR write SL-to-VL tables. A write of the first stage sets the
- * tables of all pairs of ports of a switch. A write of the second stage sets the tables of all
- * pairs with one in port, or with one out port. A write of the third stage sets the table of one
- * pair. With one VL, only tables that are known to be different are written.
+ * SL2VL, SL2VL_LINE and SL2VL_PAIR write SL-to-VL tables. A write of SL2VL sets the tables of all
+ * pairs of ports of a switch. A write of SL2VL_LINE sets the tables of all pairs that have the same
+ * in port, or the same out port. A write of SL2VL_PAIR sets the table of one pair. With one VL,
+ * only tables that are known to be different are written.
  *
  * ISLS_UP takes the ports of ISLs from Armed to Active, before any table of another switch leads
  * into their links.

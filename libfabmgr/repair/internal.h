@@ -148,9 +148,10 @@ enum fab_repair_mark {
  * << 32 | label), tests two conditions: the value belongs to the current column, and its label is
  * at most `label`. */
 struct fab_repair_next_hop {
-    /* Upper 32 bits: ~epoch of the column for which the channel was computed. Lower 32 bits: the
-     * label, which is FAB_REPAIR_DELIVERED at the destination switch, and 0 if the switch is
-     * undecided or sends nothing. */
+    /* Upper 32 bits: the complement of the number (epoch) of the column for which the channel was
+     * computed, so that values of other columns are larger. Lower 32 bits: the label, which is
+     * FAB_REPAIR_DELIVERED at the destination switch, and 0 if the switch is undecided or sends
+     * nothing. */
     uint64_t at;
     uint32_t channel; /* the channel, or FAB_NONE */
     uint32_t num;     /* port number of the channel, or FAB_NONE */

@@ -452,8 +452,8 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
 {
     uint32_t deepest = 1;
     s->depth[b->sw] = 1;
-    /* in this loop, no depth is ON_PATH: a successful resolve() leaves none, and after a failure
-     * this function returns */
+    /* in this loop, no switch has the depth ON_PATH, which resolve() sets only until it succeeds;
+     * after a failure of resolve() this function returns */
     for (uint32_t k = 0; k < s->rep_count; k++) {
         uint32_t sw = s->reps[k];
         if (s->depth[sw] != 0)

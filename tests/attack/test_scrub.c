@@ -350,8 +350,8 @@ START_TEST(default_ports_that_lead_to_a_link_are_closed)
 }
 END_TEST
 
-/* A host writes a default port before the manager starts. The manager must not accept this value as
- * the original one. */
+/* A host writes SwitchInfo:DefaultPort of a switch before the manager starts. The manager must not
+ * take this value for that of the factory. */
 START_TEST(default_ports_are_closed_at_the_first_sweep)
 {
     struct lab lab;

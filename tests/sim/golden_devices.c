@@ -478,7 +478,7 @@ void golden_items_print(FILE *out, const struct fab_fabric *f, const struct gold
     for (size_t i = 0; i < now->count; i++)
         text[i] = text_of(now, before, i);
     print_lids(out, f, now, text);
-    /* prints the attributes in the order of their first item */
+    /* prints each attribute once, in the order in which now->item[] first has it */
     for (size_t i = 0; i < now->count; i++) {
         const char *attr = now->item[i].attr;
         for (size_t j = i; j < now->count; j++)

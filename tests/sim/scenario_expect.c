@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The expectations of scenarios. The table at the end has all conditions. A condition that is false
- * says what the present state is.
+ * The conditions that the verb `expect` of scenarios can check. The table at the end lists them. If
+ * a condition is false, its function writes the state that it found instead.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the state of the simulated devices by the cabling and the proof of libfabmgr/verify,
- * without asking the manager. Leaves out nodes that cannot be managed (they do not answer, give
- * wrong answers, or have a foreign key), and nodes behind them.
+ * Compares the state of the simulated devices with the cabling, and proves their tables with
+ * libfabmgr/verify, without asking the manager. Leaves out nodes that cannot be managed (they do
+ * not answer, give wrong answers, or have a foreign key), and nodes behind them.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -182,7 +182,7 @@ static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool nar
             expected += 2;
         }
     }
-    /* when the first port of a node is read, its ClassPortInfo is read before */
+    /* the manager reads the ClassPortInfo of a node before it reads the first port of the node */
     for (uint32_t node = 0; node < fabric()->node_count; node++) {
         const struct fab_node *n = &fabric()->nodes[node];
         bool is_switch = fab_fabric_node_is_switch(fabric(), node);

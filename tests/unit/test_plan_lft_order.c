@@ -287,8 +287,8 @@ static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prn
     return sealed(b);
 }
 
-/* Sets all links to Active. If a link came up, the plan would first drain the entries into this
- * link. */
+/* Sets all links to Active. Otherwise the plan would take links to Active, and would first make the
+ * entries that lead into these links drop packets. */
 static void activate(struct fab_fabric *f)
 {
     for (uint32_t port = 0; port < f->port_count; port++)

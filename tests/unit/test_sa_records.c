@@ -145,7 +145,8 @@ START_TEST(capabilities_match_by_bits)
     /* without attribute modifier bit 31, the mask must be equal */
     ck_assert_uint_eq(table(&x, NULL, 0, 0), 1);
     x.req.attr_mod = 1u << 31;
-    /* with bit 31, all masks that include bit 1 match: 10, 10, 2 and 3 */
+    /* with bit 31 of the attribute modifier set, the query for capability mask 2 matches every port
+     * whose mask includes this bit: the masks 10, 10, 2 and 3 */
     ck_assert_uint_eq(table(&x, NULL, 0, 0), 4);
     leave(&x);
 }

@@ -13,8 +13,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/apply/state.h"
 
-/* Returns whether the list has this write. The same write can fail several times: a doubtful block
- * is restored in each round until its switch answers. */
+/* Returns whether the list has this write. The same write can fail several times: in each round,
+ * the manager repeats the write of a doubtful block until the switch answers. */
 static bool is_listed(const struct sm_apply *a, const struct sm_failed_block *b)
 {
     uint32_t i = 0;

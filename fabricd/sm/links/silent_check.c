@@ -184,7 +184,7 @@ static void on_switch(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 }
 
 /* Asks the switch itself for SwitchInfo, over a neighbour that reports its link to the switch as
- * up. With the first such request, the time of the check begins again. */
+ * up. When the first such request is sent, the time limit of the check starts again. */
 static void ask_over(struct sm_check *c, const struct neighbour *n)
 {
     if (c->asked == PATHS_MOST)

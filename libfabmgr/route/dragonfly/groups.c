@@ -423,7 +423,7 @@ static void join_leaves(struct search *x)
 }
 
 /* Called for a switch u without hosts, which may be a leaf that lost them. If all neighbours of u
- * are spines of one other group, returns this group, as the root of its disjoint set (sets.h).
+ * are spines of the same group, returns this group, as the root of its disjoint set (sets.h).
  * Otherwise returns FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Squares of four links in lattices, and the classes of parallel links that they show. Internal to
- * libfabmgr/route. */
+/* Squares of four links in lattices. Opposite sides of a square lie in the same dimension, so
+ * squares divide the links into classes, one for each dimension. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRID_SQUARES_H
 #define LIBFABMGR_ROUTE_GRID_SQUARES_H
 
