@@ -262,7 +262,7 @@ int main(void)
         "If more than eight nodes or links change in the same way at once, one event reports all "
         "of them.\n"
         "If such changes follow each other quickly, this limit is one instead of eight.\n"
-        "The subject of this event is the node that all changed links have in common.\n"
+        "The subject of an event that reports several links is the node that all of them have in common.\n"
         "If there is no such node, the subject is\n"
         ".Ql fabric .\n"
         ".Pp\n"

@@ -115,7 +115,7 @@ for l in json.load(sys.stdin)["links"]:
 check "each of $drains links drains, and returns with the same tables" all link "${links[@]}"
 check 'racks drain, and return with the same tables' all rack R1 R2 R3 R4 S1 S2 S3 S4 L1 L2 L3 L4
 like 'the journal has the person and the reason' "$(ctl event list -n 50)" \
-    'rack .* is being drained by .*\(test of maintenance\)'
+    'rack .* is being drained by .*; reason: test of maintenance'
 
 # ---- refused, restarts, time
 

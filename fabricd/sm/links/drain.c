@@ -125,15 +125,13 @@ void sm_drain_leave_links(struct sm *s, const struct sm_drain *d)
 
 static void emit_started(struct sm *s, const struct sm_drain *d)
 {
-    char subject[SM_DRAIN_NAME_LEN + 8], reason[SM_DRAIN_TEXT_LEN + 8] = "", until[80] = "";
+    char subject[SM_DRAIN_NAME_LEN + 8], until[80] = "";
     time_t end = (time_t)(d->info.until_us / 1000000);
     struct tm tm;
-    if (d->info.reason[0])
-        snprintf(reason, sizeof(reason), " (%s)", d->info.reason);
     if (d->info.until_us != 0 && gmtime_r(&end, &tm))
-        strftime(until, sizeof(until), "; the drain ends at %Y-%m-%dT%H:%M:%SZ", &tm);
+        strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%SZ", &tm);
     event_emit(s->in.bus, drain_started, .subject = sm_drain_subject(d, subject, sizeof(subject)),
-               .by = d->info.by, .reason = reason, .until = until, .links = d->info.links,
+               .by = d->info.by, .reason = d->info.reason, .until = until, .links = d->info.links,
                .hosts = d->info.hosts);
 }
 
