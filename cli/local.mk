@@ -4,8 +4,8 @@ bin_PROGRAMS += cli/fabricctl cli/fabsim
 
 # Everything but main.c is in a convenience library, which the tests link too. In cli/ctl, since
 # cli/fabricctl is the program.
-noinst_LTLIBRARIES += cli/libctl.la
-cli_libctl_la_SOURCES = \
+noinst_LIBRARIES += cli/libctl.a
+cli_libctl_a_SOURCES = \
 	cli/ctl/anonymize.c \
 	cli/ctl/anonymize.h \
 	cli/ctl/anonymize_json.c \
@@ -165,28 +165,28 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/topo_watch.h \
 	cli/ctl/show_quality.c \
 	cli/ctl/show_quality.h
-cli_libctl_la_LIBADD = $(YAML_LIBS)
-nodist_cli_libctl_la_SOURCES = cli/ctl/vocabulary.c
-cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS)
-cli_libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"' -DSYSCONFDIR='"$(sysconfdir)"'
+nodist_cli_libctl_a_SOURCES = cli/ctl/vocabulary.c
+cli_libctl_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS)
+cli_libctl_a_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"' -DSYSCONFDIR='"$(sysconfdir)"'
 
 # The words that a support bundle may show. The file keeps its time if the words are the same.
 EXTRA_DIST += cli/ctl/make_vocabulary.sh cli/ctl/vocabulary.txt
 CLEANFILES += cli/ctl/vocabulary.c cli/ctl/vocabulary.stamp
 cli/ctl/vocabulary.c: cli/ctl/vocabulary.stamp
-cli/ctl/vocabulary.stamp: cli/ctl/make_vocabulary.sh cli/ctl/vocabulary.txt fabricd/base/events.def $(fabricd_libfabricd_la_SOURCES) $(libfabmgr_libfabmgr_la_SOURCES)
+cli/ctl/vocabulary.stamp: cli/ctl/make_vocabulary.sh cli/ctl/vocabulary.txt fabricd/base/events.def $(fabricd_libfabricd_a_SOURCES) $(libfabmgr_libfabmgr_a_SOURCES)
 	$(AM_V_GEN)$(MKDIR_P) cli/ctl && sh $(srcdir)/cli/ctl/make_vocabulary.sh $(srcdir) >cli/ctl/vocabulary.new && \
 	{ cmp -s cli/ctl/vocabulary.new cli/ctl/vocabulary.c && rm cli/ctl/vocabulary.new || \
 	mv cli/ctl/vocabulary.new cli/ctl/vocabulary.c; } && touch $@
 
 cli_fabricctl_SOURCES = cli/ctl/main.c
 cli_fabricctl_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)
-cli_fabricctl_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la libfabmgr/libfabmgr.la \
-	$(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
+CTL_LIBS = cli/libctl.a libfabmgr/client/libfabclient.a proto/libfabproto.a libfabmgr/libfabmgr.a \
+	$(YAML_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
+cli_fabricctl_LDADD = $(CTL_LIBS)
 
 # In cli/sim, since cli/fabsim is the program. All but main.c for the tests too.
-noinst_LTLIBRARIES += cli/libfabsim.la
-cli_libfabsim_la_SOURCES = \
+noinst_LIBRARIES += cli/libfabsim.a
+cli_libfabsim_a_SOURCES = \
 	cli/sim/cmd.h \
 	cli/sim/cmd_check.c \
 	cli/sim/cmd_ctl.c \
@@ -214,7 +214,7 @@ cli_libfabsim_la_SOURCES = \
 	cli/sim/socket.c \
 	cli/sim/socket.h
 cli_fabsim_SOURCES = cli/sim/main.c
-cli_fabsim_LDADD = cli/libfabsim.la libfabmgr/libfabmgr.la
+cli_fabsim_LDADD = cli/libfabsim.a libfabmgr/libfabmgr.a
 
 # Checks certificates of `fabricctl route certify`. In Python, so that it shares no code with fabricd.
 dist_bin_SCRIPTS += cli/certificate/fabric-certificate-check

@@ -11,7 +11,7 @@ dist_man_MANS += doc/fabricd-events.7
 # Writes fabricd-events.7 from the table of events.
 check_PROGRAMS += doc/events_page
 doc_events_page_SOURCES = doc/events_page.c fabricd/base/events.h
-doc_events_page_LDADD = fabricd/libfabricd.la
+doc_events_page_LDADD = fabricd/libfabricd.a
 
 # The JSON Schema of applied policies: $(datadir)/fabricd.
 schemadir = $(pkgdatadir)

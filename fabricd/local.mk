@@ -1,13 +1,13 @@
 # fabricd: everything but main.c is in a convenience library, which the tests link too.
 
-noinst_LTLIBRARIES += fabricd/libfabricd.la
-fabricd_libfabricd_la_SOURCES =
-fabricd_libfabricd_la_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(EVENT_EXTRA_CFLAGS) $(EVENT_OPENSSL_CFLAGS) $(UMAD_CFLAGS) \
+noinst_LIBRARIES += fabricd/libfabricd.a
+fabricd_libfabricd_a_SOURCES =
+fabricd_libfabricd_a_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(EVENT_EXTRA_CFLAGS) $(EVENT_OPENSSL_CFLAGS) $(UMAD_CFLAGS) \
 	$(SQLITE_CFLAGS) $(NGHTTP2_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS) $(CYAML_CFLAGS) $(CURL_CFLAGS) \
 	$(SYSTEMD_CFLAGS)
 
 # What a program that uses the daemon's rooms links.
-FABRICD_LIBS = fabricd/libfabricd.la libfabmgr/client/libfabclient.la libfabmgr/libfabmgr.la proto/libfabproto.la \
+FABRICD_LIBS = fabricd/libfabricd.a libfabmgr/client/libfabclient.a libfabmgr/libfabmgr.a proto/libfabproto.a \
 	$(EVENT_OPENSSL_LIBS) $(EVENT_EXTRA_LIBS) $(EVENT_LIBS) $(UMAD_LIBS) $(SQLITE_LIBS) $(NGHTTP2_LIBS) \
 	$(PROTOBUFC_LIBS) $(OPENSSL_LIBS) $(CYAML_LIBS) $(CURL_LIBS) $(SYSTEMD_LIBS)
 

@@ -1,9 +1,9 @@
 # libfabmgr: pure computation. No sockets, files, clocks, threads, logging or globals, which
 # tests/layers.sh checks. The client is a library of its own because it talks to a socket.
 
-noinst_LTLIBRARIES += libfabmgr/libfabmgr.la libfabmgr/client/libfabclient.la
-libfabmgr_libfabmgr_la_SOURCES =
-libfabmgr_client_libfabclient_la_SOURCES =
+noinst_LIBRARIES += libfabmgr/libfabmgr.a libfabmgr/client/libfabclient.a
+libfabmgr_libfabmgr_a_SOURCES =
+libfabmgr_client_libfabclient_a_SOURCES =
 
 include libfabmgr/base/local.mk
 include libfabmgr/grpc/local.mk

@@ -51,12 +51,12 @@ ALL_PROTOS = $(FABRIC_PROTOS) $(ETCD_PROTO)
 nobase_dist_pkgdata_DATA = $(CONTRACT_PROTOS)
 EXTRA_DIST += $(OTHER_PROTOS) $(ETCD_PROTO)
 
-noinst_LTLIBRARIES += proto/libfabproto.la
-nodist_proto_libfabproto_la_SOURCES = $(ALL_PROTOS:.proto=.pb-c.c) $(ALL_PROTOS:.proto=.pb-c.h) \
+noinst_LIBRARIES += proto/libfabproto.a
+nodist_proto_libfabproto_a_SOURCES = $(ALL_PROTOS:.proto=.pb-c.c) $(ALL_PROTOS:.proto=.pb-c.h) \
 	proto/descriptors.c
-proto_libfabproto_la_SOURCES = proto/descriptors.h
+proto_libfabproto_a_SOURCES = proto/descriptors.h
 # Generated: not ours to keep free of warnings.
-proto_libfabproto_la_CFLAGS = $(FAB_BASE_CFLAGS) $(PROTOBUFC_CFLAGS)
+proto_libfabproto_a_CFLAGS = $(FAB_BASE_CFLAGS) $(PROTOBUFC_CFLAGS)
 
 BUILT_SOURCES += $(ALL_PROTOS:.proto=.pb-c.h)
 CLEANFILES += $(ALL_PROTOS:.proto=.pb-c.c) $(ALL_PROTOS:.proto=.pb-c.h) \

@@ -30,7 +30,7 @@ report() {
 symbols() {
     for folder in $ranks; do
         for source in "$top/fabricd/sm/$folder"/*.c; do
-            object=libfabricd_la-$(basename "$source" .c).o
+            object=libfabricd_a-$(basename "$source" .c).o
             $nm -P "$build/fabricd/sm/$folder/$object" | awk -v f="$folder" -v o="$folder/${object#*-}" '{ print f, o, $2, $1 }'
         done
     done

@@ -24,7 +24,7 @@ AM_TESTS_ENVIRONMENT = \
 
 TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 # A unit test of libfabmgr links LIB_TEST_LIBS; a unit test of a room of the daemon links DAEMON_TEST_LIBS.
-LIB_TEST_LIBS = libfabmgr/libfabmgr.la $(CHECK_LIBS)
+LIB_TEST_LIBS = libfabmgr/libfabmgr.a $(CHECK_LIBS)
 DAEMON_TEST_LIBS = $(FABRICD_LIBS) $(CHECK_LIBS)
 
 UNIT_TESTS =
@@ -59,15 +59,15 @@ tests_unit_test_version_LDADD = $(LIB_TEST_LIBS)
 # ---- the cost of wire encoding and of the session (not a test)
 noinst_PROGRAMS += tests/bench/bench_mads
 tests_bench_bench_mads_SOURCES = tests/bench/bench_mads.c
-tests_bench_bench_mads_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_mads_LDADD = libfabmgr/libfabmgr.a
 
 # ---- the cost of repairs (not a test)
 noinst_PROGRAMS += tests/bench/bench_repair
 tests_bench_bench_repair_SOURCES = tests/bench/bench_repair.c
-tests_bench_bench_repair_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_repair_LDADD = libfabmgr/libfabmgr.a
 noinst_PROGRAMS += tests/bench/bench_mcast
 tests_bench_bench_mcast_SOURCES = tests/bench/bench_mcast.c tests/bench/bench.h
-tests_bench_bench_mcast_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_mcast_LDADD = libfabmgr/libfabmgr.a
 
 # ---- congestion control
 UNIT_TESTS += tests/unit/test_congestion
@@ -102,7 +102,7 @@ tests_unit_test_congestion_log_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_congestion
 tests_fuzz_fuzz_congestion_SOURCES = tests/fuzz/fuzz_congestion.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_congestion_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_congestion_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_congestion_LDFLAGS = $(FUZZ_LINK)
 
 # ---- traffic classes
@@ -136,7 +136,7 @@ tests_unit_test_qos_shares_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_classes
 tests_fuzz_fuzz_classes_SOURCES = tests/fuzz/fuzz_classes.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_classes_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_classes_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_classes_LDFLAGS = $(FUZZ_LINK)
 
 # ---- base
@@ -175,7 +175,7 @@ tests_unit_test_damping_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_block
 tests_fuzz_fuzz_block_SOURCES = tests/fuzz/fuzz_block.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_block_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_block_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_block_LDFLAGS = $(FUZZ_LINK)
 UNIT_TESTS += tests/unit/test_history
 tests_unit_test_history_SOURCES = tests/unit/test_history.c
@@ -224,7 +224,7 @@ tests_unit_test_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--
 # ---- hostile MADs
 FUZZ_TARGETS += tests/fuzz/fuzz_mad
 tests_fuzz_fuzz_mad_SOURCES = tests/fuzz/fuzz_mad.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_mad_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_mad_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_mad_LDFLAGS = $(FUZZ_LINK)
 
 # ---- base: bus
@@ -331,11 +331,11 @@ tests_unit_test_generate_LDADD = $(LIB_TEST_LIBS)
 
 EXTRA_PROGRAMS += tests/bench/bench_fabric
 tests_bench_bench_fabric_SOURCES = tests/bench/bench_fabric.c
-tests_bench_bench_fabric_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_fabric_LDADD = libfabmgr/libfabmgr.a
 
 FUZZ_TARGETS += tests/fuzz/fuzz_text
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_text_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_text_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LINK)
 
 # ---- policy
@@ -394,7 +394,7 @@ tests_unit_test_store_hosts_LDADD = $(DAEMON_TEST_LIBS)
 # ---- fuzz: registry
 FUZZ_TARGETS += tests/fuzz/fuzz_registry
 tests_fuzz_fuzz_registry_SOURCES = tests/fuzz/fuzz_registry.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_registry_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_registry_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_registry_LDFLAGS = $(FUZZ_LINK)
 
 # ---- fuzz: config
@@ -700,7 +700,7 @@ tests_unit_test_tables_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_tables
 tests_fuzz_fuzz_tables_SOURCES = tests/fuzz/fuzz_tables.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_tables_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_tables_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_tables_LDFLAGS = $(FUZZ_LINK)
 
 UNIT_TESTS += tests/unit/test_node_names
@@ -715,7 +715,7 @@ tests_unit_test_opensm_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_opensm
 tests_fuzz_fuzz_opensm_SOURCES = tests/fuzz/fuzz_opensm.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_opensm_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_opensm_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_opensm_LDFLAGS = $(FUZZ_LINK)
 
 UNIT_TESTS += tests/unit/test_lid_list
@@ -725,17 +725,17 @@ tests_unit_test_lid_list_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_host_list
 tests_fuzz_fuzz_host_list_SOURCES = tests/fuzz/fuzz_host_list.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_host_list_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_host_list_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_host_list_LDFLAGS = $(FUZZ_LINK)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_lid_list
 tests_fuzz_fuzz_lid_list_SOURCES = tests/fuzz/fuzz_lid_list.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_lid_list_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_lid_list_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_lid_list_LDFLAGS = $(FUZZ_LINK)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_node_names
 tests_fuzz_fuzz_node_names_SOURCES = tests/fuzz/fuzz_node_names.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_node_names_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_node_names_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_node_names_LDFLAGS = $(FUZZ_LINK)
 
 # ---- partitions
@@ -766,12 +766,12 @@ tests_unit_test_partition_incast_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_cabling
 tests_fuzz_fuzz_cabling_SOURCES = tests/fuzz/fuzz_cabling.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_cabling_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_cabling_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_cabling_LDFLAGS = $(FUZZ_LINK)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_partitions
 tests_fuzz_fuzz_partitions_SOURCES = tests/fuzz/fuzz_partitions.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_partitions_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_partitions_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_partitions_LDFLAGS = $(FUZZ_LINK)
 
 # ---- multicast
@@ -827,7 +827,7 @@ tests_unit_test_inventory_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_inventory
 tests_fuzz_fuzz_inventory_SOURCES = tests/fuzz/fuzz_inventory.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_inventory_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_inventory_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_inventory_LDFLAGS = $(FUZZ_LINK)
 
 UNIT_TESTS += tests/sim/test_inventory_reader
@@ -978,22 +978,22 @@ tests_unit_test_route_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=cal
 # `make tests/bench/bench_route`, and run it by hand
 EXTRA_PROGRAMS += tests/bench/bench_route
 tests_bench_bench_route_SOURCES = tests/bench/bench_route.c tests/bench/bench.h
-tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_route_LDADD = libfabmgr/libfabmgr.a
 EXTRA_PROGRAMS += tests/bench/bench_speed
 tests_bench_bench_speed_SOURCES = tests/bench/bench_speed.c tests/bench/bench.h
 tests_bench_bench_speed_LDADD = $(FABRICD_LIBS)
 EXTRA_PROGRAMS += tests/bench/bench_transition
 tests_bench_bench_transition_SOURCES = tests/bench/bench_transition.c tests/bench/bench.h
-tests_bench_bench_transition_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_transition_LDADD = libfabmgr/libfabmgr.a
 EXTRA_PROGRAMS += tests/bench/bench_judge
 tests_bench_bench_judge_SOURCES = tests/bench/bench_judge.c
-tests_bench_bench_judge_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_judge_LDADD = libfabmgr/libfabmgr.a
 EXTRA_PROGRAMS += tests/bench/bench_erosion
 tests_bench_bench_erosion_SOURCES = tests/bench/bench_erosion.c tests/bench/bench.h
-tests_bench_bench_erosion_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_erosion_LDADD = libfabmgr/libfabmgr.a
 EXTRA_PROGRAMS += tests/bench/bench_digest
 tests_bench_bench_digest_SOURCES = tests/bench/bench_digest.c tests/bench/bench.h
-tests_bench_bench_digest_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_digest_LDADD = libfabmgr/libfabmgr.a
 EXTRA_PROGRAMS += tests/bench/bench_scrub
 tests_bench_bench_scrub_SOURCES = tests/bench/bench_scrub.c tests/attack/tamper.h tests/sim/lab.c tests/sim/lab.h
 tests_bench_bench_scrub_CFLAGS = $(TEST_CFLAGS)
@@ -1006,7 +1006,7 @@ tests_bench_bench_counters_LDADD = $(DAEMON_TEST_LIBS)
 
 EXTRA_PROGRAMS += tests/bench/bench_plan
 tests_bench_bench_plan_SOURCES = tests/bench/bench_plan.c tests/bench/bench.h
-tests_bench_bench_plan_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_plan_LDADD = libfabmgr/libfabmgr.a
 
 # ---- quality
 UNIT_TESTS += tests/unit/test_quality
@@ -1016,7 +1016,7 @@ tests_unit_test_quality_LDADD = $(LIB_TEST_LIBS)
 # `make tests/bench/bench_quality`, and run it by hand
 EXTRA_PROGRAMS += tests/bench/bench_quality
 tests_bench_bench_quality_SOURCES = tests/bench/bench_quality.c tests/bench/bench.h
-tests_bench_bench_quality_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_quality_LDADD = libfabmgr/libfabmgr.a
 
 # ---- traffic
 UNIT_TESTS += tests/unit/test_traffic
@@ -1027,18 +1027,18 @@ tests_unit_test_traffic_LDADD = $(LIB_TEST_LIBS)
 # `make tests/bench/bench_slow`, and run it by hand
 EXTRA_PROGRAMS += tests/bench/bench_slow
 tests_bench_bench_slow_SOURCES = tests/bench/bench_slow.c tests/bench/bench.h
-tests_bench_bench_slow_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_slow_LDADD = libfabmgr/libfabmgr.a
 
 # `make tests/bench/bench_traffic`, and run it by hand
 EXTRA_PROGRAMS += tests/bench/bench_traffic
 tests_bench_bench_traffic_SOURCES = tests/bench/bench_traffic.c \
 	tests/bench/congestion/scene.c tests/bench/congestion/scene.h tests/bench/congestion/settings.c
-tests_bench_bench_traffic_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_traffic_LDADD = libfabmgr/libfabmgr.a
 EXTRA_PROGRAMS += tests/bench/congestion/congestion
 tests_bench_congestion_congestion_SOURCES = tests/bench/congestion/congestion.c \
 	tests/bench/congestion/plans.c tests/bench/congestion/scene.c tests/bench/congestion/scene.h \
 	tests/bench/congestion/settings.c
-tests_bench_congestion_congestion_LDADD = libfabmgr/libfabmgr.la
+tests_bench_congestion_congestion_LDADD = libfabmgr/libfabmgr.a
 
 # ---- whatif
 UNIT_TESTS += tests/unit/test_whatif
@@ -1083,29 +1083,29 @@ include tests/rpc/local.mk
 # ---- fabsim serve: hostile clients, hostile lines
 FUZZ_TARGETS += tests/fuzz/fuzz_umad2sim
 tests_fuzz_fuzz_umad2sim_SOURCES = tests/fuzz/fuzz_umad2sim.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_umad2sim_LDADD = cli/libfabsim.la libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_umad2sim_LDADD = cli/libfabsim.a libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_umad2sim_LDFLAGS = $(FUZZ_LINK)
 
 # ---- fabsim serve: the protocol, the console
 UNIT_TESTS += tests/unit/test_hub
 tests_unit_test_hub_SOURCES = tests/unit/test_hub.c tests/unit/hub_lab.h
 tests_unit_test_hub_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_hub_LDADD = cli/libfabsim.la $(LIB_TEST_LIBS)
+tests_unit_test_hub_LDADD = cli/libfabsim.a $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_hub_console
 tests_unit_test_hub_console_SOURCES = tests/unit/test_hub_console.c tests/unit/hub_lab.h
 tests_unit_test_hub_console_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_hub_console_LDADD = cli/libfabsim.la $(LIB_TEST_LIBS)
+tests_unit_test_hub_console_LDADD = cli/libfabsim.a $(LIB_TEST_LIBS)
 
 # ---- fabsim serve: its cost (bench_serve.py runs this)
 EXTRA_PROGRAMS += tests/bench/flood
 tests_bench_flood_SOURCES = tests/bench/flood.c tests/bench/raw_client.h
-tests_bench_flood_LDADD = libfabmgr/libfabmgr.la
+tests_bench_flood_LDADD = libfabmgr/libfabmgr.a
 
 # ---- fuzz: MADs of rogue hosts and managers, key files
 FUZZ_TARGETS += tests/fuzz/fuzz_smstate
 tests_fuzz_fuzz_smstate_SOURCES = tests/fuzz/fuzz_smstate.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_smstate_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_smstate_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_smstate_LDFLAGS = $(FUZZ_LINK)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_backup
@@ -1126,7 +1126,7 @@ tests_fuzz_fuzz_rogue_LDFLAGS = $(FUZZ_LINK)
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing
 # tests_fuzz_fuzz_thing_SOURCES = tests/fuzz/fuzz_thing.c $(FUZZ_MAIN)
-# tests_fuzz_fuzz_thing_LDADD = libfabmgr/libfabmgr.la
+# tests_fuzz_fuzz_thing_LDADD = libfabmgr/libfabmgr.a
 # tests_fuzz_fuzz_thing_LDFLAGS = $(FUZZ_LINK)
 
 FUZZ_LINK = $(AM_LDFLAGS) $(FAB_FUZZ_LDFLAGS)

@@ -28,7 +28,7 @@ tests_unit_test_golden_sa_LDADD = $(LIB_TEST_LIBS)
 # How many path answers in a second (not a test).
 EXTRA_PROGRAMS += tests/bench/bench_sa
 tests_bench_bench_sa_SOURCES = tests/bench/bench_sa.c tests/bench/bench.h
-tests_bench_bench_sa_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_sa_LDADD = libfabmgr/libfabmgr.a
 
 UNIT_TESTS += tests/unit/test_rmpp
 tests_unit_test_rmpp_SOURCES = tests/unit/test_rmpp.c
@@ -37,7 +37,7 @@ tests_unit_test_rmpp_LDADD = $(LIB_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_sa
 tests_fuzz_fuzz_sa_SOURCES = tests/fuzz/fuzz_sa.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_sa_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_sa_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_sa_LDFLAGS = $(FUZZ_LINK)
 
 UNIT_TESTS += tests/sim/test_sa_agent
@@ -58,10 +58,10 @@ tests_sim_test_sa_walk_LDADD = $(DAEMON_TEST_LIBS)
 # Path answers over a wire, compared with OpenSM (not a test).
 EXTRA_PROGRAMS += tests/bench/sa_flood
 tests_bench_sa_flood_SOURCES = tests/bench/sa_flood.c tests/bench/raw_client.h
-tests_bench_sa_flood_LDADD = libfabmgr/libfabmgr.la
+tests_bench_sa_flood_LDADD = libfabmgr/libfabmgr.a
 EXTRA_PROGRAMS += tests/bench/rogue_flood
 tests_bench_rogue_flood_SOURCES = tests/bench/rogue_flood.c tests/bench/raw_client.h
-tests_bench_rogue_flood_LDADD = libfabmgr/libfabmgr.la
+tests_bench_rogue_flood_LDADD = libfabmgr/libfabmgr.a
 EXTRA_DIST += tests/bench/sa_against_opensm.sh tests/bench/sa_under_faults.sh tests/bench/rogue_floods.sh
 
 # Registrations of hosts, and reports.
@@ -81,7 +81,7 @@ check_PROGRAMS += tests/support/sa_host
 endif
 tests_support_sa_host_SOURCES = tests/support/sa_host.c
 tests_support_sa_host_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
-tests_support_sa_host_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)
+tests_support_sa_host_LDADD = libfabmgr/libfabmgr.a $(UMAD_LIBS)
 
 # A host for tests/integration/test_multicast.sh.
 if TESTS_ENABLED
@@ -89,7 +89,7 @@ check_PROGRAMS += tests/support/mc_member
 endif
 tests_support_mc_member_SOURCES = tests/support/mc_member.c
 tests_support_mc_member_CFLAGS = $(AM_CFLAGS) $(UMAD_CFLAGS)
-tests_support_mc_member_LDADD = libfabmgr/libfabmgr.la $(UMAD_LIBS)
+tests_support_mc_member_LDADD = libfabmgr/libfabmgr.a $(UMAD_LIBS)
 UNIT_TESTS += tests/unit/test_registry
 tests_unit_test_registry_SOURCES = tests/unit/test_registry.c
 tests_unit_test_registry_CFLAGS = $(TEST_CFLAGS)

@@ -53,14 +53,14 @@ tests_unit_test_sim_faults_LDADD = $(LIB_TEST_LIBS)
 # Run by hand: they print figures and check nothing.
 noinst_PROGRAMS += tests/bench/bench_discover
 tests_bench_bench_discover_SOURCES = tests/bench/bench_discover.c tests/bench/bench.h $(SUPPORT_DRIVE)
-tests_bench_bench_discover_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_discover_LDADD = libfabmgr/libfabmgr.a
 
 FUZZ_TARGETS += tests/fuzz/fuzz_sim tests/fuzz/fuzz_discover
 tests_fuzz_fuzz_sim_SOURCES = tests/fuzz/fuzz_sim.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_sim_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_sim_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_sim_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_discover_SOURCES = tests/fuzz/fuzz_discover.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_discover_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_discover_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_discover_LDFLAGS = $(FUZZ_LINK)
 
 UNIT_TESTS += tests/unit/test_transport_sim
@@ -86,7 +86,7 @@ tests_unit_test_discover_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=
 
 noinst_PROGRAMS += tests/bench/bench_sim
 tests_bench_bench_sim_SOURCES = tests/bench/bench_sim.c tests/support/drive.c tests/support/drive.h
-tests_bench_bench_sim_LDADD = libfabmgr/libfabmgr.la
+tests_bench_bench_sim_LDADD = libfabmgr/libfabmgr.a
 
 # Scenarios: the whole manager in virtual time (tests/sim/README.md).
 SCENARIO_SOURCES = tests/sim/scenario.h tests/sim/scenario_expect.c tests/sim/scenario_read.c \
@@ -98,7 +98,7 @@ tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c tests/sim/next_round
 	tests/unit/next_round_table.h tests/sim/scenario_golden.c $(SCENARIO_SOURCES)
 tests_sim_run_scenarios_CFLAGS = $(TEST_CFLAGS)
 tests_sim_run_scenarios_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=sm_next_round
-tests_sim_run_scenarios_LDADD = cli/libfabsim.la $(DAEMON_TEST_LIBS)
+tests_sim_run_scenarios_LDADD = cli/libfabsim.a $(DAEMON_TEST_LIBS)
 # Not the folder, because make dist would also take the objects in the build folder of that name.
 EXTRA_DIST += tests/sim/README.md $(wildcard $(srcdir)/tests/sim/*.scenario) \
 	$(wildcard $(srcdir)/tests/sim/golden/scenarios/*.golden)
@@ -129,7 +129,7 @@ EXTRA_DIST += $(wildcard $(srcdir)/tests/unit/golden/*.*)
 UNIT_TESTS += tests/sim/test_scenario
 tests_sim_test_scenario_SOURCES = tests/sim/test_scenario.c $(SCENARIO_SOURCES)
 tests_sim_test_scenario_CFLAGS = $(TEST_CFLAGS)
-tests_sim_test_scenario_LDADD = cli/libfabsim.la $(DAEMON_TEST_LIBS)
+tests_sim_test_scenario_LDADD = cli/libfabsim.a $(DAEMON_TEST_LIBS)
 
 # ---- recordings
 UNIT_TESTS += tests/unit/test_recording
@@ -144,7 +144,7 @@ tests_sim_test_replay_LDADD = $(DAEMON_TEST_LIBS)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_recording
 tests_fuzz_fuzz_recording_SOURCES = tests/fuzz/fuzz_recording.c $(FUZZ_MAIN)
-tests_fuzz_fuzz_recording_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_recording_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_recording_LDFLAGS = $(FUZZ_LINK)
 
 UNIT_TESTS += tests/unit/test_losses

@@ -1,1 +1,1 @@
-fabricd_libfabricd_la_SOURCES += %D%/agent.c %D%/agent.h
+fabricd_libfabricd_a_SOURCES += %D%/agent.c %D%/agent.h

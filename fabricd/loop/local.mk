@@ -1,4 +1,4 @@
-fabricd_libfabricd_la_SOURCES += \
+fabricd_libfabricd_a_SOURCES += \
 	%D%/hold.c \
 	%D%/hold.h \
 	%D%/thread_pool.c \

@@ -1,4 +1,4 @@
-fabricd_libfabricd_la_SOURCES += \
+fabricd_libfabricd_a_SOURCES += \
 	%D%/access.c %D%/access.h %D%/answer.c %D%/answer.h %D%/audit.c %D%/audit.h %D%/call.h %D%/caller.c %D%/caller.h \
 	%D%/conn.c %D%/conn.h %D%/convert.c %D%/convert_quality.c %D%/convert_status.c %D%/convert.h %D%/convert_congestion.h %D%/concern.c %D%/concern.h \
 	%D%/expiry.c %D%/expiry.h %D%/follower.h %D%/health.h %D%/grpc.c %D%/grpc.h %D%/handshake.c %D%/handshake.h %D%/excluded.c %D%/excluded.h %D%/gone.c %D%/gone.h %D%/lost.c %D%/lost.h \

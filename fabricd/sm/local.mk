@@ -1,5 +1,5 @@
 EXTRA_DIST += %D%/README.md
-fabricd_libfabricd_la_SOURCES += \
+fabricd_libfabricd_a_SOURCES += \
 	%D%/apply/address.c \
 	%D%/apply/baseline.c \
 	%D%/apply/baseline_edit.c \

@@ -1,4 +1,4 @@
-fabricd_libfabricd_la_SOURCES += %D%/audit.c %D%/audit.h %D%/audit_chain.c %D%/audit_chain.h %D%/audit_files.c %D%/audit_log.c %D%/backup.c %D%/backup.h %D%/backup_files.h %D%/copy.c %D%/copy.h %D%/container.c %D%/container.h %D%/restore.c \
+fabricd_libfabricd_a_SOURCES += %D%/audit.c %D%/audit.h %D%/audit_chain.c %D%/audit_chain.h %D%/audit_files.c %D%/audit_log.c %D%/backup.c %D%/backup.h %D%/backup_files.h %D%/copy.c %D%/copy.h %D%/container.c %D%/container.h %D%/restore.c \
 	%D%/drains.c \
 	%D%/drains.h \
 	%D%/inventory.c \

@@ -1,1 +1,1 @@
-libfabmgr_libfabmgr_la_SOURCES += %D%/certificate.c %D%/export.c %D%/export.h %D%/layout.c %D%/layout.h %D%/service_levels.c %D%/opensm.c %D%/slurm.c %D%/slurm.h %D%/slurm_tree.c %D%/svg.c %D%/topology.c %D%/writer.h
+libfabmgr_libfabmgr_a_SOURCES += %D%/certificate.c %D%/export.c %D%/export.h %D%/layout.c %D%/layout.h %D%/service_levels.c %D%/opensm.c %D%/slurm.c %D%/slurm.h %D%/slurm_tree.c %D%/svg.c %D%/topology.c %D%/writer.h

@@ -1,4 +1,4 @@
-libfabmgr_libfabmgr_la_SOURCES += \
+libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/device.c \
 	%D%/device.h \
 	%D%/module.c \

@@ -1,4 +1,4 @@
-libfabmgr_libfabmgr_la_SOURCES += \
+libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/mads.c \
 	%D%/mads.h \
 	%D%/rmpp.c \

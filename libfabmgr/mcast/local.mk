@@ -1,4 +1,4 @@
-libfabmgr_libfabmgr_la_SOURCES += \
+libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/branches.c \
 	%D%/trees_update.c \
 	%D%/groups.c \

@@ -1,4 +1,4 @@
-libfabmgr_libfabmgr_la_SOURCES += \
+libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/attr_diff.c \
 	%D%/attr_diff.h \
 	%D%/vl_writes.c \

@@ -1,4 +1,4 @@
-libfabmgr_libfabmgr_la_SOURCES += \
+libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/compose.c \
 	%D%/match.c \
 	%D%/qos.h

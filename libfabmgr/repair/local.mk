@@ -1,4 +1,4 @@
-libfabmgr_libfabmgr_la_SOURCES += \
+libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/affected.c \
 	%D%/dead_links.c \
 	%D%/delta.c \

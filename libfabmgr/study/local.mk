@@ -1,4 +1,4 @@
-libfabmgr_libfabmgr_la_SOURCES += \
+libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/all_to_all.c \
 	%D%/choose_engine.c \
 	%D%/choose_engine.h \

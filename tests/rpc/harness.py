@@ -24,7 +24,7 @@ WORK = tempfile.mkdtemp(prefix="fabric-rpc-")
 # fabricd refuses settings with keys that every user can read.
 os.umask(0o027)
 # Sanitizers make everything slower.
-PATIENCE = 60
+PATIENCE = 20 * int(os.environ.get("CK_TIMEOUT_MULTIPLIER", "3"))  # seconds, for things that must happen
 
 
 def sanitized():

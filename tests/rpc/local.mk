@@ -70,28 +70,25 @@ tests_unit_test_handshake_LDADD = $(DAEMON_TEST_LIBS) $(OPENSSL_LIBS)
 UNIT_TESTS += tests/unit/test_ctl
 tests_unit_test_ctl_SOURCES = tests/unit/test_ctl.c
 tests_unit_test_ctl_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
-tests_unit_test_ctl_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la \
-	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
+tests_unit_test_ctl_LDADD = $(CTL_LIBS) $(CHECK_LIBS)
 
 UNIT_TESTS += tests/unit/test_output
 tests_unit_test_output_SOURCES = tests/unit/test_output.c
 tests_unit_test_output_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
-tests_unit_test_output_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la \
-	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
+tests_unit_test_output_LDADD = $(CTL_LIBS) $(CHECK_LIBS)
 
 UNIT_TESTS += tests/unit/test_anonymize
 tests_unit_test_anonymize_SOURCES = tests/unit/test_anonymize.c
 tests_unit_test_anonymize_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
-tests_unit_test_anonymize_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la \
-	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
+tests_unit_test_anonymize_LDADD = $(CTL_LIBS) $(CHECK_LIBS)
 
 # ---- lists of hosts, as the manager and fabricctl read them
 UNIT_TESTS += tests/unit/test_glob
 tests_unit_test_glob_SOURCES = tests/unit/test_glob.c
 tests_unit_test_glob_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
-tests_unit_test_glob_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la $(DAEMON_TEST_LIBS)
+tests_unit_test_glob_LDADD = cli/libctl.a $(DAEMON_TEST_LIBS) $(YAML_LIBS)
 
 UNIT_TESTS += tests/unit/test_host_list
 tests_unit_test_host_list_SOURCES = tests/unit/test_host_list.c
 tests_unit_test_host_list_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
-tests_unit_test_host_list_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la $(DAEMON_TEST_LIBS)
+tests_unit_test_host_list_LDADD = cli/libctl.a $(DAEMON_TEST_LIBS) $(YAML_LIBS)
