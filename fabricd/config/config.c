@@ -55,7 +55,7 @@ int config_defaults(struct config *ret)
                   .scrub_interval_s = 600,
                   .trap_settle_ms = 10,
                   .confirm_loss_percent = 10},
-        .managers = {.standby_poll_ms = 250, .handover_hold_s = 60},
+        .managers = {.standby_poll_ms = 250, .standby_rate = 4000, .handover_hold_s = 60},
         .flapping = {.flaps = 4,
                      .within_s = 60,
                      .hold_down_s = 10,

@@ -68,6 +68,9 @@ struct config_replication {
 struct config_managers {
     /* time in ms between two polls of the master, while this manager is standby */
     uint32_t standby_poll_ms;
+    /* Maximum number of requests a second by which a standby manager reads the fabric and its
+     * tables. 0: it does not read them. */
+    uint32_t standby_rate;
     /* Time in s for which this manager does not hand over to a manager that has lost the role of
      * master repeatedly; it doubles with each further loss. 0: no delay. */
     uint32_t handover_hold_s;

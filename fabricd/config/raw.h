@@ -47,7 +47,7 @@ struct raw_subnet {
     char *prefix;
     char *sm_priority, *sm_key, *sa_key, *m_key, *m_key_protection, *m_key_lease, *m_key_file,
         *lid_file, *pin_names, *unapproved, *quarantine_pkey, *lmc, *max_mtu, *max_vls;
-    char *standby_poll_ms, *handover_hold;
+    char *standby_poll_ms, *standby_rate, *handover_hold;
     char *packet_life_time, *hoq_life, *leaf_hoq_life, *vl_stall_count, *leaf_vl_stall_count;
     char *subnet_timeout, *phy_errors, *overrun_errors, *prefix_routes;
     char **managers;

@@ -115,6 +115,7 @@ static const cyaml_schema_field_t subnet_fields[] = {
     WORD(raw_subnet, prefix),
     WORD(raw_subnet, sm_priority),
     WORD(raw_subnet, standby_poll_ms),
+    WORD(raw_subnet, standby_rate),
     WORD(raw_subnet, handover_hold),
     WORD(raw_subnet, sm_key),
     WORD(raw_subnet, sa_key),

@@ -174,6 +174,7 @@ static const struct setting settings[] = {
           "16 hex digits, such as 0xfe80000000000000"),
     NUMBER(subnet, sm_priority, policy.sm_priority, 0, 15, NULL),
     NUMBER(subnet, standby_poll_ms, managers.standby_poll_ms, 50, 10000, "milliseconds"),
+    NUMBER(subnet, standby_rate, managers.standby_rate, 0, 1000000, "requests a second, 0: none"),
     NUMBER(subnet, handover_hold, managers.handover_hold_s, 0, 3600, "seconds, 0: never"),
     OTHER(KIND_SECRET, subnet, sm_key, policy.sm_key, A_KEY),
     OTHER(KIND_SECRET, subnet, sa_key, policy.sa_key, A_KEY),

@@ -27,6 +27,7 @@ fabricd_libfabricd_a_SOURCES += \
 	%D%/apply/route.c \
 	%D%/apply/route_job.c \
 	%D%/apply/route_job.h \
+	%D%/apply/standby.c \
 	%D%/apply/standing.c \
 	%D%/apply/state.h \
 	%D%/apply/transition.c \
@@ -53,6 +54,7 @@ fabricd_libfabricd_a_SOURCES += \
 	%D%/core/trap_forward.c \
 	%D%/core/trap_limit.c \
 	%D%/core/trap_violation.c \
+	%D%/fault/confirm_tables.c \
 	%D%/fault/contingency.c \
 	%D%/fault/contingency_report.c \
 	%D%/fault/contingency_slice.c \

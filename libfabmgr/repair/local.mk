@@ -32,5 +32,6 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/labels/relabel.c \
 	%D%/session/idmap.c \
 	%D%/session/idmap.h \
+	%D%/session/proof_blocks.c \
 	%D%/session/session.c \
 	%D%/session/session.h

@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""takeover.py [--build DIR] [--times N] [--fabric LEAVES,SPINES,HOSTS | --tree RADIX,LEVELS] [--phases]
+"""takeover.py [--build DIR] [--times N] [--fabric LEAVES,SPINES,HOSTS | --tree RADIX,LEVELS] [--phases] [--cold]
+           [--standby-rate N]
 
 Measures take-overs by a standby fabricd on ibsim. The master is killed (kill -9) or hangs (SIGSTOP), and in the
 same instant a cable between a leaf and a spine is pulled. Prints, for each of the two, the median and the worst
-time until the standby manager is master and until the last LFT block is sent, and the numbers of LFT blocks. The
-same cables are also pulled under a master that works: its blocks are those of the fault.
+time until the standby manager is master, until the cable is routed round and until the last LFT block is sent, and
+the numbers of LFT blocks. The same cables are also pulled under a master that works: its blocks are those of the
+fault.
 
 With --tree, the fabric is a fat tree (36,3: 11,664 hosts), and only kill -9 is measured. With --phases, also prints
 the times of the phases of the heavy sweep that takes over; the manager then logs much more.
 
 Without --tree, also measures restarts: three cables are pulled, the manager repairs the routes, is killed, and is started again.
 Prints the LFT blocks that the new process writes.
+
+The standby manager has first read the fabric and its tables (event sm-standby-ready); with --cold, it does not read
+them (subnet.standby_rate 0). --standby-rate sets the requests a second by which it reads; the default is so high
+that large fabrics are read soon.
 
 umadcount counts what each manager sends. As root, the program raises net.unix.max_dgram_qlen.
 """
@@ -120,14 +126,26 @@ class Bench:
         subprocess.run(['rm', '-rf', self.folder], check=False)
 
 
+def repaired(m, before):
+    """Seconds until a local repair was written before the heavy sweep ended; None: there was none."""
+    done, swept = m.event('reroute-done'), m.event('sweep-done')
+    return done - before if done and done <= swept else None
+
+
 def take_over(o, counter, topology, cable, sign):
-    """Returns seconds until the standby is master, until the last block, and the number of blocks."""
+    """Returns seconds until the standby is master, until the cable is routed round, until the last block (an
+    incremental rebalance may write blocks after the repair), and the number of blocks."""
     x = Bench(o, counter, topology)
     try:
         x.up(x.a)
-        x.b.options = ['--log-level', 'debug'] if o.phases else []
+        config = x.folder + '/b.yaml'
+        with open(config, 'w') as f:
+            f.write('subnet:\n  standby_rate: %d\n' % (0 if o.cold else o.standby_rate))
+        x.b.options = ['--config', config, *(['--log-level', 'debug'] if o.phases else [])]
         x.b.start()
         x.b.await_event('sm-standby')
+        if not o.cold:
+            x.b.await_event('sm-standby-ready', 300)
         time.sleep(0.7)
         before = time.time()
         x.ibsim.say('Unlink ' + cable)
@@ -138,7 +156,8 @@ def take_over(o, counter, topology, cable, sign):
         c = x.b.counts()
         if o.phases:
             print('#', x.b.phases(), flush=True)
-        return master, c.last_lft / 1e9 - before if c.lft else 0, c.lft
+        last = c.last_lft / 1e9 - before if c.lft else 0
+        return master, repaired(x.b, before) or last, last, c.lft
     finally:
         x.close()
 
@@ -188,6 +207,8 @@ def main():
     parser.add_argument('--fabric', default='36,18,18')
     parser.add_argument('--tree')
     parser.add_argument('--phases', action='store_true')
+    parser.add_argument('--cold', action='store_true')
+    parser.add_argument('--standby-rate', type=int, default=40000)
     o = parser.parse_args()
     o.build = os.path.abspath(o.build)
     folder, counter = work_folder()
@@ -204,8 +225,9 @@ def main():
         results = [take_over(o, counter, topology, c, sign) for c in cables[:o.times]]
         print('%s, %d times' % (name, len(results)))
         show('  standby is master after', [r[0] for r in results], 's')
-        show('  last LFT block sent after', [r[1] for r in results], 's')
-        show('  LFT blocks', [r[2] for r in results], 'blocks')
+        show('  routed round after', [r[1] for r in results], 's')
+        show('  last LFT block sent after', [r[2] for r in results], 's')
+        show('  LFT blocks', [r[3] for r in results], 'blocks')
     if o.tree:
         return
     blocks = [restart(o, counter, topology, cables[i:i + 3]) for i in range(0, min(o.times, 15), 3)]

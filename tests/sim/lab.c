@@ -104,10 +104,24 @@ uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)
     return node;
 }
 
+static bool is_cut(struct lab *lab, const struct fab_path *path)
+{
+    for (uint8_t hop = 1; lab->cut_node && hop <= path->hops; hop++) {
+        struct fab_path part = *path;
+        part.hops = (uint8_t)(hop - 1);
+        if (path->port[hop] == lab->cut_port &&
+            lab_end_of(lab, &part) == lab_node(lab, lab->cut_node))
+            return true;
+    }
+    return false;
+}
+
 /* Returns whether a SubnGet(SMInfo) on this directed route gets an answer of the other manager.
  * With silent_others, only requests to its own node do. */
 static bool is_for_other(struct lab *lab, const struct fab_path *path)
 {
+    if (is_cut(lab, path))
+        return false;
     if (!lab->silent_others)
         return true;
     uint32_t node = lab_end_of(lab, path);

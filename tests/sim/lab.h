@@ -62,6 +62,9 @@ struct lab {
     /* True: the other manager answers SubnGet(SMInfo) only at other_node, and nobody answers at
      * other nodes with IsSM. False: it answers at every node. */
     bool silent_others;
+    /* requests to the other manager over this port of a switch are lost; NULL: none are */
+    const char *cut_node;
+    uint8_t cut_port;
     /* true: the other manager becomes master if it gets HANDOVER */
     bool other_accepts;
     unsigned handovers; /* number of HANDOVERs that the other manager got */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/ha/ha.h"
 #include "fabricd/sm/links/links.h"
 #include "libfabmgr/base/status.h"
@@ -86,6 +87,237 @@ START_TEST(writes_after_a_take_over_what_the_fault_needs)
     uint64_t blocks = blocks_of_a_fault(false);
     ck_assert_uint_gt(blocks, 0);
     ck_assert_uint_eq(blocks_of_a_fault(true), blocks);
+}
+END_TEST
+
+/* ---- tables that were read in standby ---- */
+
+/* Brings up a fat tree of three levels, and makes the manager the standby of another one. */
+static void stand_by(struct lab *lab, uint8_t radix, uint32_t rate)
+{
+    struct fab_builder *b;
+    const struct fab_fat_tree_spec spec = {.radix = radix, .levels = 3};
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
+    lab_open_virtual(lab, b, NULL);
+    lab->config.rebalance_s = 0;
+    lab->config.managers.standby_rate = rate;
+    sm_start(lab->sm);
+    lab_run(lab, 10, lab_is_idle, "bring-up");
+    lab_play_other(lab, "host-0020", 9, FAB_SM_MASTER);
+    ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
+    lab_run(lab, 5, lab_is_standby, "yielding");
+    lab_forget_writes(lab);
+    lab_forget_events(lab);
+}
+
+/* Number of LFT blocks that the manager had read when it wrote the first one; UINT64_MAX: it has
+ * written none. */
+static uint64_t reads_before_writes;
+
+static void note_reads(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    (void)dlid;
+    if (head->method == FAB_METHOD_SET && head->attr_id == FAB_ATTR_LFT &&
+        reads_before_writes == UINT64_MAX)
+        reads_before_writes = lab->gets_lft;
+}
+
+/* Returns whether the first event of type `a` came before the first one of type `b`. */
+static bool came_before(const struct lab *lab, const char *a, const char *b)
+{
+    const struct lab_event *x = lab_event(lab, a), *y = lab_event(lab, b);
+    return x && (!y || x->smps_sent < y->smps_sent);
+}
+
+static void lose_master_and_link(struct lab *lab, const char *leaf, uint8_t port)
+{
+    lab_await(lab, 20, "sm-standby-ready");
+    ck_assert_uint_eq(lab->sets_lft + lab->sets_port_info + lab->sets_switch_info, 0);
+    lab_forget_writes(lab);
+    lab_forget_events(lab);
+    reads_before_writes = UINT64_MAX;
+    lab->sent = note_reads;
+    lab_unlink(lab, leaf, port);
+    lab_end_other(lab);
+}
+
+static uint32_t number_of_blocks(struct lab *lab)
+{
+    uint32_t top, blocks = 0;
+    for (uint32_t sw = 0; sw < fab_sim_fabric(lab->sim)->switch_count; sw++) {
+        (void)fab_sim_lft(lab->sim, sw, &top);
+        blocks += top / FAB_LFT_BLOCK + 1;
+    }
+    return blocks;
+}
+
+/* The manager repairs before it sweeps, and reads few tables before the repair. In the second run,
+ * the link is an uplink of the manager's own leaf, over which it has sent a part of its requests.
+ */
+START_TEST(repairs_before_it_sweeps)
+{
+    struct lab lab;
+    stand_by(&lab, 8, 4000);
+    lose_master_and_link(&lab, _i == 0 ? "leaf-019" : "leaf-001", _i == 0 ? 7 : 5);
+    lab_await(&lab, 1.5, "reroute-done");
+    ck_assert(came_before(&lab, "reroute-done", "sweep-done"));
+    ck_assert_uint_gt(reads_before_writes, 0);
+    ck_assert_uint_lt(reads_before_writes, number_of_blocks(&lab) * 3 / 4);
+    lab_run_for(&lab, 1);
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    ck_assert_ptr_nonnull(lab_event(&lab, "sweep-done"));
+    if (_i == 0)
+        ck_assert_uint_eq(lab.sets_lft, blocks_of_a_fault(false));
+    ck_assert(!sm_standby_unchecked(lab.sm));
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Returns whether the block of this LID also has the LID of one of two leaves or of their hosts. */
+static bool is_near(const struct fab_fabric *f, const struct fab_lids *lids, uint32_t lid,
+                    const uint32_t leaf[2])
+{
+    for (uint32_t other = lid / FAB_LFT_BLOCK * FAB_LFT_BLOCK; other <= lids->top; other++) {
+        uint32_t port = lids->owner[other];
+        if (other / FAB_LFT_BLOCK > lid / FAB_LFT_BLOCK)
+            return false;
+        if (port == FAB_NONE)
+            continue;
+        uint32_t node = fab_fabric_port(f, port)->node;
+        uint32_t at = fab_fabric_node_is_switch(f, node) ? node : fab_fabric_peer_node(f, port);
+        if (at == leaf[0] || at == leaf[1])
+            return true;
+    }
+    return false;
+}
+
+/* Writes an entry of a leaf, as the former master: packets for a host go by the uplink `to`, and no
+ * longer by the uplink `by`. far: no LID in the same block belongs to this leaf, to leaf-019 or to
+ * their hosts. Returns the entry. */
+static const uint8_t *move_entry(struct lab *lab, const char *leaf, uint8_t by, uint8_t to,
+                                 bool far)
+{
+    struct fab_lids lids = {0};
+    struct fab_fabric *f = lab_devices(lab);
+    const uint32_t near[2] = {lab_node(lab, leaf), lab_node(lab, "leaf-019")};
+    uint32_t top, lid = 1;
+    uint8_t *row = (uint8_t *)(uintptr_t)fab_sim_lft(lab->sim, near[0], &top);
+    lab_read_lids(f, &lids);
+    while (lid < lids.top &&
+           (row[lid] != by || lids.owner[lid] == FAB_NONE ||
+            fab_fabric_node_is_switch(f, fab_fabric_port(f, lids.owner[lid])->node) ||
+            (far && is_near(f, &lids, lid, near))))
+        lid++;
+    ck_assert_uint_lt(lid, lids.top);
+    row[lid] = to;
+    fab_target_lids_fini(&lids);
+    fab_fabric_unref(f);
+    return &row[lid];
+}
+
+/* The former master changed an entry that the repair needs, after this manager had read it. The
+ * manager writes nothing before it has read all tables, and keeps the entry. */
+START_TEST(does_not_repair_tables_that_changed)
+{
+    struct lab lab;
+    stand_by(&lab, 8, 4000);
+    lab_await(&lab, 20, "sm-standby-ready");
+    const uint8_t *entry = move_entry(&lab, "leaf-019", 7, 8, false);
+    lose_master_and_link(&lab, "leaf-019", 7);
+    lab_await(&lab, 5, "sweep-done");
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    ck_assert_uint_ge(reads_before_writes, number_of_blocks(&lab));
+    ck_assert(!sm_standby_unchecked(lab.sm));
+    lab_assert_good(&lab);
+    ck_assert_uint_eq(*entry, 8);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The former master changed an entry that the repair does not need. The manager repairs at once,
+ * and finds the changed entry in the sweep. It keeps the entry, and writes no other block. */
+START_TEST(finds_other_tables_after_the_repair)
+{
+    struct lab lab;
+    const uint8_t first_uplink = 7;
+    stand_by(&lab, 12, 4000);
+    lab_await(&lab, 20, "sm-standby-ready");
+    const uint8_t *entry = move_entry(&lab, "leaf-001", first_uplink, first_uplink + 1, true);
+    lose_master_and_link(&lab, "leaf-019", 7);
+    lab_await(&lab, 1.5, "reroute-done");
+    ck_assert(came_before(&lab, "reroute-done", "sweep-done"));
+    lab_await(&lab, 5, "tables-adopted");
+    lab_await(&lab, 5, "sweep-done");
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    ck_assert(!sm_standby_unchecked(lab.sm));
+    lab_assert_good(&lab);
+    ck_assert_uint_eq(*entry, first_uplink + 1u);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The link that fails is on the route by which this manager polls the master, which still lives.
+ * The manager takes over, but asks the master over another route before it writes. */
+START_TEST(does_not_write_beside_a_living_master)
+{
+    struct lab lab;
+    stand_by(&lab, 8, 4000);
+    lab.silent_others = true;
+    lab_await(&lab, 20, "sm-standby-ready");
+    lab_forget_events(&lab);
+    lab_forget_writes(&lab);
+    lab.cut_node = "leaf-001";
+    for (lab.cut_port = 5; lab.cut_port <= 8; lab.cut_port++) {
+        lab_unlink(&lab, lab.cut_node, lab.cut_port);
+        lab_run_for(&lab, 1.3);
+        if (lab_event(&lab, "sm-master"))
+            break; /* the polls went over this link */
+        lab_relink(&lab, lab.cut_node, lab.cut_port);
+    }
+    lab_await(&lab, 1, "sm-master");
+    lab_run(&lab, 5, lab_is_standby, "yielding");
+    ck_assert_ptr_null(lab_event(&lab, "reroute-done"));
+    ck_assert_uint_eq(lab.sets_lft, 0);
+    lab_close(&lab);
+}
+END_TEST
+
+/* A standby manager sends no more requests than subnet.standby_rate permits, and no writes. */
+START_TEST(reads_slowly_in_standby)
+{
+    static const uint32_t rates[] = {0, 50, 1000};
+    uint32_t rate = rates[_i];
+    struct lab lab;
+    stand_by(&lab, 8, rate);
+    lab_run_for(&lab, 0.5);
+    uint64_t sent = lab.sends;
+    lab_run_for(&lab, 1);
+    /* The polls of the master, and the reads of its SMInfo, are not counted by standby_rate. */
+    ck_assert_uint_le(lab.sends - sent, rate + rate / 50 + 10);
+    ck_assert_uint_ge(lab.sends - sent, rate - rate / 10);
+    ck_assert_uint_eq(lab.sets, 0);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The master changes an entry while this manager is standby. The next round in standby reads it, so
+ * the repair keeps it. */
+START_TEST(follows_the_master)
+{
+    struct lab lab;
+    stand_by(&lab, 8, 4000);
+    lab_await(&lab, 20, "sm-standby-ready");
+    const uint8_t *entry = move_entry(&lab, "leaf-019", 7, 8, false);
+    lab_run_for(&lab, 12);
+    lose_master_and_link(&lab, "leaf-019", 7);
+    lab_await(&lab, 1.5, "reroute-done");
+    ck_assert(came_before(&lab, "reroute-done", "sweep-done"));
+    lab_run_for(&lab, 1);
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    lab_assert_good(&lab);
+    ck_assert_uint_eq(*entry, 8);
+    lab_close(&lab);
 }
 END_TEST
 
@@ -486,6 +718,12 @@ int main(void)
     tcase_add_test(t, yields_to_a_better_manager_and_takes_over);
     tcase_add_test(t, takes_over_before_it_sweeps);
     tcase_add_test(t, writes_after_a_take_over_what_the_fault_needs);
+    tcase_add_loop_test(t, repairs_before_it_sweeps, 0, 2);
+    tcase_add_test(t, does_not_repair_tables_that_changed);
+    tcase_add_test(t, finds_other_tables_after_the_repair);
+    tcase_add_test(t, follows_the_master);
+    tcase_add_test(t, does_not_write_beside_a_living_master);
+    tcase_add_loop_test(t, reads_slowly_in_standby, 0, 3);
     tcase_add_test(t, takes_over_again_from_a_better_manager);
     tcase_add_test(t, stays_before_a_lesser_manager);
     tcase_add_test(t, hands_over_to_a_better_manager);

@@ -94,6 +94,7 @@ static const char everything[] =
     "  prefix: fec0:0000:0000:0001\n"
     "  sm_priority: 15\n"
     "  standby_poll_ms: 60\n"
+    "  standby_rate: 70\n"
     "  handover_hold: 61\n"
     "  sm_key: 0xffffffffffffffff\n"
     "  sa_key: 0x5a\n"
@@ -246,6 +247,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->subnet_prefix, 0xfec0000000000001);
     ck_assert_uint_eq(p->sm_priority, 15);
     ck_assert_uint_eq(c.managers.standby_poll_ms, 60);
+    ck_assert_uint_eq(c.managers.standby_rate, 70);
     ck_assert_uint_eq(c.managers.handover_hold_s, 61);
     ck_assert_uint_eq(p->sm_key, UINT64_MAX);
     ck_assert_uint_eq(p->sa_key, 0x5a);
@@ -429,6 +431,9 @@ static const struct {
     {"subnet: {standby_poll_ms: 49}\n",
      "f.yaml:1:27: subnet.standby_poll_ms is '49', expected a number from 50 to 10000 "
      "(milliseconds)"},
+    {"subnet: {standby_rate: 1000001}\n",
+     "f.yaml:1:24: subnet.standby_rate is '1000001', expected a number from 0 to 1000000 "
+     "(requests a second, 0: none)"},
     {"subnet: {m_key: 0x10000000000000000}\n",
      "f.yaml:1:10: subnet.m_key: expected generated, derived, a number of up to 64 bits such as "
      "0x1a2b, file:PATH or credential:NAME"},

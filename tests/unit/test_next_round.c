@@ -24,7 +24,8 @@ static struct sm_facts facts_of(unsigned bits)
                              .port = bits & PORT,
                              .keys = bits & KEYS,
                              .step = bits & STEP,
-                             .frozen = bits & FROZEN};
+                             .frozen = bits & FROZEN,
+                             .look = bits & LOOK};
 }
 
 static struct sm_next choose(unsigned bits)
@@ -94,6 +95,7 @@ static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;
 } urgency[] = {
+    {LOOK, 0, SM_ROUND_LOOK},
     {PORT, FROZEN, SM_ROUND_PORT},
     {BACKGROUND | BEHIND, HEAVY, SM_ROUND_HEAVY},
     {TARGETS, 0, SM_ROUND_TARGETED},

@@ -4,6 +4,7 @@
  * tables of the target must pass the proof, and the session's own tables must equal them. A port's
  * id in the present fabric must translate into its id in the baseline's fabric, and back.
  */
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/repair/session/session.h"
 #include "libfabmgr/verify/verify.h"
 #include "tests/unit/routing.h"
@@ -16,6 +17,7 @@ struct world {
     struct fab_target *target;
     struct fab_repair_session session;
     unsigned updates, restarts, partial, dead_links, absent_switches;
+    unsigned spared; /* number of entries that a proof need not read */
 };
 
 static uint32_t draw(struct fab_prng *prng, uint32_t bound)
@@ -191,6 +193,37 @@ static void update(struct world *w, struct fab_fabric *now)
     fab_target_lft_fini(&before);
 }
 
+/* Checks that fab_repair_session_proof_blocks finds all blocks that the proof of the delta reads:
+ * if all other blocks of the present switches have random entries, the proof still succeeds. */
+static void assert_proof_blocks(struct world *w, const struct fab_repair_delta *d,
+                                struct fab_prng *prng)
+{
+    struct fab_repair_session *t = &w->session;
+    struct fab_repair_change at;
+    struct fab_lft other;
+    uint64_t *read = NULL;
+    uint32_t blocks = fab_target_lft_blocks(&w->target->lft);
+    if (d->lost > 0 || fab_repair_overlay_size(t->state) > 0)
+        return; /* the proof reads further entries */
+    ck_assert_int_eq(fab_target_lft_copy(fab_repair_session_tables(t, w->target), &other), FAB_OK);
+    ck_assert_int_eq(fab_repair_session_proof_blocks(t, w->now, &w->target->lft, d, &read), FAB_OK);
+    for (uint32_t sw = 0; sw < w->now->switch_count; sw++)
+        for (uint32_t lid = 0; lid <= other.top; lid++) {
+            bool is_read = fab_base_bits_get(read, (size_t)sw * blocks + lid / FAB_LFT_BLOCK);
+            uint8_t *entry = fab_target_lft_row(&other, baseline_switch(w, sw)) + lid;
+            *entry = is_read ? *entry : (uint8_t)draw(prng, 256);
+            w->spared += !is_read;
+        }
+    ck_assert_int_eq(fab_repair_prove(t->state, &other, d, &at), FAB_OK);
+    for (size_t i = 0; i < d->changes; i++) {
+        uint32_t sw = t->idmap.to_current[d->change[i].sw];
+        ck_assert(sw == FAB_NONE ||
+                  fab_base_bits_get(read, (size_t)sw * blocks + d->change[i].lid / FAB_LFT_BLOCK));
+    }
+    free(read);
+    fab_target_lft_fini(&other);
+}
+
 /* Lets a link of the present fabric fail. Repairs the tables without making a new target. */
 static void repair_in_place(struct world *w, struct fab_prng *prng)
 {
@@ -211,6 +244,7 @@ static void repair_in_place(struct world *w, struct fab_prng *prng)
     if (fab_repair_plan(t->state, own, dead, t->idmap.deads + 1, &d, why, sizeof(why)) != FAB_OK)
         return;
     ck_assert_int_eq(fab_repair_prove(t->state, own, &d, &at), FAB_OK);
+    assert_proof_blocks(w, &d, prng);
     ck_assert_int_eq(fab_repair_session_commit(t, w->target, &d), FAB_OK);
     bool leaves_out = d.lost > 0;
     fab_repair_delta_fini(&d);
@@ -253,6 +287,26 @@ static void check(const char *name, struct fab_fabric *f, uint8_t lmc, struct fa
     fab_policy_fini(&w.policy);
     fab_fabric_unref(f);
 }
+
+/* Many links fail, one at a time, in a fabric with many LFT blocks. */
+START_TEST(a_proof_reads_few_blocks)
+{
+    struct fab_prng prng;
+    struct world w = {.whole = _i == 0 ? fat_tree(8, 3, 1) : random_fabric(40, 5, 8, 7)};
+    fab_base_prng_init(&prng, test_seed("proof blocks", 62));
+    fab_policy_defaults(&w.policy);
+    w.first = routed_by(w.whole, &w.policy, "updn");
+    for (unsigned i = 0; i < test_rounds(20); i++) {
+        start_session(&w);
+        repair_in_place(&w, &prng);
+        end_session(&w);
+    }
+    ck_assert_uint_gt(w.spared, 0);
+    fab_target_unref(w.first);
+    fab_policy_fini(&w.policy);
+    fab_fabric_unref(w.whole);
+}
+END_TEST
 
 START_TEST(tables_follow_what_is_there)
 {
@@ -306,6 +360,7 @@ int main(void)
     TCase *tcase = tcase_create("sessions");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, tables_follow_what_is_there);
+    tcase_add_loop_test(tcase, a_proof_reads_few_blocks, 0, 2);
     tcase_add_test(tcase, new_nodes_end_the_session);
     suite_add_tcase(suite, tcase);
     return test_run(suite);

@@ -30,7 +30,7 @@ static void emit(struct sm *s, const struct fab_address_note *n)
 
 static void save_leases(struct sm *s)
 {
-    if (s->in.store)
+    if (s->in.store && sm_is_master(s))
         store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
 }
 
@@ -117,7 +117,7 @@ static int leave(struct sm *s)
         return FAB_OK;
     int r = a->status;
     sm_model_take_back(&s->model, &a->model);
-    for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND; i++)
+    for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND && !s->run.round->standby; i++)
         emit(s, &a->notes[i]);
     if (r == FAB_OK) {
         s->apply->fresh = a->target;

@@ -135,6 +135,27 @@ bool sm_standing_awaited(const struct sm *s);
  * this manager has tables of its own. */
 void sm_standing_note_lost(struct sm *s, const struct fab_silent_link *link, uint32_t count);
 
+/* ---- tables that a standby manager reads (standby.c) ---- */
+
+/* Call these functions when this manager has become standby, when a round in standby has ended, and
+ * when this manager has become master. After sm_standby_take_over, local repairs are possible if
+ * the last round in standby found the tables of the switches proved. */
+void sm_standby_began(struct sm *s);
+void sm_standby_ended(struct sm *s, int status);
+void sm_standby_take_over(struct sm *s);
+/* Forgets what was read in standby. Call this function when the manager loses the role of
+ * master. */
+void sm_standby_drop(struct sm *s);
+/* Emits the event sm-standby-ready when this manager could repair routes at a take-over. Call this
+ * function when a repair session was made. */
+void sm_standby_report(struct sm *s);
+/* Returns whether the active tables were read in standby, and some of their blocks have not been
+ * read again since the take-over. */
+bool sm_standby_unchecked(const struct sm *s);
+/* Notes that a switch holds other entries than those that were read in standby, and requests a
+ * heavy sweep, which reads all tables. Until then, no local repair begins. */
+void sm_standby_differs(struct sm *s);
+
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 
 /* Sets a timer if the tables of a local repair are not yet proved as a whole. The timer starts the
@@ -169,6 +190,6 @@ void sm_dry_run_forget(struct sm *s, const void *ctx);
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,
     sm_phase_address, sm_phase_route, sm_phase_pkeys, sm_phase_partition, sm_phase_plan,
     sm_phase_program, sm_phase_program_repair, sm_phase_readback, sm_phase_judge,
-    sm_phase_judge_repairs, sm_phase_publish;
+    sm_phase_judge_repairs, sm_phase_publish, sm_phase_stand_by;
 
 #endif

@@ -384,6 +384,8 @@ int sm_apply_init(struct sm *s)
     s->apply->ask = s->in.store && !store_was_asked(s->in.store);
     int r = sm_pins_init(s);
     if (r == FAB_OK)
+        r = sm_standby_init(s);
+    if (r == FAB_OK)
         r = sm_transition_init(s);
     if (r == FAB_OK)
         r = sm_baseline_init(s);
@@ -416,6 +418,7 @@ void sm_apply_fini(struct sm *s)
     struct sm_apply *a = s->apply;
     if (!a)
         return;
+    sm_standby_fini(s);
     sm_rebalance_fini(s);
     sm_dry_run_fini(s);
     sm_reproof_fini(s);

@@ -4,6 +4,9 @@
  * restart of the manager, all blocks of all switches are unknown. After this phase, the plan has to
  * write only blocks that change.
  *
+ * In standby, the phase reads all blocks again and again (standby.c). After a take-over with tables
+ * that were read in standby, it reads them all once more.
+ *
  * A switch that was just powered on has LinearFDBTop 0, so no block of it is read. A block whose
  * read failed stays unknown, and the plan writes it.
  */
@@ -24,6 +27,7 @@ static int enter(struct sm *s)
         if (top_of(s, sw) > top)
             top = top_of(s, sw);
     s->apply->scan = (struct sm_scan){0};
+    sm_standby_read_again(s);
     return top ? sm_model_reserve(&s->model, top) : FAB_OK;
 }
 
@@ -58,6 +62,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     if (a->status != FAB_OK || a->len < FAB_LFT_BLOCK)
         return;
+    sm_standby_compare(s, (uint32_t)(tag >> 32), (uint32_t)tag, a->data);
     fab_plan_observed_set_block(&s->model.observed, (uint32_t)(tag >> 32), (uint32_t)tag, a->data);
     for (unsigned i = 0; i < FAB_LFT_BLOCK && !s->apply->routes_read; i++)
         s->apply->routes_read = a->data[i] != FAB_LFT_NO_ROUTE;
@@ -73,4 +78,5 @@ const struct sm_phase sm_phase_read_tables = {.name = "reading tables",
                                               .next = next,
                                               .answer = answer,
                                               .finished = finished,
+                                              .leave = sm_standby_compared,
                                               .yields = SM_YIELDS};

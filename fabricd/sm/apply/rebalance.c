@@ -63,7 +63,7 @@ bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us)
 void sm_rebalance_prepare(struct sm *s)
 {
     uint64_t at = 0, now = clock_now_us();
-    if (sm_is_requested(s, SM_REQUEST_REBALANCE) || !sm_rebalance_due(s, &at))
+    if (!sm_is_master(s) || sm_is_requested(s, SM_REQUEST_REBALANCE) || !sm_rebalance_due(s, &at))
         return;
     /* A rebalance is due, but freeze.c keeps its request until the manager is resumed. The timer is
      * not set, because it would fire at once, again and again. */

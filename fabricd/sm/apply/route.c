@@ -210,6 +210,8 @@ static int judge(struct sm *s, struct sm_route_job *j)
 {
     if (keep(s, j))
         return SM_ROUND_OVER;
+    if (s->run.round->standby && (j->status != FAB_OK || !sm_route_job_is_good(j)))
+        return SM_ROUND_OVER;
     if (j->status == FAB_E_UNSUPPORTED) {
         emit_refused(s, j);
         return SM_ROUND_OVER;
@@ -266,7 +268,7 @@ static int leave(struct sm *s)
         sm_standing_report(s, &j->standing);
     } else {
         fab_target_unref(s->apply->fresh);
-        if (sm_publish_fabric(s) != FAB_OK)
+        if (!s->run.round->standby && sm_publish_fabric(s) != FAB_OK)
             log_warning("sm", "no memory to publish the fabric that was found");
     }
     sm_route_job_free(j);

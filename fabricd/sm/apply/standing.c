@@ -191,7 +191,7 @@ void sm_standing_note_lost(struct sm *s, const struct fab_silent_link *link, uin
     a->lost_count += count;
 }
 
-static void forget_lost(struct sm *s)
+void sm_standing_forget_lost(struct sm *s)
 {
     free(s->apply->lost);
     s->apply->lost = NULL;
@@ -250,10 +250,8 @@ static bool is_other_engine(const struct sm *s)
     return i == chain.count;
 }
 
-void sm_standing_report(struct sm *s, const struct sm_standing *x)
+void sm_standing_adopted(struct sm *s, const struct sm_adopted *x)
 {
-    s->apply->adopts = false;
-    forget_lost(s);
     s->apply->adopted = x->adopted || (x->near && x->count.fresh_blocks > 0);
     if (!x->adopted)
         return;
@@ -264,6 +262,18 @@ void sm_standing_report(struct sm *s, const struct sm_standing *x)
                .engine = s->model.target->engine);
     if (is_other_engine(s))
         sm_request(s, SM_REQUEST_REROUTE);
+}
+
+void sm_standing_report(struct sm *s, const struct sm_standing *x)
+{
+    const struct sm_adopted a = {.adopted = x->adopted, .near = x->near, .count = x->count};
+    if (s->run.round->standby) {
+        s->apply->standby.adopted = a;
+        return;
+    }
+    sm_standing_forget_lost(s);
+    s->apply->adopts = false;
+    sm_standing_adopted(s, &a);
 }
 
 void sm_standing_fini(struct sm_standing *x)
@@ -277,6 +287,6 @@ void sm_standing_fini(struct sm_standing *x)
 void sm_standing_await(struct sm *s)
 {
     s->apply->adopts = true;
-    forget_lost(s);
+    sm_standing_forget_lost(s);
     s->apply->last_engine[0] = 0;
 }

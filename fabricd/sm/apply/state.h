@@ -57,6 +57,27 @@ struct sm_standing {
     bool near;
     struct fab_standing_count count;
 };
+/* What the event tables-adopted reports. The members mean the same as in struct sm_standing. */
+struct sm_adopted {
+    bool adopted, near;
+    struct fab_standing_count count;
+};
+/* The tables that a standby manager has read (standby.c). */
+struct sm_standby {
+    struct loop_timer *timer; /* fires when the next round in standby is due */
+    /* The model has a snapshot, and tables in `target` that were proved, as the last round in
+     * standby found them in the switches. */
+    bool ready;
+    /* A round in standby has changed the model since this manager became standby. */
+    bool used;
+    /* This manager has become master with these tables, and has not read all blocks since. The
+     * blocks that it has not read are doubtful (struct fab_observed). */
+    bool unchecked;
+    /* A block that was read again differs from the block that was read before. */
+    bool differs;
+    bool told; /* the event sm-standby-ready was emitted since this manager became standby */
+    struct sm_adopted adopted;
+};
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
@@ -280,6 +301,9 @@ void sm_standing_take(struct sm *s, struct sm_standing *ret);
 /* Call this function when the tables are chosen. If the tables of the switches were adopted,
  * reports it, and lets a rebalance follow. No tables are adopted after this call. */
 void sm_standing_report(struct sm *s, const struct sm_standing *x);
+void sm_standing_forget_lost(struct sm *s); /* empties s->apply->lost */
+/* Reports tables that the switches held when this manager became master. */
+void sm_standing_adopted(struct sm *s, const struct sm_adopted *x);
 void sm_standing_fini(struct sm_standing *x);
 
 struct sm_apply {
@@ -290,6 +314,7 @@ struct sm_apply {
     /* copy of the tables that the switches hold; phase "addressing" makes it, and phase "routing"
      * takes it */
     struct sm_standing standing;
+    struct sm_standby standby;
     /* [lost_count] links that were found lost since this manager last had tables of its own;
      * collected only while `adopts` is true */
     struct fab_silent_link *lost;
@@ -369,6 +394,18 @@ struct sm_apply {
     void (*on_publish)(void *ctx); /* the listener of sm_on_publish, or NULL */
     void *on_publish_ctx;
 };
+
+/* Functions of standby.c. */
+int sm_standby_init(struct sm *s); /* returns OK or NOMEM */
+void sm_standby_fini(struct sm *s);
+/* Call these functions in the phase "reading tables". sm_standby_read_again makes a round in
+ * standby read all blocks again. sm_standby_compare is called before a block that was read enters
+ * the model. sm_standby_compared is called when all blocks are read: it drops the tables of the
+ * model if the switches hold others. It returns OK, SM_ROUND_OVER (a round in standby has found no
+ * change) or NOMEM. */
+void sm_standby_read_again(struct sm *s);
+void sm_standby_compare(struct sm *s, uint32_t sw, uint32_t block, const uint8_t *entries);
+int sm_standby_compared(struct sm *s);
 
 /* Functions of repair_state.c. */
 /* The routing task updates the repair session for the new tables. sm_repair_lend moves the session

@@ -87,6 +87,9 @@ struct sm_wiring {
     /* Called when the state of a node has changed, or may have changed. */
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
+    /* called when this manager has become master, and when it has become standby */
+    void (*mastership_gained)(struct sm *s);
+    void (*standby_began)(struct sm *s);
     /* Called when a frozen manager is resumed: puts the settings into use that were reloaded while
      * it was frozen. */
     void (*use_settings)(struct sm *s);
@@ -166,7 +169,11 @@ enum sm_request {
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16,
     /* a round that writes the current M_Key to ports that are known to have another M_Key */
-    SM_REQUEST_KEYS = 32
+    SM_REQUEST_KEYS = 32,
+    SM_REQUEST_STANDBY = 64, /* a round that reads the fabric in standby */
+    /* a light sweep that precedes heavy sweeps, so that the repair of a link that failed in the
+     * instant of a take-over does not wait for a heavy sweep */
+    SM_REQUEST_LOOK = 128
 };
 /* sm_request sets requests, sm_is_requested tests whether any of them is set, and sm_request_met
  * clears them. The arguments are bitsets of enum sm_request. If the manager is frozen, sm_request

@@ -4,7 +4,9 @@
  *
  * A failed link comes first: if local repair is possible, a port probe precedes all other rounds.
  * Then come, in this order: enabling or disabling a port, targeted sweeps, heavy sweeps, reroutes,
- * changes of M_Keys, light sweeps, rebalances, steps of the incremental rebalance.
+ * changes of M_Keys, light sweeps, rebalances, steps of the incremental rebalance. After a
+ * take-over with tables that the manager read in standby, one light sweep precedes all of these: it
+ * finds a link that failed in the same instant.
  *
  * A single trap starts a round at once. While traps keep coming, all rounds except port probes wait
  * for a pause (sweep.trap_settle_ms).
@@ -24,6 +26,8 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
         bool sweeps = f->heavy || f->targets || f->background_ready || f->reroute;
         return sweeps ? SM_ROUND_HEAVY : SM_ROUND_NONE;
     }
+    if (f->look)
+        return SM_ROUND_LOOK;
     if (f->port && !f->frozen)
         return SM_ROUND_PORT;
     /* A background heavy sweep is complete, but nodes changed while it ran. The round that takes

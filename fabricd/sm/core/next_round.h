@@ -35,6 +35,9 @@ struct sm_facts {
     bool step;
     /* An operator has frozen the manager. */
     bool frozen;
+    /* A light sweep is requested that precedes heavy sweeps, because the manager has just taken
+     * over. */
+    bool look;
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,

@@ -74,6 +74,10 @@ enum sm_round_kind {
     SM_ROUND_STEP,
     /* Writes the current M_Key to ports that are known to have another one. */
     SM_ROUND_KEYS,
+    /* Reads the fabric and the tables of the master while this manager is in standby. */
+    SM_ROUND_STANDBY,
+    /* A light sweep that precedes heavy sweeps, right after a take-over. */
+    SM_ROUND_LOOK,
     SM_ROUND_KINDS
 };
 
@@ -113,6 +117,9 @@ struct sm_round {
     bool causes;
     /* true: during the round, the manager sends no requests of other kinds */
     bool alone;
+    /* The round runs while this manager is in standby. It sends at most subnet.standby_rate
+     * requests a second, and no writes, and ends when the manager leaves the state standby. */
+    bool standby;
     /* true: after this round, switches that did not answer a port probe may be probed again */
     bool informs;
     /* Called when the round begins; may be NULL. */

@@ -60,6 +60,7 @@ static struct sm_facts facts_of(const struct sm *s)
         .light = sm_is_requested(s, SM_REQUEST_LIGHT),
         .keys = sm_is_requested(s, SM_REQUEST_KEYS),
         .frozen = sm_is_frozen(s),
+        .look = sm_is_requested(s, SM_REQUEST_LOOK),
     };
     s->wiring->add_facts(s, &facts);
     return facts;
@@ -78,7 +79,14 @@ static void note_overdue(struct sm *s)
 
 void sm_schedule(struct sm *s)
 {
-    if (sm_run_busy(s) || sm_phase_task_any(s) || sm_is_standby(s))
+    bool standby = s->role.state == FAB_SM_STANDBY;
+    if (sm_run_busy(s) && s->run.round->standby && !standby)
+        sm_run_abort(s);
+    if (sm_run_busy(s) || sm_phase_task_any(s))
+        return;
+    if (standby && sm_is_requested(s, SM_REQUEST_STANDBY))
+        sm_run_start(s, SM_ROUND_STANDBY);
+    if (sm_is_standby(s))
         return;
     s->wiring->before_choice(s);
     struct sm_facts facts = facts_of(s);

@@ -17,6 +17,8 @@
 
 /* Interval at which the runner calls the function `stalled` of the running phase. */
 #define STALL_US 10000u
+/* Interval at which a round in standby may send a part of subnet.standby_rate. */
+#define BUDGET_US 10000u
 
 bool sm_run_busy(const struct sm *s)
 {
@@ -75,6 +77,31 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
+/* Gives a round in standby its share of requests until the timer fires the next time. */
+static void set_budget(struct sm *s)
+{
+    uint64_t rate = s->in.config->managers.standby_rate, per_s = 1000000 / BUDGET_US;
+    s->core->budget = rate > per_s ? (uint32_t)(rate / per_s) : 1;
+    loop_timer_set(s->core->budget_timer, rate > 0 && rate < per_s ? 1000000 / rate : BUDGET_US);
+}
+
+static void on_budget(void *ctx)
+{
+    struct sm *s = ctx;
+    if (!sm_run_busy(s) || !s->run.round->standby)
+        return;
+    set_budget(s);
+    sm_run_pump(s);
+}
+
+static bool next_in_standby(struct sm *s, struct fab_mads_request *ret)
+{
+    if (s->core->budget == 0 || !next_of_phase(s, ret))
+        return false;
+    s->core->budget--;
+    return true;
+}
+
 /* Supplies the next request to the MAD session. The order is: the last few MFT writes (not during a
  * local repair), the requests of the running round, then other MFT writes and the requests of a
  * background heavy sweep. */
@@ -82,6 +109,8 @@ static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;
     bool urgent = sm_run_busy(s) && s->run.round->probes;
+    if (sm_run_busy(s) && s->run.round->standby)
+        return next_in_standby(s, ret);
     if (sm_run_busy(s) && s->run.round->alone)
         return next_of_phase(s, ret);
     return (!urgent && s->wiring->first_requests(s, ret)) || next_of_phase(s, ret) ||
@@ -210,6 +239,8 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
     log_debug("sm", "%s begins", run->round->name);
     sm_pace_begun(s);
     sm_requests_begun(s);
+    if (run->round->standby)
+        set_budget(s);
     int r = enter_phase(s, sm_run_phase(s));
     if (r != FAB_OK) {
         end_round(s, r < 0 ? r : FAB_OK);
@@ -235,11 +266,13 @@ int sm_runner_init(struct sm *s)
 {
     s->core->advance = loop_timer_new(s->in.loop, advance, s);
     s->core->stall = loop_timer_new(s->in.loop, on_stall, s);
-    return s->core->advance && s->core->stall ? FAB_OK : FAB_E_NOMEM;
+    s->core->budget_timer = loop_timer_new(s->in.loop, on_budget, s);
+    return s->core->advance && s->core->stall && s->core->budget_timer ? FAB_OK : FAB_E_NOMEM;
 }
 
 void sm_runner_fini(struct sm *s)
 {
     loop_timer_free(s->core->advance);
     loop_timer_free(s->core->stall);
+    loop_timer_free(s->core->budget_timer);
 }

@@ -112,6 +112,9 @@ struct sm_core {
     /* true: an answer has come since the stall timer was set */
     bool answered;
     uint64_t stalled_us; /* time in us since the last answer */
+    /* Number of requests that a round in standby may still send until the timer fires. */
+    uint32_t budget;
+    struct loop_timer *budget_timer;
     /* Members of phase_times.c, for the running phase. phase_began_us: manager's clock in us when
      * the phase began. phase_began_ns: CPU time of the loop thread in ns when the phase began.
      * phase_worker_ns: CPU time in ns of the worker task of the phase. */

@@ -6,10 +6,10 @@
  *
  * Phase "repairing" takes the repair from the contingency plans (contingency.c). If no plan is for
  * these links, the phase computes and proves a repair from the repair session
- * (apply/repair_state.c). The loop thread does this for a few links, a worker thread for more. The
- * phase then changes fabric and tables, and publishes them. If readers still use the old fabric or
- * tables, the change is made in a new version (libfabmgr/base/pages.h). Phase "programming"
- * (apply/program.c) sends the writes.
+ * (apply/repair_state.c). The loop thread does this for a few links, a worker thread for more.
+ * After a take-over, the phase confirms tables (confirm_tables.c). It then changes fabric and
+ * tables, and publishes them. If readers still use the old fabric or tables, the change is made in
+ * a new version (libfabmgr/base/pages.h). Phase "programming" (apply/program.c) sends the writes.
  *
  * If no local repair is possible, the active tables stay unchanged until a targeted sweep and an
  * engine have produced new ones.
@@ -194,7 +194,19 @@ bool sm_repair_writes_fixed(struct sm *s, const struct fab_repair_delta *d)
 
 static int enter(struct sm *s)
 {
-    return sm_repair_search_begin(s);
+    int r = sm_repair_search_begin(s);
+    return r == FAB_OK ? sm_confirm_tables_begin(s) : r;
+}
+
+static bool finished(const struct sm *s)
+{
+    return sm_phase_task_over(s) && sm_confirm_tables_over(s);
+}
+
+static void drop(struct sm *s)
+{
+    sm_confirm_tables_fini(s);
+    sm_repair_search_abort(s);
 }
 
 /* Ends the round without a repair. A targeted sweep follows; its duration counts from the trap that
@@ -215,7 +227,9 @@ static int leave(struct sm *s)
 {
     struct sm_probe *p = &s->fault->probe;
     struct sm_repair_search *x = sm_repair_search_end(s);
-    if (x->status != FAB_OK && p->gains > 0 && p->count > 0)
+    if (sm_standby_unchecked(s))
+        sm_confirm_tables_end(s, x);
+    else if (x->status != FAB_OK && p->gains > 0 && p->count > 0)
         /* No repair was found for the failed and the returned links together. The failed links
          * interrupt traffic, so they are repaired first; a sweep brings back the returned links. */
         x = sm_repair_search_failed_only(s, x);
@@ -259,7 +273,9 @@ static int report(struct sm *s)
             sm_isolate_done(s, &p->link[i]);
         else
             sm_flap_note_down(s, s->model.fabric, &p->link[i]);
-    sm_multicast_repaired(s);
+    if (!sm_standby_unchecked(
+            s)) /* otherwise a heavy sweep follows, which loads the groups first */
+        sm_multicast_repaired(s);
     sm_flap_arm(s);
     sm_report_reroute(s);
     sm_repair_prepare_memory(s);
@@ -276,6 +292,9 @@ void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx)
 const struct sm_phase sm_phase_report_repair = {.name = "reporting", .enter = report};
 const struct sm_phase sm_phase_repair = {.name = "repairing",
                                          .enter = enter,
-                                         .finished = sm_phase_task_over,
+                                         .next = sm_confirm_tables_next,
+                                         .answer = sm_confirm_tables_answer,
+                                         .finished = finished,
                                          .leave = leave,
-                                         .abort = sm_repair_search_abort};
+                                         .stalled = sm_confirm_tables_stalled,
+                                         .abort = drop};

@@ -24,7 +24,8 @@ static bool is_cut(const struct sm *s, const struct fab_path *path, uint32_t dou
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t at = fab_fabric_port(f, f->self_port)->node;
-    for (unsigned hop = 1; hop <= path->hops && at != FAB_NONE; hop++) {
+    for (unsigned hop = 1; path->hops != FAB_PATH_UNKNOWN && hop <= path->hops && at != FAB_NONE;
+         hop++) {
         uint32_t port = fab_fabric_port_id(f, at, path->port[hop]);
         if (is_down(s, port))
             return true;
@@ -33,6 +34,11 @@ static bool is_cut(const struct sm *s, const struct fab_path *path, uint32_t dou
             return true;
     }
     return false;
+}
+
+bool sm_path_is_cut(const struct sm *s, const struct fab_path *path)
+{
+    return is_cut(s, path, FAB_NONE);
 }
 
 bool sm_read_is_cut(const struct sm *s, uint32_t node)

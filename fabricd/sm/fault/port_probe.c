@@ -241,7 +241,9 @@ static int leave(struct sm *s)
     int r = sm_returns_verified(s);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
-    if (s->fault->probe.gains > 0 && (sm_targets_wait(s) || sm_is_frozen(s)))
+    /* Until all tables are confirmed (confirm_tables.c), sweeps bring back returned links. */
+    if (s->fault->probe.gains > 0 &&
+        (sm_targets_wait(s) || sm_is_frozen(s) || sm_standby_unchecked(s)))
         sm_returns_drop(s);
     bool any = s->fault->probe.count > 0 || s->fault->probe.gains > 0;
     return r != FAB_OK || any ? r : SM_ROUND_OVER;
@@ -412,6 +414,7 @@ void sm_fault_fini(struct sm *s)
     loop_timer_free(s->fault->check_timer);
     sm_probe_fini(&s->fault->probe);
     sm_repair_search_abort(s);
+    sm_confirm_tables_fini(s);
     free(s->fault);
     s->fault = NULL;
 }

@@ -7,7 +7,9 @@
  *
  * For a few links, the loop thread searches, because the start of a worker task would take as long
  * as the search. For more links, for example after the failure of a switch, a check can take 25 ms
- * and a computation 0.1 s; so a worker task searches, with a copy of the session's state.
+ * and a computation 0.1 s; so a worker task searches, with a copy of the session's state. Right
+ * after a take-over, the loop thread always searches, because the same phase then reads blocks of
+ * the tables (confirm_tables.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +139,7 @@ int sm_repair_search_begin(struct sm *s)
     if (!x)
         return FAB_E_NOMEM;
     prepare(s, x);
-    if (x->status == FAB_OK && p->count + p->gains > LINKS_ON_LOOP)
+    if (x->status == FAB_OK && p->count + p->gains > LINKS_ON_LOOP && !sm_standby_unchecked(s))
         return compute_on_worker(s, x);
     if (x->status == FAB_OK)
         compute_on_loop(s, x);

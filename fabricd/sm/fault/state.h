@@ -150,11 +150,26 @@ struct sm_repair_search {
     struct fab_repair_change unproved;
     uint64_t computed_us, proved_us;
 };
+struct sm_confirm_tables { /* state of confirm_tables.c */
+    /* [bits] bitset of the LFT blocks that the proof of the repair uses: bit sw * blocks + b. NULL:
+     * nothing must be read. */
+    uint64_t *block;
+    size_t bits, at;      /* at: the block that is read next */
+    uint32_t blocks;      /* number of LFT blocks per switch */
+    uint32_t reads;       /* number of blocks that were read again */
+    bool differs, failed; /* a block differs; a block could not be read */
+    /* The port of the former master, if it must be asked whether it is still master; otherwise
+     * FAB_NONE. */
+    uint32_t master;
+    bool asked; /* it was asked */
+    bool lives; /* it is still master */
+};
 struct sm_fault {
     struct loop_tasks tasks;
     /* the search, if the loop thread has carried it out; NULL: there is none, or it is a worker
      * task */
     struct sm_repair_search *search;
+    struct sm_confirm_tables confirm;
     /* The port that the running probe reads next: index of its suspect, and port number. */
     uint32_t next_suspect, next_port;
     struct sm_probe probe;
@@ -171,6 +186,17 @@ struct sm_fault {
 /* Functions of rebalance_step.c. */
 int sm_step_init(struct sm *s); /* returns OK or NOMEM */
 void sm_step_fini(struct sm *s);
+
+/* Functions of confirm_tables.c, for the phase "repairing". sm_confirm_tables_begin finds the
+ * blocks to read; it returns OK or NOMEM. sm_confirm_tables_end makes the search x fail if the
+ * blocks could not be confirmed. */
+int sm_confirm_tables_begin(struct sm *s);
+bool sm_confirm_tables_next(struct sm *s, struct fab_mads_request *ret);
+void sm_confirm_tables_answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
+bool sm_confirm_tables_over(const struct sm *s);
+void sm_confirm_tables_stalled(struct sm *s, uint64_t stalled_us);
+void sm_confirm_tables_end(struct sm *s, struct sm_repair_search *x);
+void sm_confirm_tables_fini(struct sm *s);
 
 /* Functions of local_repair.c. */
 /* Makes the plan that writes a delta. links: the writes that bring up the returned links. Returns
@@ -232,6 +258,8 @@ bool sm_lost_switch_explains(const struct sm *s, uint32_t node);
 /* Returns whether the directed route to this switch leads over a link that the probe found failed,
  * or through a failed switch. */
 bool sm_read_is_cut(const struct sm *s, uint32_t node);
+/* Like sm_read_is_cut, for any directed route. */
+bool sm_path_is_cut(const struct sm *s, const struct fab_path *path);
 /* Cancels the unanswered reads whose directed routes lead over a failed link, through a failed
  * switch, or through the switch `doubt` (FAB_NONE: none). */
 void sm_reads_cut(struct sm *s, uint32_t doubt);

@@ -39,6 +39,7 @@ static void became_master(struct sm *s)
     sm_poll_end(s);
     event_emit(s->in.bus, sm_master, .subject = s->in.transport->name, .guid = s->role.guid,
                .priority = s->role.priority);
+    s->wiring->mastership_gained(s);
 }
 
 static void became_standby(struct sm *s)
@@ -57,6 +58,7 @@ static void became_standby(struct sm *s)
         event_emit(s->in.bus, sm_standby, .subject = s->in.transport->name, .guid = s->role.guid,
                    .master_guid = s->ha->master_guid, .place = s->ha->master.place);
     sm_poll_begin(s);
+    s->wiring->standby_began(s);
 }
 
 void sm_ha_step_down(struct sm *s, const struct sm_other *to)
@@ -176,6 +178,33 @@ uint32_t sm_ha_former_master_lid(const struct sm *s)
 uint64_t sm_ha_former_master_guid(const struct sm *s)
 {
     return s->ha->former_master.info.guid;
+}
+
+const struct fab_path *sm_ha_former_master_path(const struct sm *s)
+{
+    return &s->ha->former_master.path;
+}
+
+uint32_t sm_ha_former_master_port(const struct sm *s)
+{
+    return s->ha->former_master.info.guid ? sm_trust_port_of(s, &s->ha->former_master) : FAB_NONE;
+}
+
+static void renew_path(const struct sm *s, struct sm_other *o)
+{
+    uint32_t port = sm_trust_port_of(s, o);
+    const struct fab_path *path = port != FAB_NONE ? sm_model_path(&s->model, port) : NULL;
+    if (path)
+        o->path = *path;
+}
+
+void sm_ha_renew_paths(struct sm *s)
+{
+    struct sm_election *x = &s->ha->election;
+    for (uint32_t i = 0; i < x->other_count; i++)
+        renew_path(s, &x->others[i]);
+    if (s->ha->master.info.guid)
+        renew_path(s, &s->ha->master);
 }
 
 static int set_is_sm(struct sm *s, bool on)

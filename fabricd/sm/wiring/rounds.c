@@ -26,6 +26,12 @@ static const struct sm_phase *const sweep_phases[] = {&sm_phase_load,
                                                       &sm_phase_take_over,
                                                       &sm_phase_read_tables,
                                                       APPLY};
+static const struct sm_phase *const standby_phases[] = {
+    &sm_phase_prepare,       &sm_phase_discover,
+    &sm_phase_seal,          &sm_phase_adopt,
+    &sm_phase_identify_keys, &sm_phase_read_tables,
+    &sm_phase_address,       &sm_phase_route,
+    &sm_phase_stand_by,      NULL};
 static const struct sm_phase *const apply_phases[] = {APPLY};
 static const struct sm_phase *const keys_phases[] = {&sm_phase_change_keys, NULL};
 static const struct sm_phase *const light_phases[] = {&sm_phase_light, NULL};
@@ -97,4 +103,14 @@ const struct sm_round sm_rounds[SM_ROUND_KINDS] = {
                        .meets = SM_REQUEST_KEYS,
                        .serves = SERVES(KEYS),
                        .alone = true},
+    [SM_ROUND_STANDBY] = {.name = "standby sweep",
+                          .phases = standby_phases,
+                          .meets = SM_REQUEST_STANDBY,
+                          .on_failure = SM_FAILURE_IGNORED,
+                          .standby = true,
+                          .ended = sm_standby_ended},
+    [SM_ROUND_LOOK] = {.name = "light sweep at take-over",
+                       .phases = light_phases,
+                       .meets = SM_REQUEST_LOOK,
+                       .on_failure = SM_FAILURE_IGNORED},
 };

@@ -217,7 +217,7 @@ static const char *state_name(const struct sm *s)
     bool master = sm_is_master(s);
     if (s->device_alarm[0] != '\0')
         return "without a port";
-    if (sm_run_busy(s))
+    if (sm_run_busy(s) && !s->run.round->standby)
         return sm_run_phase(s)->name;
     if (master &&
         (sm_requested_targets(s)->count ||

@@ -61,6 +61,7 @@ static void round_over(struct sm *s)
 static void mastership_lost(struct sm *s)
 {
     sm_repair_forget(s);
+    sm_standby_drop(s);
     sm_standing_await(s);
     sm_reproof_drop(s);
     sm_background_drop(s);
@@ -68,6 +69,23 @@ static void mastership_lost(struct sm *s)
     sm_scrub_drop(s);
     sm_silent_forget(s);
     sm_take_over_end(s);
+}
+
+/* A repair right after the take-over must obey a freeze that an operator demanded from the former
+ * master. */
+static void mastership_gained(struct sm *s)
+{
+    if (s->in.replica) {
+        store_flush(s->in.store);
+        sm_freeze_load(s);
+    }
+    sm_standby_take_over(s);
+}
+
+static void repair_state_made(struct sm *s)
+{
+    sm_standby_report(s);
+    sm_contingency_prepare(s);
 }
 
 static void use_settings(struct sm *s)
@@ -88,8 +106,10 @@ const struct sm_wiring sm_wiring = {.rounds = sm_rounds,
                                     .add_facts = add_facts,
                                     .round_ended = round_ended,
                                     .round_over = round_over,
-                                    .repair_state_made = sm_contingency_prepare,
+                                    .repair_state_made = repair_state_made,
                                     .node_touched = sm_background_touch,
                                     .mastership_lost = mastership_lost,
+                                    .mastership_gained = mastership_gained,
+                                    .standby_began = sm_standby_began,
                                     .use_settings = use_settings,
                                     .offender_found = sm_offender_found};

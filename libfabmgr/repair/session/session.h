@@ -68,6 +68,14 @@ uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struc
  * entry has changed. */
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
+/* Finds the LFT blocks whose entries the proof of a delta reads (fab_repair_prove). The delta must
+ * bring back no link, and d->lost must be 0. Its labels must be those of the active tables, unless
+ * no entry differs from the baseline. f: the present fabric, which may still have links that the
+ * delta counts as dead. lft: the tables of the target before the commit. *ret: a bitset, which the
+ * caller frees; bit sw * blocks + b stands for block b of switch sw. Returns NOMEM. */
+int fab_repair_session_proof_blocks(const struct fab_repair_session *t, const struct fab_fabric *f,
+                                    const struct fab_lft *lft, const struct fab_repair_delta *d,
+                                    uint64_t **ret);
 /* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: at
  * 128,000 hosts, a third of the time that it takes otherwise. If there is no memory, does
  * nothing. */
