@@ -273,8 +273,8 @@ static int report(struct sm *s)
             sm_isolate_done(s, &p->link[i]);
         else
             sm_flap_note_down(s, s->model.fabric, &p->link[i]);
-    if (!sm_standby_unchecked(
-            s)) /* otherwise a heavy sweep follows, which loads the groups first */
+    /* After a take-over, the heavy sweep that follows loads the groups first. */
+    if (!sm_standby_unchecked(s))
         sm_multicast_repaired(s);
     sm_flap_arm(s);
     sm_report_reroute(s);
