@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/policy_files.h"
@@ -78,16 +77,18 @@ static void say_plan(struct out *o, const Fabric__V1__PolicyPlan *p, bool diff)
 /* Asks on the terminal whether to go on, if the plan needs a confirmation. */
 static int confirm_plan(const struct session *s, const Fabric__V1__PolicyPlan *p)
 {
-    if (s->yes || p->n_confirmations == 0)
+    char question[4096] = "", refusal[1024];
+    size_t used = 0;
+    if (p->n_confirmations == 0)
         return EXIT_OK;
-    if (!isatty(STDIN_FILENO) || s->out_format != OUT_TEXT)
-        return complain(EXIT_FAILED,
-                        "nothing was applied: %s; apply it with --yes if this is "
-                        "intended",
-                        p->confirmations[0]);
-    for (size_t i = 0; i < p->n_confirmations; i++)
-        fprintf(stderr, "%s\n", p->confirmations[i]);
-    return confirm(s, "Apply this policy?", "");
+    for (size_t i = 0; i < p->n_confirmations && used < sizeof question - 32; i++)
+        used += (size_t)snprintf(question + used, sizeof question - 32 - used, "%.512s\n",
+                                 p->confirmations[i]);
+    strcat(question, "Apply this policy?");
+    snprintf(refusal, sizeof refusal,
+             "nothing was applied: %.512s; apply it with --yes if this is intended",
+             p->confirmations[0]);
+    return confirm(s, question, refusal);
 }
 
 static int send(struct session *s, Fabric__V1__ApplyPolicyRequest *q,

@@ -92,7 +92,7 @@ check '--dry-run accepts it' ctl apply policy --dry-run
 same 'no version is stored' '' "$(in_force)"
 same 'no P_Key has changed' "$before" "$(all_keys)"
 ctl apply policy 2>error </dev/null
-same 'a change that takes a partition away needs --yes' 1 $?
+same 'a change that takes a partition away needs --yes' 2 $?
 like 'and the refusal says so' "$(cat error)" 'would lose partition old .*--yes'
 
 # ---- apply
