@@ -53,8 +53,11 @@ goes() {
     [ "$(way "$1" "$2" | wc -w)" -eq 4 ] && grep -q "${3:-}" <<<"$(way "$1" "$2")"
 }
 
+# records OPTION...: the multicast records that host-0012 gets. saquery waits at most a second for an answer,
+# and does not ask again.
 records() {
-    at host-0012 saquery "$@" MCMR 2>/dev/null | grep -v dump
+    at host-0012 saquery "$@" MCMR >answer 2>/dev/null || at host-0012 saquery "$@" MCMR >answer 2>/dev/null
+    grep -v dump answer
 }
 
 # The differences: multicast LIDs have another order. In a group that a join makes, the MTU is that of the

@@ -42,7 +42,8 @@ services_are_shown() {
         on "${hosts[id - 6]}" set "$id" "7$id" | grep -q 0x0000 || return 1
     done
     for id in 7 8 9; do
-        at "${hosts[4]}" saquery -S >sr 2>/dev/null || return 1
+        # saquery waits at most a second for an answer, and does not ask again
+        at "${hosts[4]}" saquery -S >sr 2>/dev/null || at "${hosts[4]}" saquery -S >sr 2>/dev/null || return 1
         for line in "ServiceID\.*0x0*$id" "ServiceGID\.*$(gid_of "${hosts[id - 6]}")" 'ServiceP_Key\.*0xFFFF' \
             'ServiceLease\.*0xFFFFFFFF' "ServiceData64\.1\.*$(printf '0x%016x' "7$id")"; do
             grep -qE "$line\$" sr || { cat sr; echo "no $line"; return 1; }
