@@ -373,6 +373,11 @@ tests_unit_test_decisions_SOURCES = tests/unit/test_decisions.c
 tests_unit_test_decisions_CFLAGS = $(TEST_CFLAGS) $(EVENT_CFLAGS) $(OPENSSL_CFLAGS)
 tests_unit_test_decisions_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_majority
+tests_unit_test_majority_SOURCES = tests/unit/test_majority.c
+tests_unit_test_majority_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_majority_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_wrap
 tests_unit_test_wrap_SOURCES = tests/unit/test_wrap.c
 tests_unit_test_wrap_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)

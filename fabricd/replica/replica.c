@@ -217,6 +217,11 @@ uint64_t replica_mark(struct replica *r)
     return store_marked_version(r->in.store);
 }
 
+uint64_t replica_dropped(const struct replica *r)
+{
+    return store_received_drops(r->in.store);
+}
+
 bool replica_is_confirmed(const struct replica *replica, uint64_t mark)
 {
     struct replica *r = (struct replica *)(uintptr_t)replica;

@@ -108,5 +108,8 @@ void replica_get_status(const struct replica *r, struct replica_status *ret);
  * decisions of operators that were stored before replica_mark returned this number. */
 uint64_t replica_mark(struct replica *r);
 bool replica_is_confirmed(const struct replica *r, uint64_t mark);
+/* Returns the number of this manager's unconfirmed changes that were dropped since the replica
+ * started. After a drop, replica_is_confirmed can return true for a change that was dropped. */
+uint64_t replica_dropped(const struct replica *r);
 
 #endif

@@ -47,6 +47,7 @@ struct call {
     struct audit_held *held;
     /* Not NULL: the result of the call waits until a majority has confirmed the decision. */
     struct majority_held *confirming;
+    uint64_t dropped; /* majority_dropped() before the call changed anything */
     enum fab_grpc_code code;
     char *message;
 };
@@ -230,29 +231,45 @@ static bool needs_majority(const struct call *c)
            !call_is_local(c);
 }
 
-static void on_confirmed(void *ctx, bool confirmed)
+static void send_decided(struct call *c, enum majority_result result)
 {
-    struct call *c = ctx;
-    c->confirming = NULL;
-    if (confirmed)
+    switch (result) {
+    case MAJORITY_CONFIRMED:
         send_result(c, c->code, c->message);
-    else
+        return;
+    case MAJORITY_LATE:
         send_result(c, FAB_GRPC_UNAVAILABLE,
                     "the change was made, but no majority of the etcd servers has confirmed it "
                     "within 2 s; it is sent as soon as they answer, and is lost if another manager "
                     "takes over before; see 'fabricctl ha status'");
+        return;
+    case MAJORITY_DROPPED:
+        send_result(c, FAB_GRPC_UNAVAILABLE,
+                    "the change may be lost, because another manager was master meanwhile, and no "
+                    "majority of the etcd servers had confirmed the change; see what is in force, "
+                    "and repeat the command if necessary");
+        return;
+    }
+}
+
+static void on_confirmed(void *ctx, enum majority_result result)
+{
+    struct call *c = ctx;
+    c->confirming = NULL;
+    send_decided(c, result);
 }
 
 static void on_stored(void *ctx, bool stored)
 {
     struct call *c = ctx;
+    enum majority_result result = MAJORITY_CONFIRMED;
     c->held = NULL;
     if (stored && c->code == FAB_GRPC_OK && needs_majority(c))
-        c->confirming = majority_wait(c->grpc->in.majority, on_confirmed, c);
+        c->confirming = majority_wait(c->grpc->in.majority, c->dropped, on_confirmed, c, &result);
     if (c->confirming != NULL)
         return;
     if (stored || c->code != FAB_GRPC_OK)
-        send_result(c, c->code, c->message);
+        send_decided(c, result);
     else
         send_result(c, FAB_GRPC_DATA_LOSS,
                     "the change was made, but the database of the manager cannot be written: a "
@@ -482,6 +499,8 @@ static void handle(struct call *c)
         return;
     }
     char why[600];
+    if (needs_majority(c))
+        c->dropped = majority_dropped(c->grpc->in.majority);
     if (needs_majority(c) && !majority_answers(c->grpc->in.majority, why, sizeof why)) {
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "%s", why);
         return;

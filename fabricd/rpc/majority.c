@@ -16,7 +16,7 @@
 
 struct majority_held {
     TAILQ_ENTRY(majority_held) entry;
-    uint64_t mark, until_us;
+    uint64_t mark, dropped, until_us;
     majority_done *done;
     void *ctx;
 };
@@ -41,6 +41,21 @@ bool majority_answers(const struct majority *m, char *why, size_t why_len)
     return s.quorum;
 }
 
+uint64_t majority_dropped(const struct majority *m)
+{
+    return m->replica != NULL ? replica_dropped(m->replica) : 0;
+}
+
+/* Returns the result that is known now. LATE: none is known yet. */
+static enum majority_result result_of(const struct majority *m, uint64_t mark, uint64_t dropped)
+{
+    /* The order matters: a change is dropped before it can look confirmed. */
+    bool confirmed = m->replica == NULL || replica_is_confirmed(m->replica, mark);
+    if (majority_dropped(m) != dropped)
+        return MAJORITY_DROPPED;
+    return confirmed ? MAJORITY_CONFIRMED : MAJORITY_LATE;
+}
+
 static void on_look(void *ctx)
 {
     struct majority *m = ctx;
@@ -48,28 +63,33 @@ static void on_look(void *ctx)
     uint64_t now = clock_now_us();
     for (h = TAILQ_FIRST(&m->held); h != NULL; h = next) {
         next = TAILQ_NEXT(h, entry);
-        bool confirmed = replica_is_confirmed(m->replica, h->mark);
-        if (!confirmed && now < h->until_us)
+        enum majority_result result = result_of(m, h->mark, h->dropped);
+        if (result == MAJORITY_LATE && now < h->until_us)
             continue;
         TAILQ_REMOVE(&m->held, h, entry);
         if (h->done != NULL)
-            h->done(h->ctx, confirmed);
+            h->done(h->ctx, result);
         free(h);
     }
     if (!TAILQ_EMPTY(&m->held))
         loop_timer_set(m->look, LOOK_US);
 }
 
-struct majority_held *majority_wait(struct majority *m, majority_done *done, void *ctx)
+struct majority_held *majority_wait(struct majority *m, uint64_t dropped, majority_done *done,
+                                    void *ctx, enum majority_result *ret_result)
 {
     uint64_t mark = m->replica != NULL ? replica_mark(m->replica) : 0;
-    if (m->replica == NULL || replica_is_confirmed(m->replica, mark))
+    *ret_result = result_of(m, mark, dropped);
+    if (*ret_result != MAJORITY_LATE)
         return NULL;
     struct majority_held *h = calloc(1, sizeof *h);
     if (h == NULL)
         return NULL;
-    *h = (struct majority_held){
-        .mark = mark, .until_us = clock_now_us() + MAJORITY_MS * 1000ull, .done = done, .ctx = ctx};
+    *h = (struct majority_held){.mark = mark,
+                                .dropped = dropped,
+                                .until_us = clock_now_us() + MAJORITY_MS * 1000ull,
+                                .done = done,
+                                .ctx = ctx};
     TAILQ_INSERT_TAIL(&m->held, h, entry);
     if (!loop_timer_pending(m->look))
         loop_timer_set(m->look, LOOK_US);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct loop;
 struct replica;
@@ -20,13 +21,23 @@ int majority_new(struct loop *loop, struct replica *replica, struct majority **r
 void majority_free(struct majority *m); /* `m` may be NULL */
 /* Returns true if a majority of the etcd servers answers. Otherwise why[] has a sentence. */
 bool majority_answers(const struct majority *m, char *why, size_t why_len);
-/* majority_wait calls `done` when a majority has confirmed all changes that were stored before, or
- * after MAJORITY_MS milliseconds. It returns NULL, and does not call `done`, if nothing has to be
- * confirmed or memory ran out. */
+/* Returns how many changes of this manager were dropped, because another manager led meanwhile. A
+ * call takes this number before it changes anything. */
+uint64_t majority_dropped(const struct majority *m);
+enum majority_result {
+    MAJORITY_CONFIRMED,
+    MAJORITY_LATE,   /* no majority has confirmed the changes within MAJORITY_MS milliseconds */
+    MAJORITY_DROPPED /* changes of this manager were dropped, perhaps those of the call */
+};
 #define MAJORITY_MS 2000
 struct majority_held;
-typedef void majority_done(void *ctx, bool confirmed);
-struct majority_held *majority_wait(struct majority *m, majority_done *done, void *ctx);
+typedef void majority_done(void *ctx, enum majority_result result);
+/* Calls `done` later with the result for all changes that were stored before this call.
+ * dropped: the number that majority_dropped returned before these changes. Returns NULL, and sets
+ * *ret_result, if the result is known at once or memory ran out (LATE); `done` is then not called.
+ */
+struct majority_held *majority_wait(struct majority *m, uint64_t dropped, majority_done *done,
+                                    void *ctx, enum majority_result *ret_result);
 /* Forgets the callback that majority_wait got, because the RPC call has ended. */
 void majority_forget(struct majority_held *held);
 
