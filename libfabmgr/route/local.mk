@@ -22,6 +22,8 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/dependencies/vl_cdg.h \
 	%D%/detours/detours.c \
 	%D%/detours/detours.h \
+	%D%/detours/reserve.c \
+	%D%/detours/spread.c \
 	%D%/detours/tree.c \
 	%D%/detours/tree.h \
 	%D%/dragonfly/dragonfly.h \

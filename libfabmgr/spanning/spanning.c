@@ -33,6 +33,7 @@ struct draft {
     const struct fab_vls *vls; /* NULL: one VL */
     uint16_t sls;
     uint32_t vl_count;
+    uint32_t reserved; /* number of switches in vls->branch[]; 0: no tree was reserved */
     /* [switches] bitset of the port classes of the ports of each switch; always includes class 0 */
     uint16_t *classes;
     uint64_t *ends; /* bitset of the switches with endports */
@@ -141,23 +142,43 @@ static bool add_branch(struct draft *d, uint32_t port)
     return true;
 }
 
-/* Grows a tree from a root. Returns the number of its switches. */
-static uint32_t grow(struct draft *d, uint32_t root)
+/* Returns true if the link at `port` is a branch of the tree that the engine reserved. */
+static bool is_reserved(const struct draft *d, uint32_t port)
+{
+    const struct fab_port *a = fab_fabric_port(d->f, port), *b = fab_fabric_port(d->f, a->peer);
+    return (a->node < d->reserved && d->vls->branch[a->node] == a->num) ||
+           (b->node < d->reserved && d->vls->branch[b->node] == b->num);
+}
+
+/* Extends the tree whose switches are the first `count` ones of the queue, breadth first. If
+ * `only_reserved` is true, adds only branches that the engine reserved. Returns the number of
+ * switches that the tree then has. */
+static uint32_t extend(struct draft *d, uint32_t count, bool only_reserved)
 {
     const struct fab_verify_graph *g = d->graph;
-    uint32_t count = 1;
-    d->queue[0] = root;
-    d->guide.root[root] = root;
     for (uint32_t at = 0; at < count && !d->failed; at++) {
         uint32_t sw = d->queue[at];
         for (uint32_t num = 1; num < g->port_room[sw]; num++) {
-            uint32_t next = g->hop[g->first[sw] + num];
+            uint32_t port = g->first[sw] + num, next = g->hop[port];
             if (next < g->n && d->guide.root[next] == FAB_NONE &&
-                d->f->switches[next].multicast_fdb_cap > 0 && add_branch(d, g->first[sw] + num))
+                d->f->switches[next].multicast_fdb_cap > 0 &&
+                (!only_reserved || is_reserved(d, port)) && add_branch(d, port))
                 d->queue[count++] = next;
         }
     }
     return count;
+}
+
+/* Grows a tree from a root. Begins with the branches that the engine reserved, if `from_reserved`
+ * is true. Returns the number of switches of the tree. */
+static uint32_t grow(struct draft *d, uint32_t root, bool from_reserved)
+{
+    uint32_t count = 1;
+    d->queue[0] = root;
+    d->guide.root[root] = root;
+    if (from_reserved)
+        count = extend(d, count, true);
+    return extend(d, count, false);
 }
 
 static void cut_down(struct draft *d, uint32_t count, size_t added)
@@ -193,6 +214,7 @@ static uint32_t ends_in(const struct draft *d, uint32_t count)
 static void span_part(struct draft *d, uint32_t part)
 {
     uint32_t size = 0, ends = 0, best = FAB_NONE, most = 0, most_ends = 0, seen = 0, tried = 0;
+    bool best_reserved = false;
     const size_t added = d->count;
     for (uint32_t sw = part; sw < d->graph->n; sw++) {
         size += is_in(d, sw, part);
@@ -201,19 +223,21 @@ static void span_part(struct draft *d, uint32_t part)
     for (uint32_t sw = part; sw < d->graph->n && !d->failed; sw++) {
         if (!is_in(d, sw, part) || (uint64_t)seen++ * ROOTS_MAX < (uint64_t)tried * size)
             continue;
-        uint32_t count = grow(d, sw), with_ends = ends_in(d, count);
+        bool from_reserved = tried == 0 && d->reserved > 0;
+        uint32_t count = grow(d, sw, from_reserved), with_ends = ends_in(d, count);
         tried++;
         if (count == size)
             return;
         cut_down(d, count, added);
         if (best == FAB_NONE || with_ends > most_ends || (with_ends == most_ends && count > most)) {
             best = sw;
+            best_reserved = from_reserved;
             most = count;
             most_ends = with_ends;
         }
     }
     if (best != FAB_NONE && !d->failed)
-        (void)grow(d, best);
+        (void)grow(d, best, best_reserved);
     d->guide.missed += ends - most_ends;
 }
 
@@ -241,6 +265,8 @@ static int open_draft(struct draft *d, const struct fab_verify_channels *unicast
                         .vls = unicast->in.vls,
                         .vl_count = unicast->unicast.vl_count,
                         .sls = unicast->unicast.vl_count > 1 && sls != 0 ? sls : 1};
+    if (d->vls != NULL && d->vls->branch != NULL)
+        d->reserved = d->vls->branch_switches;
     int status = fab_spanning_order_init(&d->order, unicast);
     if (status != FAB_OK)
         return status;

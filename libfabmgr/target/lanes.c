@@ -103,12 +103,24 @@ static int remap_classes(const struct fab_vls *v, const struct fab_fabric *old,
     return status;
 }
 
+static int remap_branches(const struct fab_vls *v, const struct fab_fabric *old,
+                          const struct fab_fabric *now, struct fab_vls *ret)
+{
+    int status = fab_target_vls_with_branches(ret, now->switch_count);
+    for (uint32_t sw = 0; status == FAB_OK && sw < now->switch_count; sw++) {
+        uint32_t was = fab_fabric_node_by_guid(old, now->nodes[sw].guid);
+        if (was < v->branch_switches)
+            ret->branch[sw] = v->branch[was];
+    }
+    return status;
+}
+
 int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
                          const struct fab_fabric *now, uint32_t top, struct fab_vls *ret)
 {
     struct fab_vls made = *v;
     int status = FAB_OK;
-    made.of_lid = made.of_pair = made.port_class = NULL;
+    made.of_lid = made.of_pair = made.port_class = made.branch = NULL;
     made.owners = NULL;
     if (v->of_lid != NULL)
         status = remap_lids(v, top, &made);
@@ -116,6 +128,8 @@ int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
         status = remap_pairs(v, old, now, &made);
     if (status == FAB_OK && v->port_class != NULL)
         status = remap_classes(v, old, now, &made);
+    if (status == FAB_OK && v->branch != NULL)
+        status = remap_branches(v, old, now, &made);
     if (status == FAB_OK)
         *ret = made;
     else

@@ -53,6 +53,14 @@ int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports)
     return ret;
 }
 
+int fab_target_vls_with_branches(struct fab_vls *v, uint32_t switches)
+{
+    int ret = provide(&v->branch, switches);
+    if (ret == FAB_OK)
+        v->branch_switches = switches;
+    return ret;
+}
+
 uint64_t fab_target_sl2vl_pack(const uint8_t vl[FAB_SLS], uint8_t vls)
 {
     uint64_t map = 0;
@@ -74,13 +82,15 @@ static int duplicate(const uint8_t *bytes, size_t size, uint8_t **ret)
 int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy)
 {
     struct fab_vls copy = *v;
-    copy.of_lid = copy.of_pair = copy.port_class = NULL;
+    copy.of_lid = copy.of_pair = copy.port_class = copy.branch = NULL;
     copy.owners = NULL;
     int ret = duplicate(v->of_lid, (size_t)v->top + 1, &copy.of_lid);
     if (ret == FAB_OK)
         ret = duplicate(v->of_pair, (size_t)v->switches * v->switches, &copy.of_pair);
     if (ret == FAB_OK)
         ret = duplicate(v->port_class, v->ports, &copy.port_class);
+    if (ret == FAB_OK)
+        ret = duplicate(v->branch, v->branch_switches, &copy.branch);
     if (ret == FAB_OK)
         *ret_copy = copy;
     else
@@ -102,6 +112,7 @@ void fab_target_vls_fini(struct fab_vls *v)
         free(v->of_lid);
         free(v->of_pair);
         free(v->port_class);
+        free(v->branch);
     }
     memset(v, 0, sizeof(*v));
 }

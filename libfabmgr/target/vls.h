@@ -52,17 +52,25 @@ struct fab_vls {
     uint8_t lanes; /* number of VLs that the engine uses */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
+    uint32_t branch_switches;
+    /* [branch_switches] A spanning tree for multicast: the number of the port of each switch that
+     * leads towards the root of the tree; 0: the switch is the root, or not in the tree. The engine
+     * has left room for this tree: multicast packets of SL 0 on it close no cycle with the paths of
+     * the engine. libfabmgr/spanning proves this before it uses the tree. NULL: the engine has
+     * reserved no tree. This member has a meaning with one VL, too. */
+    uint8_t *branch;
     /* private: number of structs that share the arrays; NULL: the arrays are not shared */
     int *owners;
 };
 /* Initialises v for `count` VLs, 0 to FAB_VLS_MAX. Packets of SL s use VL s mod count, for all
  * classes of ports. */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
-/* These functions allocate the arrays of_lid, of_pair and port_class, with all elements zero. Each
- * returns NOMEM if there is no memory; v is then unchanged. */
+/* Each of these functions allocates one array (of_lid, of_pair, port_class, branch), with all
+ * elements zero. Returns NOMEM if there is no memory; v is then unchanged. */
 int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
+int fab_target_vls_with_branches(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* returns NOMEM */
 /* Makes *ret_other a second owner of the arrays of *v. From then on, neither owner may change the
  * arrays. Returns NOMEM. */

@@ -10,6 +10,10 @@
  *       bandwidth, "acyclic" or "cyclic" (OpenSM's tables on one VL), lost pairs of endports, ms,
  *       mean shift, bandwidth of shifts and of random permutations, lanes, engine
  *
+ *   bench_judge spanning FABRIC ENGINE...
+ *       prints a line for each ENGINE: VLs, switches that the multicast spanning tree of SL 0
+ *       misses, ms of the tree
+ *
  * TABLES is the name of an engine, or auto, or NAME=FILE with an opensm-lfts.dump of OpenSM, whose
  * comments name the port of each LID. The files are trusted: the program exits at the first error
  * in a file.
@@ -25,6 +29,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/spanning/spanning.h"
 #include "libfabmgr/study/choose_engine.h"
 #include "libfabmgr/study/quality.h"
 #include "libfabmgr/verify/verify.h"
@@ -301,17 +306,52 @@ static void judge(const struct fab_fabric *f, const char *what)
     fab_target_unref(t);
 }
 
+/* Makes the spanning tree of multicast packets, as the manager does. */
+static void span(const struct fab_fabric *f, const char *name)
+{
+    struct fab_target *t = fab_target_new();
+    struct fab_policy p;
+    char why[300] = "";
+    const struct fab_route_engine *engine = fab_route_engine_by_name(name);
+    if (engine == NULL)
+        die(name, "no such engine");
+    fab_policy_defaults(&p);
+    assign(f, &p, t);
+    const struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &t->lids};
+    if (engine->run(&in, &t->lft, &t->vls, why, sizeof(why)) != FAB_OK) {
+        printf("%s refused: %s\n", name, why);
+    } else {
+        struct fab_verify_channels *channels;
+        struct fab_mcast_guide guide;
+        const struct fab_verify_input proof = {
+            .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .policy = &p};
+        must(fab_verify_channels_new(&proof, &channels), "channels");
+        double ms = now_ms();
+        must(fab_spanning_make(channels, 1, &guide), "spanning tree");
+        printf("%s %u %u %.1f\n", name, fab_target_vls_count(&t->vls), guide.missed, now_ms() - ms);
+        fab_mcast_guide_fini(&guide);
+        fab_verify_channels_free(channels);
+    }
+    fab_policy_fini(&p);
+    fab_target_unref(t);
+}
+
 int main(int argc, char **argv)
 {
+    bool spanning = argc > 3 && strcmp(argv[1], "spanning") == 0;
     if (argc == 5 && strcmp(argv[1], "damage") == 0) {
         damage(argv[2], (uint32_t)atoi(argv[3]), strtoull(argv[4], NULL, 0));
         return 0;
     }
     if (argc < 3)
-        die(argv[0], "FABRIC TABLES... | damage FABRIC PER_MILLE SEED");
-    struct fab_fabric *f = load(argv[1]);
-    for (int i = 2; i < argc; i++)
-        judge(f, argv[i]);
+        die(argv[0], "FABRIC TABLES... | spanning FABRIC ENGINE... | damage FABRIC PER_MILLE SEED");
+    struct fab_fabric *f = load(argv[spanning ? 2 : 1]);
+    for (int i = spanning ? 3 : 2; i < argc; i++) {
+        if (spanning)
+            span(f, argv[i]);
+        else
+            judge(f, argv[i]);
+    }
     fab_fabric_unref(f);
     return 0;
 }

@@ -199,6 +199,9 @@ static struct fab_vls random_vls(const struct fab_fabric *f, uint32_t top, struc
         v.of_pair[i] = (uint8_t)(1 + fab_base_prng_below(prng, 15));
     for (uint32_t port = 0; port < f->port_count; port++)
         v.port_class[port] = (uint8_t)(1 + fab_base_prng_below(prng, 15));
+    ck_assert_int_eq(fab_target_vls_with_branches(&v, f->switch_count), FAB_OK);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        v.branch[sw] = (uint8_t)(1 + fab_base_prng_below(prng, 15));
     return v;
 }
 
@@ -225,6 +228,11 @@ static void assert_remapped(const struct fab_vls *v, const struct fab_fabric *ol
         uint32_t was = fab_fabric_node_by_guid(old, now->nodes[p->node].guid);
         uint8_t want = was == FAB_NONE ? 0 : v->port_class[fab_fabric_port_id(old, was, p->num)];
         ck_assert_uint_eq(made.port_class[port], want);
+    }
+    ck_assert_uint_eq(made.branch_switches, now->switch_count);
+    for (uint32_t sw = 0; sw < now->switch_count; sw++) {
+        uint32_t was = fab_fabric_node_by_guid(old, now->nodes[sw].guid);
+        ck_assert_uint_eq(made.branch[sw], was == FAB_NONE ? 0 : v->branch[was]);
     }
     fab_target_vls_fini(&made);
 }

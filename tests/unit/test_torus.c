@@ -143,6 +143,45 @@ START_TEST(many_faults)
 }
 END_TEST
 
+/* Frees f. Removes 1 % of its links between switches, `rounds` times. In the mean over the rounds,
+ * max/mean of the link loads is at most `percent` percent of that of the whole fabric. */
+static void spreads(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
+                    unsigned rounds, unsigned percent, const char *what)
+{
+    struct made whole = made_by(engine, fab_fabric_ref(f));
+    double reference = imbalance(&whole), sum = 0, most = 0;
+    unsigned trunks = 0;
+    for (uint32_t port = 0; port < f->port_count; port++)
+        trunks += is_trunk(f, port);
+    for (unsigned i = 0; i < rounds; i++) {
+        struct made m = made_by(engine, with_faults(f, prng, (trunks / 2 + 50) / 100, 0));
+        assert_proven(&m, what);
+        double now = imbalance(&m) / reference;
+        sum += now;
+        most = now > most ? now : most;
+        made_fini(&m);
+    }
+    printf("# %s, %u rounds: max/mean x%.2f in the mean, x%.2f at most\n", what, rounds,
+           sum / rounds, most);
+    ck_assert_msg(sum * 100 <= rounds * percent, "%s: %.3f", what, sum / rounds);
+    made_fini(&whole);
+    fab_fabric_unref(f);
+}
+
+START_TEST(detours_spread_loads)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("loads of detours", 17));
+    spreads("torus", torus(16, 16, 0, 4, 1, false), &prng, 8, 155, "torus 16x16");
+    spreads("torus", torus(8, 8, 8, 1, 1, false), &prng, 2, 140, "torus 8x8x8");
+    spreads("torus", torus(6, 5, 4, 4, 1, false), &prng, 10, 125, "torus 6x5x4");
+    spreads("dor", torus(5, 5, 6, 2, 1, true), &prng, 10, 125, "mesh 5x5x6");
+    spreads("dor", torus(12, 12, 0, 2, 1, true), &prng, 10, 140, "mesh 12x12");
+    spreads("dor", hypercube(7, 4, 1), &prng, 10, 130, "hypercube 7");
+    spreads("dor", hyperx(12, 12, 0, 6, 1), &prng, 5, 130, "HyperX 12x12");
+}
+END_TEST
+
 /* On one VL set for each of two traffic classes, a whole torus gets no VLs for detours. A damaged
  * torus gets them, because it cannot do without them. */
 START_TEST(classes_share_the_vls_for_detours)
@@ -207,6 +246,7 @@ static Suite *suite(void)
     tcase_add_test(c, single_faults_of_others);
     tcase_add_test(c, several_faults);
     tcase_add_test(c, many_faults);
+    tcase_add_test(c, detours_spread_loads);
     tcase_add_test(c, classes_share_the_vls_for_detours);
     tcase_add_test(c, the_order_of_discovery_changes_nothing);
     tcase_add_test(c, others_are_refused_with_a_reason);

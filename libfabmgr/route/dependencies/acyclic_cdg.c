@@ -184,6 +184,7 @@ static int by_position(const void *a, const void *b)
 static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;
+    t->moved += forward + backward;
     qsort(t->forward, forward, sizeof(*t->forward), by_position);
     qsort(t->backward, backward, sizeof(*t->backward), by_position);
     while (i < forward || j < backward) {
@@ -238,6 +239,13 @@ bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to)
     }
     t->used[word] |= bit;
     return true;
+}
+
+void fab_route_cdg_clear(struct fab_cdg *t)
+{
+    memset(t->used, 0, (size_t)t->arcs * t->words * sizeof(*t->used));
+    memset(t->forbidden, 0, (size_t)t->arcs * t->words * sizeof(*t->forbidden));
+    t->logged = 0;
 }
 
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark)

@@ -31,6 +31,7 @@ struct fab_cdg {
     /* number of dependencies that the searches for cycles may still follow; 0: every dependency
      * that needs a search is refused */
     uint64_t budget;
+    uint64_t moved; /* number of arcs that reordering has moved so far */
     /* [logged] the dependencies that were added or forbidden while `logging` was true, newest last;
      * fab_route_cdg_undo() undoes them */
     struct fab_cdg_dependency *log;
@@ -79,6 +80,9 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
  * (no_memory). If `from` is before `to` in the topological order, this takes O(1) steps; otherwise
  * it takes O(arcs and dependencies between the two positions). */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
+/* Removes all dependencies. The topological order stays, so that the dependencies that were in use
+ * can be added again without a search. */
+void fab_route_cdg_clear(struct fab_cdg *t);
 /* Undoes the newest changes in the log, until only its first `mark` changes are left. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);
 

@@ -24,6 +24,14 @@ struct fab_detour_rule {
      * short detour does without them. Packets that go around the ring in the wrong direction, and
      * packets on detours around a missing link of the ring, could together close a cycle. */
     bool (*leads_back)(const void *ctx, uint32_t dest, uint32_t s, uint32_t to);
+    /* true: a spanning tree for multicast is reserved before the detours are chosen. It grows from
+     * switch `root`. It gets links of level 0 first, then links of level 1, and so on, and at last
+     * links of any level. */
+    bool reserve;
+    uint32_t root, levels;
+    uint32_t (*level)(const void *ctx, uint32_t a, uint32_t b);
+    /* Returns true if switch s forwards multicast packets. */
+    bool (*forwards_multicast)(const void *ctx, uint32_t s);
     /* An initial topological order of the channels of the regular paths. */
     fab_vl_cdg_rank *rank;
     /* The SL of each pair, and the VL of each hop. */
@@ -32,7 +40,7 @@ struct fab_detour_rule {
      * switches is free of deadlock, detours.c writes this SL to vls->of_pair. FAB_SLS: there is no
      * such SL. */
     uint32_t spare_sl;
-    /* [neighbours] class of the ports of each arc, by index in g->nbr */
+    /* [neighbours] class of the ports at both ends of each arc, by index in g->nbr */
     const uint8_t *arc_class;
     /* Number of steps that searches for cycles may still take; detours.c subtracts its steps. */
     uint64_t *budget;
@@ -46,6 +54,9 @@ struct fab_detour_tree {
     uint32_t first, count;
     bool broken; /* true: some regular path breaks off */
     bool lost;   /* true: no detour was found for some switch */
+    bool urgent; /* true: the tree was lost once, so it gets its detours before other trees */
+    /* true: the tree has the same paths as all trees to this switch, so they must not change */
+    bool fixed;
 };
 /* One hop of a detour: switch `sw` forwards packets to switch `next`, not to the next switch of the
  * rule. */
@@ -63,8 +74,12 @@ struct fab_detours {
      * some switch has no path, not even by a detour. */
     uint32_t broken, lost;
     uint32_t rescued; /* number of destination switches to which packets use the spare VL */
-    /* bit v: paths use VL v */
-    uint32_t vls_used;
+    /* true: branch[] is a spanning tree of all switches that forward multicast packets. These
+     * packets (SL 0) and the packets on the paths of all trees close no cycle together. */
+    bool spans;
+    /* [switches] the arc from each switch towards the root of the spanning tree; FAB_NONE: the
+     * switch is the root, or not in the tree */
+    uint32_t *branch;
 };
 /* Finds detours for all trees; the caller sets `dest`, `number` and `weight` of each. `vls` is the
  * number of VLs that the rule uses. *ret keeps pointers to g and tree, and copies the pointers in

@@ -103,7 +103,8 @@ void fab_route_detour_change_loads(struct fab_detour_search *x, bool add)
 
 /* ---- dependencies ---------------------------------------------------------------------------- */
 
-static uint32_t vl_of(const struct fab_detour_search *x, uint32_t in, uint32_t out, uint32_t sl)
+uint32_t fab_route_detour_vl(const struct fab_detour_search *x, uint32_t in, uint32_t out,
+                             uint32_t sl)
 {
     const uint8_t *of = x->rule->arc_class;
     return x->rule->vls->vl[in != FAB_NONE ? of[in] : 0][of[out]][sl];
@@ -118,7 +119,7 @@ static bool pass_on(struct fab_detour_search *x, uint32_t arc, const uint16_t *v
     for (uint32_t sl = 0; sl < x->sls; sl++) {
         if (vls[sl] == 0)
             continue;
-        uint32_t to = vl_of(x, arc, onward, sl);
+        uint32_t to = fab_route_detour_vl(x, arc, onward, sl);
         for (uint32_t v = 0; vls[sl] >> v != 0; v++) {
             if ((vls[sl] >> v & 1) != 0 && !fab_route_vl_cdg_add(&x->cdg, arc, v, onward, to))
                 return false;
@@ -132,7 +133,7 @@ static bool pass_on(struct fab_detour_search *x, uint32_t arc, const uint16_t *v
 static void inject(const struct fab_detour_search *x, uint32_t s, uint16_t *ret)
 {
     uint32_t sl = fab_target_vls_sl(x->rule->vls, s, x->dest, 0);
-    ret[sl] |= (uint16_t)(1u << vl_of(x, FAB_NONE, x->arc[s], sl));
+    ret[sl] |= (uint16_t)(1u << fab_route_detour_vl(x, FAB_NONE, x->arc[s], sl));
 }
 
 bool fab_route_detour_add(struct fab_detour_search *x)
@@ -200,14 +201,14 @@ static void keep_vls(struct fab_detour_search *x, const struct fab_detour_chain 
         const uint16_t *from = x->vls + (size_t)x->tail[arc] * x->sls;
         for (uint32_t sl = 0; sl < x->sls; sl++) {
             if (from[sl] != 0)
-                x->vls[(size_t)s * x->sls + sl] |= (uint16_t)(1u << vl_of(x, arc, x->arc[s], sl));
+                x->vls[(size_t)s * x->sls + sl] |=
+                    (uint16_t)(1u << fab_route_detour_vl(x, arc, x->arc[s], sl));
         }
         arc = x->arc[s];
     }
 }
 
-/* Takes the detour if its dependencies close no cycle. */
-static bool take(struct fab_detour_search *x, const struct fab_detour_chain *c)
+bool fab_route_detour_take(struct fab_detour_search *x, const struct fab_detour_chain *c)
 {
     uint16_t vls[FAB_DETOUR_CHAIN_MAX][FAB_SLS];
     uint32_t before[FAB_DETOUR_CHAIN_MAX];
@@ -241,7 +242,7 @@ static uint64_t cost_of(const struct fab_detour_search *x, uint32_t arc)
     return 16 + load * load * load / 64;
 }
 
-static void offer(struct fab_detour_search *x, const struct fab_detour_chain *c)
+void fab_route_detour_offer(struct fab_detour_search *x, const struct fab_detour_chain *c)
 {
     uint32_t i = x->candidates;
     if (i == FAB_DETOUR_CANDIDATES && x->best[i - 1].cost <= c->cost)
@@ -275,7 +276,7 @@ static void extend(struct fab_detour_search *x, struct fab_detour_chain *c, uint
         c->cost = cost + cost_of(x, arc);
         if (x->connected[to]) {
             c->cost += x->cost[to];
-            offer(x, c);
+            fab_route_detour_offer(x, c);
         } else if (hops > 1) {
             extend(x, c, to, hops - 1);
         }
@@ -302,7 +303,7 @@ static void offer_detour(struct fab_detour_search *x, uint32_t s, const uint32_t
         if (count == 0)
             break;
     }
-    offer(x, &c);
+    fab_route_detour_offer(x, &c);
 }
 
 /* Passes detours of any length to offer(). A breadth-first search from s visits the switches that
@@ -353,7 +354,7 @@ static bool connect_by(struct fab_detour_search *x, uint32_t s, uint32_t hops)
     else
         extend_far(x, s);
     for (uint32_t i = 0; i < x->candidates; i++) {
-        if (!take(x, &x->best[i]))
+        if (!fab_route_detour_take(x, &x->best[i]))
             continue;
         for (uint32_t k = x->best[i].count; k-- > 0;)
             connect(x, x->tail[x->best[i].arc[k]]);

@@ -24,10 +24,12 @@ struct fab_detour_search {
     struct fab_detours *d;
     struct fab_vl_cdg cdg;
     uint32_t sls;
-    uint64_t *load; /* [arcs] number of pairs of hosts whose paths use each arc */
-    uint64_t mean;  /* mean of load[], at least 1 */
-    uint32_t *head; /* [arcs] the switch that each arc leads to: g->nbr */
-    uint32_t *tail; /* [arcs] the switch that each arc leaves */
+    uint64_t *load;    /* [arcs] number of pairs of hosts whose paths use each arc */
+    uint64_t mean;     /* mean of load[], at least 1 */
+    uint64_t greatest; /* greatest load of a link when the pass began, at least 1 (spread.c) */
+    uint32_t *width;   /* [arcs] number of parallel links */
+    uint32_t *head;    /* [arcs] the switch that each arc leads to: g->nbr */
+    uint32_t *tail;    /* [arcs] the switch that each arc leaves */
     /* the tree that was loaded last: its destination switch, DLID number and weight */
     uint32_t dest, number, weight;
     bool known; /* true: regular[] has the paths to the DLID `number` at switch `dest` */
@@ -50,6 +52,7 @@ struct fab_detour_search {
     uint32_t gaps;
     uint64_t *cost; /* [switches] cost of the path, if it is connected */
     uint64_t *flow; /* [switches] number of hosts whose packets the switch sends over arc[] */
+    bool *on_path;  /* [switches] scratch (spread.c); all false between calls */
     /* [switches][sls] VLs on which packets of each SL leave the switch, as bits */
     uint16_t *vls;
     struct fab_detour_chain best[FAB_DETOUR_CANDIDATES];
@@ -64,9 +67,17 @@ void fab_route_detour_load(struct fab_detour_search *x, const struct fab_detour_
 void fab_route_detour_lay_out(struct fab_detour_search *x);
 /* Adds the loads of the tree to load[], or subtracts them. */
 void fab_route_detour_change_loads(struct fab_detour_search *x, bool add);
+/* Returns the VL on which packets of an SL that came over the arc `in` leave a switch over the arc
+ * `out`. FAB_NONE: they came from an endport. */
+uint32_t fab_route_detour_vl(const struct fab_detour_search *x, uint32_t in, uint32_t out,
+                             uint32_t sl);
 /* Adds the dependencies of all paths of the tree, and computes vls[]. Returns false if some
  * dependency would close a cycle. */
 bool fab_route_detour_add(struct fab_detour_search *x);
+/* Adds the detour c to best[]. These are the cheapest detours so far, sorted by cost. */
+void fab_route_detour_offer(struct fab_detour_search *x, const struct fab_detour_chain *c);
+/* Takes the detour if its dependencies close no cycle; otherwise returns false. */
+bool fab_route_detour_take(struct fab_detour_search *x, const struct fab_detour_chain *c);
 /* Connects the switches before gaps by detours. If `last` is true, also tries detours of any
  * length. Returns false if some switches are still cut off; these are then in gap[]. Before, the
  * caller must load the tree (fab_route_detour_load), lay it out, and add its dependencies
@@ -75,5 +86,17 @@ bool fab_route_detour_connect(struct fab_detour_search *x, bool last);
 /* Connects the switches of gap[] by detours on the spare VL. Returns false if some switch is still
  * cut off. */
 bool fab_route_detour_connect_by_spare(struct fab_detour_search *x);
+
+/* Reserves the spanning tree of struct fab_detours (reserve.c), if this is possible. Before, the
+ * caller must add the dependencies of all regular paths. */
+void fab_route_detour_reserve(struct fab_detour_search *x);
+/* Adds the dependencies of the reserved tree again. */
+void fab_route_detour_add_reserved(struct fab_detour_search *x);
+
+/* Returns the greatest load of a link, at least 1. */
+uint64_t fab_route_detour_greatest(const struct fab_detour_search *x);
+/* Loads the tree t, and changes paths in it that use busy links (spread.c). Returns false if
+ * nothing changed. Before, the caller must set x->greatest. */
+bool fab_route_detour_spread(struct fab_detour_search *x, const struct fab_detour_tree *t);
 
 #endif

@@ -22,7 +22,9 @@
  * has a VL of its own (aside). Otherwise channels of later dimensions could depend on each other
  * over the first dimension. With these VLs, a cycle needs several gaps that are close together, and
  * detours.c avoids such cycles. If detours.c finds no other path for a pair of switches, the
- * packets of this pair get an SL of their own, and stay on the last VL (spare).
+ * packets of this pair get an SL of their own, and stay on the last VL (spare). Before that, a
+ * spanning tree for multicast is reserved, so that multicast packets cannot deadlock with packets
+ * on detours.
  *
  * A complete grid has the same VLs and SL-to-VL tables as a damaged one, although no packet in it
  * turns back. So a fault changes forwarding tables only, and the change can be proved step by step.
@@ -53,6 +55,12 @@
 /* number of VLs that are reserved for detours */
 #define DETOUR_VLS 2
 
+/* Bits and greatest value of a part of a score for the root of the spanning tree. A score has
+ * SCORE_ROWS numbers of gaps and a distance. */
+#define SCORE_BITS 12
+#define SCORE_MOST 4095u
+#define SCORE_ROWS 4
+
 /* How detours use the VLs that are reserved for them. The comment at the top of this file says
  * which hops are called "back" and "aside". If only one VL is reserved, the first two values mean
  * the same. */
@@ -81,6 +89,8 @@ struct torus {
     /* [switches + 1] the trees of switch destinations.sequence[i] are tree[tree_at[i]] to
      * tree[tree_at[i + 1] - 1] */
     uint32_t *tree_at;
+    uint64_t *score;    /* [switches] as roots of the spanning tree; the lowest is the best */
+    uint32_t *scratch;  /* [places] */
     uint8_t *arc_class; /* [neighbours of the graph] port class of each arc (class_of) */
     uint64_t budget;    /* number of steps that searches for detours may still take */
     enum lanes lanes;   /* how the VLs for detours are used */
@@ -290,6 +300,118 @@ static bool leads_back(const void *torus, uint32_t dest, uint32_t s, uint32_t to
     return s != dest && fab_route_dor_leads_back(&t->grid, s, to, dest);
 }
 
+/* ---- the spanning tree for multicast --------------------------------------------------------- */
+
+static bool forwards_multicast(const void *torus, uint32_t s)
+{
+    const struct torus *t = torus;
+    return t->in->fabric->switches[s].multicast_fdb_cap > 0;
+}
+
+/* Returns the level of a link: its dimension. So the trunk of the tree is a row of the first
+ * dimension, and only the links of the last dimension are in the tree in all rows. Detours seldom
+ * turn from these links into others. Packets of SL 0 never cross a dateline, so links that cross
+ * one come last. */
+static uint32_t level_of(const void *torus, uint32_t a, uint32_t b)
+{
+    const struct torus *t = torus;
+    uint32_t d = fab_route_grid_differ(&t->grid, a, b);
+    const struct fab_grid_dim *dim = &t->grid.dim[d];
+    uint32_t from = fab_route_grid_coordinate(&t->grid, a, d),
+             to = fab_route_grid_coordinate(&t->grid, b, d);
+    bool at_dateline =
+        dim->kind == FAB_GRID_RING && from + to == dim->size - 1 && (from == 0 || to == 0);
+    return at_dateline ? t->grid.dims : d;
+}
+
+/* Returns the number of links of switch s that are missing in the dimensions 0 to d. */
+static uint32_t count_gaps(const struct torus *t, uint32_t s, uint32_t d)
+{
+    uint32_t gaps = 0;
+    for (uint32_t e = 0; e <= d; e++)
+        gaps += neighbours_in(&t->grid, s, e);
+    for (uint32_t i = t->graph.nbr_at[s]; i < t->graph.nbr_at[s + 1]; i++)
+        gaps -= fab_route_grid_differ(&t->grid, s, t->graph.nbr[i]) <= d;
+    return gaps;
+}
+
+/* Adds a part to the score of each switch: the number of gaps in the part of the grid that can be
+ * reached from the switch in the dimensions 0 to d. */
+static void score_gaps(struct torus *t, uint32_t d)
+{
+    uint32_t *gaps = t->scratch;
+    memset(gaps, 0, t->grid.places * sizeof(*gaps));
+    for (unsigned pass = 0; pass <= 1; pass++) {
+        for (uint32_t s = 0; s < t->graph.n; s++) {
+            uint32_t first = t->grid.place[s];
+            for (uint32_t e = 0; e <= d; e++)
+                first -= fab_route_grid_coordinate(&t->grid, s, e) * t->grid.dim[e].step;
+            if (pass == 0)
+                gaps[first] += count_gaps(t, s, d);
+            else
+                t->score[s] = t->score[s] << SCORE_BITS |
+                              (gaps[first] < SCORE_MOST ? gaps[first] : SCORE_MOST);
+        }
+    }
+}
+
+/* Returns twice the distance of switch s from the middle of the grid. */
+static uint32_t distance_from_middle(const struct torus *t, uint32_t s)
+{
+    uint32_t sum = 0;
+    for (uint32_t d = 0; d < t->grid.dims; d++) {
+        uint32_t at = 2 * fab_route_grid_coordinate(&t->grid, s, d), last = t->grid.dim[d].size - 1;
+        sum += at > last ? at - last : last - at;
+    }
+    return sum;
+}
+
+/* Returns true if switch s is in the middle of each ring. From there, nearly no path crosses a
+ * dateline, so that paths on VL 1 seldom follow multicast packets. */
+static bool is_in_middle(const struct torus *t, uint32_t s)
+{
+    for (uint32_t r = 0; r < t->rings; r++) {
+        uint32_t d = t->ring[r], size = t->grid.dim[d].size,
+                 at = fab_route_grid_coordinate(&t->grid, s, d);
+        if (at != size / 2 && at != (size - 1) / 2)
+            return false;
+    }
+    return true;
+}
+
+/* Returns the root of the tree. The rows through the root should have few gaps, above all the
+ * trunk. */
+static uint32_t find_root(struct torus *t)
+{
+    uint32_t root = FAB_NONE;
+    memset(t->score, 0, t->graph.n * sizeof(*t->score));
+    for (uint32_t d = 0; d + 1 < t->grid.dims && d < SCORE_ROWS; d++)
+        score_gaps(t, d);
+    for (uint32_t i = 0; i < t->graph.n; i++) {
+        uint32_t s = t->destinations.sequence[i];
+        t->score[s] = t->score[s] << SCORE_BITS | distance_from_middle(t, s);
+        if (forwards_multicast(t, s) && is_in_middle(t, s) &&
+            (root == FAB_NONE || t->score[s] < t->score[root]))
+            root = s;
+    }
+    return root != FAB_NONE ? root : t->destinations.sequence[0];
+}
+
+/* Stores the spanning tree for the manager. */
+static int set_branches(struct torus *t, const struct fab_detours *d)
+{
+    const struct fab_graph *g = &t->graph;
+    int status = d->spans ? fab_target_vls_with_branches(&t->vls, g->n) : FAB_OK;
+    for (uint32_t s = 0; s < g->n && status == FAB_OK && d->spans; s++) {
+        /* The first ports of a switch lead to its neighbours, in the same order as nbr[]. */
+        if (d->branch[s] != FAB_NONE)
+            t->vls.branch[s] = g->port_num[g->port_at[s] + d->branch[s] - g->nbr_at[s]];
+    }
+    return status;
+}
+
+/* ---- trees of paths -------------------------------------------------------------------------- */
+
 /* Makes the list of trees: VARIANTS or fewer for each switch, so that its LIDs can take different
  * detours. LID i of a switch uses variant i modulo the number of variants. */
 static int list_trees(struct torus *t)
@@ -353,29 +475,40 @@ static void rotate_dimensions(struct torus *t)
         t->ring[r] = t->ring[r] > 0 ? t->ring[r] - 1 : last;
 }
 
-static int find_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
+static int find_detours(struct torus *t, uint8_t count, bool reserve, struct fab_detours *ret)
 {
     const struct fab_detour_rule rule = {
         .ctx = t,
         .next = find_regular,
         .leads_back = leads_back,
+        .reserve = reserve,
+        .root = find_root(t),
+        .levels = t->grid.dims + 1,
+        .level = level_of,
+        .forwards_multicast = forwards_multicast,
         .rank = rank_of,
         .vls = &t->vls,
         .spare_sl = t->vls.sls > regular_sls(t) ? regular_sls(t) : FAB_SLS,
         .arc_class = t->arc_class,
         .budget = &t->budget,
     };
-    return fab_route_detours_find(&t->graph, &rule, count, t->tree, t->tree_at[t->graph.n], ret);
+    fab_route_detours_fini(ret);
+    fab_target_vls_fini(&t->vls);
+    int status = make_vls(t, count);
+    return status == FAB_OK ? fab_route_detours_find(&t->graph, &rule, count, t->tree,
+                                                     t->tree_at[t->graph.n], ret)
+                            : status;
 }
 
+/* Tries to find detours beside a spanning tree for multicast, then without such a tree. */
 static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fab_detours *ret)
 {
     t->lanes = lanes;
     set_arc_classes(t);
-    fab_route_detours_fini(ret);
-    fab_target_vls_fini(&t->vls);
-    int status = make_vls(t, count);
-    return status == FAB_OK ? find_detours(t, count, ret) : status;
+    int status = find_detours(t, count, true, ret);
+    if (status == FAB_OK && ret->lost > 0 && ret->spans && t->budget > 0)
+        status = find_detours(t, count, false, ret);
+    return status;
 }
 
 /* Tries to find detours for all paths on `count` VLs. Tries all values of enum lanes first. If all
@@ -408,6 +541,8 @@ static int route_damaged(struct torus *t, uint8_t count)
     uint8_t most = fab_route_vls_up_to(t->in, regular_vls(t) + DETOUR_VLS);
     size_t arcs = t->graph.nbr_at[t->graph.n];
     t->arc_class = fab_base_arena_alloc(&t->arena, arcs + 1, sizeof(*t->arc_class));
+    t->score = fab_base_arena_alloc(&t->arena, t->graph.n, sizeof(*t->score));
+    t->scratch = fab_base_arena_alloc(&t->arena, t->grid.places, sizeof(*t->scratch));
     int status = list_trees(t);
     if (status == FAB_OK)
         status = try_detours(t, count, &found);
@@ -417,6 +552,8 @@ static int route_damaged(struct torus *t, uint8_t count)
         status = fill_switch(t, &found, i);
     if (status == FAB_OK)
         trim_sls(t, found.rescued);
+    if (status == FAB_OK)
+        status = set_branches(t, &found);
     t->detours = found.broken > 0;
     fab_route_detours_fini(&found);
     return status;
