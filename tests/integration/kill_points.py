@@ -126,8 +126,10 @@ class Kills:
 
     def settled(self, among=None):
         among = among or self.managers
-        m = wait_for(lambda: self.master(among), 30)
+        m = wait_for(lambda: self.master(among), 60)
         if m is None:
+            for x in among:
+                print(''.join('# %s: %s\n' % (x.name, line) for line in x.said().split('\n')[-8:]), end='')
             raise Failure('no manager is master and idle: %s' % [(x.name, x.status()['role']) for x in among])
         return m
 
