@@ -251,6 +251,7 @@ def other_pictures_are_drawn():
         assert {"Quality of the active tables", "shifts", "random permutations", "bound of every routing"} <= set(texts)
         _, texts = picture(s.address, "route", "compare", "updn", "minhop")
         assert "Tables of the routing engines" in texts and any(x.startswith("updn") for x in texts), texts
+        wait_until(lambda: run(s.address, "history", "*", "-o", "svg").returncode == 0)
         root, texts = picture(s.address, "history", "*")
         assert "History of *" in texts and len(list(root.iter(SVG + "circle"))) >= 1, texts
         done = run(s.address, "port", "list", "-o", "svg")
