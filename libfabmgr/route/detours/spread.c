@@ -25,11 +25,13 @@
 /* ---- costs ----------------------------------------------------------------------------------- */
 
 /* Returns the cost of a link with this load: SCALE^6 / 2^24 at the greatest load, plus a part in
- * proportion to the load, so that longer paths cost more even if their links have small loads. */
+ * proportion to the load, so that longer paths cost more even if their links have small loads.
+ * Loads above twice the greatest load count as twice this load: then the costs of 200 links fit
+ * into 62 bits. */
 static uint64_t cost_of(const struct fab_detour_search *x, uint32_t arc, uint64_t load)
 {
     uint64_t part = load * SCALE / (x->greatest * x->width[arc]);
-    part = part < 4 * SCALE ? part : 4 * SCALE;
+    part = part < 2 * SCALE ? part : 2 * SCALE;
     uint64_t square = part * part >> 8;
     return square * square * square + (part << 34);
 }
@@ -87,10 +89,10 @@ static void offer_changes(struct fab_detour_search *x, uint32_t u)
         if (arc == x->arc[u] || end == u ||
             x->rule->leads_back(x->rule->ctx, x->dest, u, x->head[arc]))
             continue;
-        int64_t change = change_of(x, u, arc, end);
+        int64_t growth = change_of(x, u, arc, end);
         struct fab_detour_chain c = {
-            .count = 1, .arc = {arc}, .cost = (uint64_t)(INT64_MAX / 2 + change)};
-        if (change < 0)
+            .count = 1, .arc = {arc}, .cost = (uint64_t)(INT64_MAX / 2 + growth)};
+        if (growth < 0)
             fab_route_detour_offer(x, &c);
     }
     mark_path(x, u, false);
