@@ -168,6 +168,23 @@ static void spreads(const char *engine, struct fab_fabric *f, struct fab_prng *p
     fab_fabric_unref(f);
 }
 
+/* If the search for detours uses up its steps, the engine must refuse the fabric, or find tables
+ * that pass the proof. With this seed, it once returned tables that could deadlock. */
+START_TEST(tables_without_proof_are_refused)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("a spent search", 26));
+    struct fab_fabric *whole = torus(8, 8, 8, 2, 1, false);
+    struct made m = made_by("torus", with_faults(whole, &prng, 61, 0));
+    if (m.status == FAB_OK)
+        assert_proven(&m, "torus 8x8x8");
+    else
+        ck_assert_int_eq(m.status, FAB_E_UNSUPPORTED);
+    made_fini(&m);
+    fab_fabric_unref(whole);
+}
+END_TEST
+
 START_TEST(detours_spread_loads)
 {
     struct fab_prng prng;
@@ -246,6 +263,7 @@ static Suite *suite(void)
     tcase_add_test(c, single_faults_of_others);
     tcase_add_test(c, several_faults);
     tcase_add_test(c, many_faults);
+    tcase_add_test(c, tables_without_proof_are_refused);
     tcase_add_test(c, detours_spread_loads);
     tcase_add_test(c, classes_share_the_vls_for_detours);
     tcase_add_test(c, the_order_of_discovery_changes_nothing);

@@ -208,11 +208,12 @@ static int spread_once(struct fab_detour_search *x, uint64_t most_moved, bool *r
 static int spread(struct fab_detour_search *x, uint64_t regular)
 {
     uint64_t work = (uint64_t)x->d->trees * x->g->n, *budget = &x->cdg.cdg.budget;
-    uint64_t most = SPREAD_LEAST + work * SPREAD_STEPS, rest = *budget > most ? *budget - most : 0;
+    uint64_t kept = *budget;
     uint64_t most_moved = x->cdg.cdg.moved + SPREAD_MOVES + work / 4;
     int status = FAB_OK;
     bool more = work <= SPREAD_WORK;
-    *budget -= rest;
+    /* These steps do not count for the caller, who needs the rest only if detours are lost. */
+    *budget = SPREAD_LEAST + work * SPREAD_STEPS;
     x->greatest = fab_route_detour_greatest(x);
     for (unsigned pass = 0; pass < SPREADS && more && x->greatest > GOOD(regular); pass++) {
         if (pass % 2 == 0)
@@ -221,7 +222,7 @@ static int spread(struct fab_detour_search *x, uint64_t regular)
         x->greatest = fab_route_detour_greatest(x);
         more &= status == FAB_OK && x->cdg.cdg.moved <= most_moved;
     }
-    *budget += rest;
+    *budget = kept;
     return status;
 }
 

@@ -52,6 +52,11 @@
 /* Maximum number of steps of all searches for cycles together. This number of steps takes about a
  * second. A torus 12x10x9 with 1 % of its links missing needs up to 40 million. */
 #define DETOUR_BUDGET UINT64_C(50000000)
+/* the same for the searches beside a spanning tree for multicast, so that they take no steps from
+ * the others */
+#define SPANNING_BUDGET UINT64_C(25000000)
+/* number of roots of spanning trees that are tried for each use of the VLs */
+#define ROOTS 2
 /* number of VLs that are reserved for detours */
 #define DETOUR_VLS 2
 
@@ -89,12 +94,13 @@ struct torus {
     /* [switches + 1] the trees of switch destinations.sequence[i] are tree[tree_at[i]] to
      * tree[tree_at[i + 1] - 1] */
     uint32_t *tree_at;
-    uint64_t *score;    /* [switches] as roots of the spanning tree; the lowest is the best */
-    uint32_t *scratch;  /* [places] */
-    uint8_t *arc_class; /* [neighbours of the graph] port class of each arc (class_of) */
-    uint64_t budget;    /* number of steps that searches for detours may still take */
-    enum lanes lanes;   /* how the VLs for detours are used */
-    bool detours;       /* true: some path takes a detour */
+    uint64_t *score;          /* [switches] as roots of the spanning tree; the lowest is the best */
+    uint32_t *scratch;        /* [places] */
+    uint8_t *arc_class;       /* [neighbours of the graph] port class of each arc (class_of) */
+    uint64_t budget;          /* number of steps that searches for detours may still take */
+    uint64_t spanning_budget; /* the same for searches beside a spanning tree */
+    enum lanes lanes;         /* how the VLs for detours are used */
+    bool detours;             /* true: some path takes a detour */
 };
 
 static const char *name(const struct torus *t, uint32_t sw)
@@ -380,8 +386,9 @@ static bool is_in_middle(const struct torus *t, uint32_t s)
 }
 
 /* Returns the root of the tree. The rows through the root should have few gaps, above all the
- * trunk. */
-static uint32_t find_root(struct torus *t)
+ * trunk. The trunk must not lead through switch `tried` (FAB_NONE: it may be any). Returns FAB_NONE
+ * if there is no such root. */
+static uint32_t find_root(struct torus *t, uint32_t tried)
 {
     uint32_t root = FAB_NONE;
     memset(t->score, 0, t->graph.n * sizeof(*t->score));
@@ -390,11 +397,14 @@ static uint32_t find_root(struct torus *t)
     for (uint32_t i = 0; i < t->graph.n; i++) {
         uint32_t s = t->destinations.sequence[i];
         t->score[s] = t->score[s] << SCORE_BITS | distance_from_middle(t, s);
+        if (tried != FAB_NONE &&
+            fab_route_grid_moved(&t->grid, s, 0, 0) == fab_route_grid_moved(&t->grid, tried, 0, 0))
+            continue;
         if (forwards_multicast(t, s) && is_in_middle(t, s) &&
             (root == FAB_NONE || t->score[s] < t->score[root]))
             root = s;
     }
-    return root != FAB_NONE ? root : t->destinations.sequence[0];
+    return root;
 }
 
 /* Stores the spanning tree for the manager. */
@@ -475,14 +485,15 @@ static void rotate_dimensions(struct torus *t)
         t->ring[r] = t->ring[r] > 0 ? t->ring[r] - 1 : last;
 }
 
-static int find_detours(struct torus *t, uint8_t count, bool reserve, struct fab_detours *ret)
+/* root: the root of the spanning tree for multicast; FAB_NONE: no tree is reserved */
+static int find_detours(struct torus *t, uint8_t count, uint32_t root, struct fab_detours *ret)
 {
     const struct fab_detour_rule rule = {
         .ctx = t,
         .next = find_regular,
         .leads_back = leads_back,
-        .reserve = reserve,
-        .root = find_root(t),
+        .reserve = root != FAB_NONE,
+        .root = root,
         .levels = t->grid.dims + 1,
         .level = level_of,
         .forwards_multicast = forwards_multicast,
@@ -490,7 +501,7 @@ static int find_detours(struct torus *t, uint8_t count, bool reserve, struct fab
         .vls = &t->vls,
         .spare_sl = t->vls.sls > regular_sls(t) ? regular_sls(t) : FAB_SLS,
         .arc_class = t->arc_class,
-        .budget = &t->budget,
+        .budget = root != FAB_NONE ? &t->spanning_budget : &t->budget,
     };
     fab_route_detours_fini(ret);
     fab_target_vls_fini(&t->vls);
@@ -505,9 +516,17 @@ static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fa
 {
     t->lanes = lanes;
     set_arc_classes(t);
-    int status = find_detours(t, count, true, ret);
-    if (status == FAB_OK && ret->lost > 0 && ret->spans && t->budget > 0)
-        status = find_detours(t, count, false, ret);
+    int status = FAB_OK;
+    uint32_t root = FAB_NONE;
+    ret->lost = 1;
+    for (unsigned i = 0; i < ROOTS && status == FAB_OK && ret->lost > 0; i++) {
+        root = find_root(t, root);
+        if (root == FAB_NONE || t->spanning_budget == 0)
+            break;
+        status = find_detours(t, count, root, ret);
+    }
+    if (status == FAB_OK && ret->lost > 0)
+        status = find_detours(t, count, FAB_NONE, ret);
     return status;
 }
 
@@ -550,6 +569,13 @@ static int route_damaged(struct torus *t, uint8_t count)
         status = try_detours(t, most, &found);
     for (uint32_t i = 0; i < t->graph.n && status == FAB_OK; i++)
         status = fill_switch(t, &found, i);
+    if (status == FAB_OK && found.lost > 0) {
+        /* All pairs have paths, but the search ended before it knew whether these can deadlock. */
+        snprintf(t->why, t->why_len,
+                 "links are missing: the search for paths without deadlock "
+                 "used up its steps");
+        status = FAB_E_UNSUPPORTED;
+    }
     if (status == FAB_OK)
         trim_sls(t, found.rescued);
     if (status == FAB_OK)
@@ -679,7 +705,11 @@ static void describe(const struct torus *t)
 static int run(const struct fab_route_input *in, int check(struct torus *), struct fab_lft *ret_lft,
                struct fab_vls *ret_vls, char *why, size_t why_len)
 {
-    struct torus t = {.in = in, .why = why, .why_len = why_len, .budget = DETOUR_BUDGET};
+    struct torus t = {.in = in,
+                      .why = why,
+                      .why_len = why_len,
+                      .budget = DETOUR_BUDGET,
+                      .spanning_budget = SPANNING_BUDGET};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
     int ret = prepare(&t, check);
