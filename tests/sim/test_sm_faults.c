@@ -193,7 +193,7 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + 2 + last.blocks);
         assert_census(&lab);
     }
-    lab_run(&lab, 3, lab_is_idle, "the look that checks");
+    lab_run(&lab, 3, lab_is_idle, "the sweep that checks");
     ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
     lab_assert_good(&lab);
     for (uint8_t port = 22; port < 24; port++)
@@ -265,7 +265,7 @@ static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
         sm_get_contingencies(lab.sm, &c);
         ck_assert(c.all == NULL || c.current == 0);
         lab_assert_good(&lab);
-        lab_run(&lab, 3, lab_is_idle, "the look that checks");
+        lab_run(&lab, 3, lab_is_idle, "the sweep that checks");
     }
     uint8_t *tables = lab_tables(&lab, ret_len);
     lab_close(&lab);

@@ -28,7 +28,7 @@ enum {
     KEYS = 1 << 14,
     STEP = 1 << 15,
     FROZEN = 1 << 16,
-    LOOK = 1 << 17,
+    FIRST_LIGHT = 1 << 17,
     ALL_FACTS = (1 << 18) - 1
 };
 
@@ -41,7 +41,7 @@ static inline unsigned facts_bits(const struct sm_facts *f)
            (f->background_ready ? BACKGROUND : 0u) | (f->background_behind ? BEHIND : 0u) |
            (f->reroute ? REROUTE : 0u) | (f->rebalance ? REBALANCE : 0u) | (f->light ? LIGHT : 0u) |
            (f->port ? PORT : 0u) | (f->keys ? KEYS : 0u) | (f->step ? STEP : 0u) |
-           (f->frozen ? FROZEN : 0u) | (f->look ? LOOK : 0u);
+           (f->frozen ? FROZEN : 0u) | (f->first_light ? FIRST_LIGHT : 0u);
 }
 
 static const struct next_round_row {

@@ -85,6 +85,15 @@ static void drop_later(void *ctx)
     confirmed = stored;
 }
 
+/* Waits for a change whose result must be known at once. Returns the result. */
+static enum majority_result wait_at_once(struct world *w, struct majority *m, uint64_t before)
+{
+    enum majority_result result;
+    ck_assert_ptr_null(majority_wait(m, before, on_result, w, &result));
+    ck_assert_uint_eq(w->calls, 0);
+    return result;
+}
+
 static void wait_with(struct world *w, void (*later)(void *ctx))
 {
     enum majority_result result;
@@ -121,13 +130,10 @@ END_TEST
 START_TEST(a_change_dropped_at_once_is_not_confirmed)
 {
     struct world w = enter();
-    enum majority_result result;
     uint64_t before = majority_dropped(w.majority);
     stored++;
     drop_later(&w);
-    ck_assert_ptr_null(majority_wait(w.majority, before, on_result, &w, &result));
-    ck_assert_int_eq(result, MAJORITY_DROPPED);
-    ck_assert_uint_eq(w.calls, 0);
+    ck_assert_int_eq(wait_at_once(&w, w.majority, before), MAJORITY_DROPPED);
     leave(&w);
 }
 END_TEST
@@ -150,10 +156,8 @@ START_TEST(without_a_replica_nothing_waits)
 {
     struct world w = enter();
     struct majority *alone;
-    enum majority_result result;
     ck_assert_int_eq(majority_new(w.loop, NULL, &alone), FAB_OK);
-    ck_assert_ptr_null(majority_wait(alone, majority_dropped(alone), on_result, &w, &result));
-    ck_assert_int_eq(result, MAJORITY_CONFIRMED);
+    ck_assert_int_eq(wait_at_once(&w, alone, majority_dropped(alone)), MAJORITY_CONFIRMED);
     majority_free(alone);
     leave(&w);
 }

@@ -25,7 +25,7 @@ static struct sm_facts facts_of(unsigned bits)
                              .keys = bits & KEYS,
                              .step = bits & STEP,
                              .frozen = bits & FROZEN,
-                             .look = bits & LOOK};
+                             .first_light = bits & FIRST_LIGHT};
 }
 
 static struct sm_next choose(unsigned bits)
@@ -95,7 +95,7 @@ static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;
 } urgency[] = {
-    {LOOK, 0, SM_ROUND_LOOK},
+    {FIRST_LIGHT, 0, SM_ROUND_FIRST_LIGHT},
     {PORT, FROZEN, SM_ROUND_PORT},
     {BACKGROUND | BEHIND, HEAVY, SM_ROUND_HEAVY},
     {TARGETS, 0, SM_ROUND_TARGETED},

@@ -77,9 +77,9 @@ void sm_standby_ended(struct sm *s, int status)
 void sm_standby_report(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
-    if (s->role.state != FAB_SM_STANDBY || x->told || !x->ready || !has_session(s))
+    if (s->role.state != FAB_SM_STANDBY || x->reported || !x->ready || !has_session(s))
         return;
-    x->told = true;
+    x->reported = true;
     event_emit(s->in.bus, sm_standby_ready, .subject = s->in.transport->name,
                .switches = s->model.fabric->switch_count);
 }
@@ -214,7 +214,7 @@ static void use_tables(struct sm *s)
     if (sm_publish(s) != FAB_OK)
         log_warning("sm", "no memory to publish the tables that were read in standby");
     sm_request_heavy(s);
-    sm_request(s, SM_REQUEST_LOOK);
+    sm_request(s, SM_REQUEST_FIRST_LIGHT);
 }
 
 void sm_standby_take_over(struct sm *s)
@@ -229,14 +229,14 @@ void sm_standby_take_over(struct sm *s)
         use_tables(s);
     else if (x->used)
         drop_tables(s);
-    x->ready = x->used = x->told = false;
+    x->ready = x->used = x->reported = false;
 }
 
 void sm_standby_drop(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
-    x->ready = x->unchecked = x->differs = x->told = false;
-    sm_request_met(s, SM_REQUEST_LOOK);
+    x->ready = x->unchecked = x->differs = x->reported = false;
+    sm_request_met(s, SM_REQUEST_FIRST_LIGHT);
 }
 
 int sm_standby_init(struct sm *s)

@@ -75,7 +75,7 @@ struct sm_standby {
     bool unchecked;
     /* A block that was read again differs from the block that was read before. */
     bool differs;
-    bool told; /* the event sm-standby-ready was emitted since this manager became standby */
+    bool reported; /* the event sm-standby-ready was emitted since this manager became standby */
     struct sm_adopted adopted;
 };
 struct sm_programming {

@@ -173,7 +173,7 @@ enum sm_request {
     SM_REQUEST_STANDBY = 64, /* a round that reads the fabric in standby */
     /* a light sweep that precedes heavy sweeps, so that the repair of a link that failed in the
      * instant of a take-over does not wait for a heavy sweep */
-    SM_REQUEST_LOOK = 128
+    SM_REQUEST_FIRST_LIGHT = 128
 };
 /* sm_request sets requests, sm_is_requested tests whether any of them is set, and sm_request_met
  * clears them. The arguments are bitsets of enum sm_request. If the manager is frozen, sm_request

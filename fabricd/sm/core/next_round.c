@@ -26,8 +26,8 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
         bool sweeps = f->heavy || f->targets || f->background_ready || f->reroute;
         return sweeps ? SM_ROUND_HEAVY : SM_ROUND_NONE;
     }
-    if (f->look)
-        return SM_ROUND_LOOK;
+    if (f->first_light)
+        return SM_ROUND_FIRST_LIGHT;
     if (f->port && !f->frozen)
         return SM_ROUND_PORT;
     /* A background heavy sweep is complete, but nodes changed while it ran. The round that takes

@@ -37,7 +37,7 @@ struct sm_facts {
     bool frozen;
     /* A light sweep is requested that precedes heavy sweeps, because the manager has just taken
      * over. */
-    bool look;
+    bool first_light;
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,

@@ -77,7 +77,7 @@ enum sm_round_kind {
     /* Reads the fabric and the tables of the master while this manager is in standby. */
     SM_ROUND_STANDBY,
     /* A light sweep that precedes heavy sweeps, right after a take-over. */
-    SM_ROUND_LOOK,
+    SM_ROUND_FIRST_LIGHT,
     SM_ROUND_KINDS
 };
 

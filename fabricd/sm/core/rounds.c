@@ -60,7 +60,7 @@ static struct sm_facts facts_of(const struct sm *s)
         .light = sm_is_requested(s, SM_REQUEST_LIGHT),
         .keys = sm_is_requested(s, SM_REQUEST_KEYS),
         .frozen = sm_is_frozen(s),
-        .look = sm_is_requested(s, SM_REQUEST_LOOK),
+        .first_light = sm_is_requested(s, SM_REQUEST_FIRST_LIGHT),
     };
     s->wiring->add_facts(s, &facts);
     return facts;

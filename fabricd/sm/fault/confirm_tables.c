@@ -122,9 +122,10 @@ void sm_confirm_tables_answer(struct sm *s, uint64_t tag, const struct fab_mads_
     uint32_t sw = (uint32_t)(tag >> 32), block = (uint32_t)tag;
     struct fab_sm_info info;
     if (tag == TAG_MASTER) {
-        c->lives = a->status == FAB_OK &&
-                   fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) == FAB_OK &&
-                   info.state == FAB_SM_MASTER;
+        c->master_lives =
+            a->status == FAB_OK &&
+            fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) == FAB_OK &&
+            info.state == FAB_SM_MASTER;
         return;
     }
     if (a->status != FAB_OK || a->len < FAB_LFT_BLOCK) {
@@ -162,12 +163,12 @@ void sm_confirm_tables_end(struct sm *s, struct sm_repair_search *x)
               c->differs, c->failed);
     if (c->differs)
         sm_standby_differs(s);
-    if (x->status == FAB_OK && (c->differs || c->failed || c->lives)) {
+    if (x->status == FAB_OK && (c->differs || c->failed || c->master_lives)) {
         x->status = FAB_E_BUSY;
         snprintf(x->why, sizeof(x->why), "%s",
-                 c->lives     ? "the former master is still master"
-                 : c->differs ? "switches hold other tables than those that were read in standby"
-                              : "the tables that were read in standby could not be confirmed");
+                 c->master_lives ? "the former master is still master"
+                 : c->differs    ? "switches hold other tables than those that were read in standby"
+                                 : "the tables that were read in standby could not be confirmed");
     }
     sm_confirm_tables_fini(s);
 }

@@ -157,12 +157,12 @@ struct sm_confirm_tables { /* state of confirm_tables.c */
     size_t bits, at;      /* at: the block that is read next */
     uint32_t blocks;      /* number of LFT blocks per switch */
     uint32_t reads;       /* number of blocks that were read again */
-    bool differs, failed; /* a block differs; a block could not be read */
+    bool differs, failed; /* differs: a block differs; failed: a block could not be read */
     /* The port of the former master, if it must be asked whether it is still master; otherwise
      * FAB_NONE. */
     uint32_t master;
-    bool asked; /* it was asked */
-    bool lives; /* it is still master */
+    bool asked;        /* true: the request to the former master was sent */
+    bool master_lives; /* true: the former master answered that it is still master */
 };
 struct sm_fault {
     struct loop_tasks tasks;

@@ -109,8 +109,8 @@ const struct sm_round sm_rounds[SM_ROUND_KINDS] = {
                           .on_failure = SM_FAILURE_IGNORED,
                           .standby = true,
                           .ended = sm_standby_ended},
-    [SM_ROUND_LOOK] = {.name = "light sweep at take-over",
-                       .phases = light_phases,
-                       .meets = SM_REQUEST_LOOK,
-                       .on_failure = SM_FAILURE_IGNORED},
+    [SM_ROUND_FIRST_LIGHT] = {.name = "light sweep at take-over",
+                              .phases = light_phases,
+                              .meets = SM_REQUEST_FIRST_LIGHT,
+                              .on_failure = SM_FAILURE_IGNORED},
 };

@@ -23,7 +23,7 @@
 #define RESTARTS 2
 /* maximum number of passes that spread loads */
 #define SPREADS 6
-/* If there are more (trees x switches), loads are not spread. */
+/* If trees x switches exceeds this number, the search does not spread loads. */
 #define SPREAD_WORK (UINT64_C(1) << 23)
 /* The searches for cycles while loads are spread may take this number of steps, and SPREAD_STEPS
  * more for each tree and switch. */
@@ -187,7 +187,7 @@ static uint32_t count_lost(struct fab_detours *d)
 }
 
 /* Makes one pass over the broken trees. All other trees keep their regular paths. *ret_changed:
- * some path changed. */
+ * true if some path changed. */
 static int spread_once(struct fab_detour_search *x, uint64_t most_moved, bool *ret_changed)
 {
     struct fab_detours *d = x->d;
