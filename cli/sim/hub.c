@@ -361,8 +361,8 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
 
 /* ---- connecting and disconnecting ------------------------------------------------------------ */
 
-/* Keeps the simulated fabric informed about a port: the port has a manager attached as long as at
- * least one client is attached to the port. */
+/* Tells the simulated fabric whether at least one client is attached to a port, so that the port
+ * delivers MADs to the hub, and whether one of these clients is a subnet manager. */
 static void update_port(struct hub *h, const struct place *at)
 {
     bool any = false, is_sm = false;

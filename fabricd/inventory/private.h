@@ -74,8 +74,7 @@ struct inventory {
     uint32_t next_node;
     struct inventory_visit visits[INVENTORY_VISITS];
     uint32_t number; /* number of the visit that began last */
-    /* firmware must be compared again, because a firmware version or the view has changed */
-    uint32_t tokens;
+    uint32_t tokens; /* number of requests that may still be sent until the next tick */
     /* a firmware version or the set of devices has changed, so the next comparison of firmware is
      * due */
     bool odd_due;

@@ -277,7 +277,8 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     at[0] = x->key.id;
     at[1] = x->key.gid[0];
     at[2] = x->key.gid[1];
-    /* at[3] is 0 only before the first record, so a bit above the P_Key is set */
+    /* at[3] == 0 means that the search has not begun. So bit 32 is set, because the P_Key may be 0.
+     */
     at[3] = x->key.pkey | UINT64_C(1) << 32;
     show(q, x, ret_struct);
     return true;

@@ -36,9 +36,9 @@ struct fab_address_input {
 };
 /* Assigns LIDs to port 0 of each switch, to each port of an adapter or router that has a link, and
  * to the manager's own port. *ret_notes is an array with a note for each duplicate or invalid LID,
- * which the caller frees; NULL: there are none. Returns LIMIT if there are too few unicast LIDs, or
- * too few below the smallest LinearFDBCap of a switch, even with the LIDs that are leased to absent
- * ports. Also returns INVAL (LMC above 7) and NOMEM. */
+ * which the caller frees; NULL: there are none. If no unreserved LID is left, ports get LIDs that
+ * are leased to absent ports. Returns LIMIT if even these do not suffice; all LIDs must be below
+ * the LinearFDBCap of every switch. Also returns INVAL (LMC above 7) and NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,
                        struct fab_address_note **ret_notes, size_t *ret_note_count);
 

@@ -152,8 +152,8 @@ int fab_grpc_descriptor_by_symbol(const uint8_t *set, size_t len, const char *sy
 
 /* ---- options of methods ---------------------------------------------------------------------- */
 
-/* Among the fields with this field number, returns the one whose name (its own field 1) is `name`.
- * If there is none, the member `bytes` of the result is NULL. */
+/* Each field with this field number is an encoded message whose field 1 is a name. Returns the
+ * field with the name `name`. If there is none, the member `bytes` of the result is NULL. */
 static struct field find_named(const uint8_t *bytes, size_t len, uint64_t number, const char *name)
 {
     struct cursor c = cursor(bytes, len);

@@ -189,9 +189,9 @@ static int order_positions(const void *a, const void *b)
     return (x->adapter > y->adapter) - (x->adapter < y->adapter);
 }
 
-/* Corrects the rails if adapters of one host have the same name, or no name: all but the first of
- * them get their position as rail. An adapter without a name that is alone in its host gets no
- * rail. */
+/* Corrects the rails if adapters of one host have the same name, or no name: the first of them
+ * keeps its rail, and the rail of each other one is its position among the adapters of the host. An
+ * adapter without a name that is alone in its host gets no rail. */
 static void separate_equal_names(struct fab_hosts *h)
 {
     for (uint32_t i = 0; i < h->count; i++) {

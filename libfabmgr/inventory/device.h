@@ -8,7 +8,8 @@
 
 #include "libfabmgr/wire/vendor.h"
 
-/* size of a firmware version in bytes: three numbers of 32 bits, two dots and a NUL */
+/* size of the text of a firmware version in bytes: three numbers of at most 10 digits, two dots and
+ * a NUL, rounded up */
 #define FAB_INVENTORY_FIRMWARE 36
 #define FAB_INVENTORY_FANS 16
 /* value of a temperature (in units of 0.125 degrees Celsius) that is not known */

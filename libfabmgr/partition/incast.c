@@ -70,7 +70,8 @@ struct incast {
     uint16_t *key;
     size_t keys, key_room;
     struct partition *partition; /* [BASES] the partitions, by the base of their P_Key */
-    /* [keys] the numbers of the groups in each partition, one partition after the other */
+    /* [keys] the groups in each partition, as indexes into group[], one partition after the other
+     */
     uint32_t *member;
     uint32_t endports; /* number of all endports */
     /* number of groups that union_of has visited so far; it stops at about STEPS_MOST */

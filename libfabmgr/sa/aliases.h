@@ -50,8 +50,8 @@ uint32_t fab_sa_aliases_of(const struct fab_sa_aliases *a, uint64_t port_guid);
 /* Returns the port GUID of the port that has this alias GUID; 0 if no port has it. */
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid);
 /* Generates a locally administered GUID that is not an alias GUID of any port, and for which
- * taken() returns false. For the same port and index it is the same GUID, as long as this GUID is
- * free. Returns 0 if no free GUID was found. */
+ * taken() returns false. Calls with the same port_guid and place (the index of the alias GUID at
+ * the port) return the same GUID, as long as it is free. Returns 0 if no free GUID was found. */
 uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place,
                                  bool (*taken)(const void *ctx, uint64_t guid), const void *ctx);
 

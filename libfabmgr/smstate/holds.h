@@ -10,8 +10,9 @@
 
 /* Maximum number of managers whose losses are remembered. */
 #define FAB_SMSTATE_HELD 16
-/* Maximum time in us for which a manager is not handed the role. If its last loss is twice this
- * time ago or more, all its losses are forgotten. */
+/* Maximum time in us for which this manager does not hand over to another manager that lost the
+ * role of master. Once twice this time has passed since the other manager's last loss, all its
+ * losses are forgotten. */
 #define FAB_SMSTATE_HOLD_MAX_US UINT64_C(3600000000)
 
 struct fab_smstate_loss {

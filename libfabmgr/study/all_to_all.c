@@ -3,8 +3,9 @@
  * Computes the exact channel loads of all-to-all traffic.
  *
  * The paths to one destination form a tree of switches, in which each leaf sends as many units as
- * it has endports. A walk from each leaf towards the destination lists the switches of the tree,
- * parents first. It stops at the first switch that an earlier walk visited. The list is then read
+ * it has endports. The parent of a switch is the next switch towards the destination. A walk from
+ * each leaf follows the parents up to the first switch that an earlier walk visited. The switches
+ * of all walks are listed so that each switch comes after its parent. The list is then read
  * backwards: the units that a switch sends and forwards are added to the units of its parent. The
  * work is proportional to switches x destinations, not to pairs of endports.
  *

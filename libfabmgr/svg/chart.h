@@ -32,7 +32,8 @@ struct fab_svg_series {
     const char *name;
     const double *value; /* [count of struct fab_svg_chart] */
 };
-/* One axis of values. The panels of a chart are drawn one below the other. */
+/* A part of a chart: the series that share an axis of values. The panels of a chart are drawn one
+ * below the other. */
 struct fab_svg_panel {
     const char *title;
     struct fab_svg_unit unit;

@@ -5,7 +5,7 @@
  * A maker of contingencies collects the changes from an earlier state, for which all plans were
  * valid, to the present one: the LIDs of all entries that differ, the LIDs of all entries into
  * links that are dead before or after a change, the LIDs that moved to another switch, and the
- * channels to which changed entries forward. A plan is not touched if
+ * channels to which changed entries forward now. A plan is not touched if
  *
  *   1. it uses the same labels, and leaves no entry without a path;
  *   2. it changes no entry of a collected LID;
@@ -15,9 +15,10 @@
  * The full check (stored_plan.c) would then succeed. The columns (LIDs) of the plan have the same
  * entries as before, and none of these leads into a dead link (2). So the old values are the same,
  * and a path that was broken by a failing link still is. The paths of the changed entries use the
- * same channels with the same labels; these channels are alive (2, 3). In other columns, the
- * entries that lead into the failing links are the same as in the earlier state (4). None of these
- * entries needs a change, because the plan leaves no entry without a path (1).
+ * same channels with the same labels; these channels are alive (2, 3). In all other columns, no
+ * entry leads into the failing links: it was not so in the earlier state, because the plan would
+ * then have changed this entry or left it without a path (1), and no entry of the present state was
+ * changed to lead there (4).
  *
  * The state may also belong to the network of new tables, in which links are missing or new, if
  * both networks give all other links the same labels (fab_repair_networks_agree). A missing or new

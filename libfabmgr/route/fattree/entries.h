@@ -64,11 +64,11 @@ struct fab_batch {
      * LIDs */
     bool single;
     uint8_t span[FAB_LEGAL_BATCH]; /* [column] enum fab_span */
-    /* Entries for this batch that the members of a full class of switches (tree.h) share, by class
-     * id. class_row: an LFT row (of a switch, or a pattern) that has these entries. class_row_of:
-     * the path lengths for which they are valid, as row_of[] of the switch that they come from;
-     * FAB_NONE: no entries are known yet. Entries that needed a choice among several candidates are
-     * not stored. */
+    /* [class id] Entries for this batch that the members of a full class of switches (tree.h)
+     * share. class_row: an LFT row (of a switch, or a pattern) that has these entries.
+     * class_row_of: row_of[] of the switch from which they come; FAB_NONE: no entries are known
+     * yet. Only members with the same row_of[], that is, with the same path lengths, share them.
+     * Entries that needed a choice among several candidates are not stored. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache of entries for this batch. The index is a hash of a switch's port class and row_of[].

@@ -50,17 +50,16 @@ static uint32_t hash_class(uint32_t kind, uint32_t row_of)
     return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Compares switch s with the switch `port_class`, which represents its port class: each neighbour
- * of s with the neighbour of the other switch on the same port. Returns true if, in each pair, the
- * path lengths of both neighbours to all destinations of the batch are equal. If `descends` is
- * false, compares only the upper neighbours. */
-static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
+/* Compares two switches of the same port class. Returns true if, on each port, their neighbours
+ * have equal path lengths to all destinations of the batch. If `descends` is false, compares only
+ * the upper neighbours. */
+static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t other,
                                  bool descends)
 {
     const struct fab_updown *sl = b->t->updown;
     const uint32_t *row_of = b->row_of;
     const uint32_t *from = descends ? sl->at : sl->mid;
-    const uint32_t *mine = sl->nbr + from[s], *theirs = sl->nbr + from[port_class];
+    const uint32_t *mine = sl->nbr + from[s], *theirs = sl->nbr + from[other];
     for (uint32_t i = 0; i < sl->at[s + 1] - from[s]; i++) {
         if (row_of[mine[i]] != row_of[theirs[i]])
             return false;

@@ -15,9 +15,9 @@ struct fab_growth {
      * has coordinates 0 */
     int16_t *at;
 };
-/* Finds coordinates if every dimension consists of paths, of rings of 5 or more switches, or of
- * pairs. The caller must still check that each link joins neighbours (grid.c). Takes memory from
- * `arena`. Returns UNSUPPORTED if it finds no coordinates, or NOMEM. */
+/* Finds coordinates if, in every dimension, the switches form lines of 2 or more switches, or rings
+ * of 5 or more. The caller must still check that each link joins neighbours (grid.c). Takes memory
+ * from `arena`. Returns UNSUPPORTED if it finds no coordinates, or NOMEM. */
 int fab_route_growth_find(struct fab_arena *arena, const struct fab_graph *g,
                           struct fab_growth *ret);
 
