@@ -12,7 +12,7 @@
  *      then one range for all switches. Endports of a leaf mostly have similar routes. These
  *      endports share LFT blocks, so a fault changes few blocks.
  *
- * If there are too few LIDs, the manager repeats all steps without step 2.
+ * If there are too few LIDs, the manager begins again, and leaves out step 2.
  */
 #include "libfabmgr/address/address.h"
 
@@ -32,7 +32,8 @@ struct ledger {
     uint8_t *taken;
     /* LID at which the search for the next contiguous range begins */
     uint32_t next;
-    /* [LMC] LID at which the search for 2^LMC free LIDs begins; below it there are none */
+    /* [LMC] LID at which the search for a free range of 2^LMC LIDs begins; below it, no such range
+     * is free */
     uint32_t low[8];
     struct fab_lids lids;
     /* [2 * claims] notes on ports with a duplicate or invalid LID */

@@ -17,9 +17,11 @@ struct fab_lease {
 };
 enum fab_address_note_kind {
     /* The port cannot have the LID of its lease, or the LID that its device reports, because
-     * another port has it: by a lease, or by a claim with a lower GUID. */
+     * another port gets this LID. A lease has precedence over a LID that a device reports. Between
+     * two leases, or two reported LIDs, the port with the lower GUID has precedence. */
     FAB_NOTE_DUPLICATE_LID,
-    /* The device reports a LID that is not a unicast LID, or is not a multiple of 2^LMC. */
+    /* The device reports a LID that its port cannot have: it is not a unicast LID, not a multiple
+     * of 2^LMC, or too high for the LFT of a switch. */
     FAB_NOTE_INVALID_LID,
 };
 struct fab_address_note {
@@ -35,8 +37,8 @@ struct fab_address_input {
     size_t lease_count;
 };
 /* Assigns LIDs to port 0 of each switch, to each port of an adapter or router that has a link, and
- * to the manager's own port. *ret_notes is an array with a note for each duplicate or invalid LID,
- * which the caller frees; NULL: there are none. If no unreserved LID is left, ports get LIDs that
+ * to the manager's own port. *ret_notes is an array, which the caller frees, with a note for each
+ * duplicate or invalid LID; NULL: there are none. If no unreserved LID is left, ports get LIDs that
  * are leased to absent ports. Returns LIMIT if even these do not suffice; all LIDs must be below
  * the LinearFDBCap of every switch. Also returns INVAL (LMC above 7) and NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,

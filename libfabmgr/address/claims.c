@@ -51,8 +51,9 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
     return c;
 }
 
-/* Writes the LIDs of the leases into the claims. Both are sorted by GUID, so one pass finds the
- * pairs. If a GUID has several leases, the first counts. */
+/* Writes the LIDs of the leases into the claims. Claims and leases are sorted by GUID, so one pass
+ * finds the claim of each lease. If a GUID has several leases, only the one with the lowest LID
+ * counts. */
 static void match_leases(struct fab_claims *c, const struct fab_lease *leases, size_t count,
                          uint32_t max_lid)
 {

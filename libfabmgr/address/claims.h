@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The LIDs that ports claim, because they have a lease or because their device reports the LID. For
+/* The LIDs that ports claim: the LID of a port's lease, and the LID that its device reports. For
  * this folder only. */
 #ifndef LIBFABMGR_ADDRESS_CLAIMS_H
 #define LIBFABMGR_ADDRESS_CLAIMS_H
