@@ -3,12 +3,12 @@
  * Finds hosts (servers with one or more adapters), their rails, and the contents of racks.
  *
  * Adapters belong to one host if the operator's file of locations (libfabmgr/policy/locations.h)
- * gives them the same host name. If the file gives none, the first word of the node's name is the
- * name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
+ * gives them the same host name. If the file gives no host name, the first word of the node's name
+ * is the name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
  * "node-0001/mlx5_0"). But if more than FAB_HOST_ADAPTERS_MAX adapters have this first word, or if
- * two of them have the same name, the word is the vendor's default text. Each of these adapters
- * then counts as a host of its own, whose name is the node GUID; only those with the same system
- * image GUID form one host.
+ * the names of two such adapters are equal, the word counts as a default text of the vendor. Each
+ * of these adapters is then a host of its own, whose name is the node GUID; only those with the
+ * same system image GUID form one host.
  *
  * The adapters of a host are sorted by name, with "mlx5_9" before "mlx5_10". The rail of an adapter
  * is its position in this order, from 1. The position is taken from the host with the most adapters
@@ -24,9 +24,9 @@
 
 #define FAB_HOST_ADAPTERS_MAX 16u
 
-/* Returns the entry for a node in the operator's file of locations. The entry is found by the name
- * that people read, otherwise by the NodeDescription. Never returns NULL; `locations` may be
- * NULL. */
+/* Returns the entry for a node in the operator's file of locations. The entry is found by the node
+ * GUID or the name that people read; if this finds no entry, by the NodeDescription. Never returns
+ * NULL; `locations` may be NULL. */
 const struct fab_location *fab_hosts_location(const struct fab_locations *locations,
                                               const struct fab_node *n);
 
@@ -34,14 +34,14 @@ struct fab_host_adapter {
     uint32_t node;
     /* name of the adapter, such as "mlx5_0"; "": the name of the node has only one word */
     const char *name;
-    /* rail of the adapter, from 1; 0: in no host with several adapters is there an adapter with
-     * this name */
+    /* rail of the adapter, from 1; 0: no host with several adapters has an adapter with this name,
+     * or the adapter has no name and is alone in its host */
     uint32_t rail;
 };
 struct fab_host {
     const char *name;
-    /* location of the first adapter of the host for which the operator's file gives a rack; never
-     * NULL */
+    /* location of the host's first adapter to which the operator's file gives a rack or, if there
+     * is none, of the first adapter; never NULL */
     const struct fab_location *location;
     uint32_t first, count; /* its adapters are adapters[first] to adapters[first + count - 1] */
 };
