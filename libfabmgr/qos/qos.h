@@ -46,8 +46,8 @@ struct fab_qos_report {
  * needs for one class. `vls` is the number of data VLs that every ISL has. Classes get VLs of their
  * own in the order of the policy, as long as VLs are left. The default class always keeps the VLs
  * that it would have alone. If there is only the default class, *v does not change. Returns RANGE,
- * and does not change *v, if the engine needs more than `vls` VLs, or if *v was extended
- * already. */
+ * and does not change *v, if the engine needs more than `vls` VLs or more than 16 SLs, or if *v was
+ * extended already. */
 int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
                     struct fab_qos_report *ret_report);
 /* Writes a note of the report, number `note` from 0, as a sentence for the operator. */
@@ -65,7 +65,7 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
 /* The groups of the policy to which each port of a fabric belongs. They are computed once for many
  * queries. */
 struct fab_qos_matcher {
-    const struct fab_classes *classes; /* borrowed; NULL: every path is class 0 */
+    const struct fab_classes *classes; /* borrowed; NULL: every path belongs to class 0 */
     /* [ports] bitset of the groups to which the port belongs; NULL: the policy has no groups */
     uint64_t *groups;
     uint32_t ports;
