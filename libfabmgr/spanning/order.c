@@ -82,8 +82,9 @@ static void visit(struct fab_spanning_order *o, uint32_t channel, uint32_t *list
     list[(*count)++] = channel;
 }
 
-/* Lists in ahead[] the channel `from` and the channels to which dependencies lead from it. Omits
- * channels with positions after `last`. Returns the number of channels listed. */
+/* Lists in ahead[] the channel `from` and all channels that can be reached from it over
+ * dependencies. Omits channels with positions after `last`, and does not search behind them.
+ * Returns the number of channels listed. */
 static uint32_t search_ahead(struct fab_spanning_order *o, uint32_t from, uint32_t last)
 {
     const struct fab_verify_deps *d = &o->deps;
@@ -105,8 +106,9 @@ static uint32_t search_ahead(struct fab_spanning_order *o, uint32_t from, uint32
     return count;
 }
 
-/* Lists in behind[] the channel `to` and the channels from which dependencies lead to it. Omits
- * channels with positions before `first`. Returns the number of channels listed. */
+/* Lists in behind[] the channel `to` and all channels from which it can be reached over
+ * dependencies. Omits channels with positions before `first`, and does not search beyond them.
+ * Returns the number of channels listed. */
 static uint32_t search_behind(struct fab_spanning_order *o, uint32_t to, uint32_t first)
 {
     const struct fab_verify_deps *d = &o->deps;
