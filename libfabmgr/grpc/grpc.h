@@ -29,7 +29,7 @@ struct fab_grpc_reader {
     uint32_t max; /* maximum length of a message in bytes */
     uint8_t prefix[FAB_GRPC_PREFIX];
     uint32_t prefix_len;
-    uint32_t need; /* length of the message, as it announces it */
+    uint32_t need; /* length of the message, which its prefix announces */
     uint8_t *body; /* [len] the bytes of the message that have arrived */
     size_t len, cap;
     /* true: body[] has a complete message that the caller has already got */
@@ -54,8 +54,8 @@ int fab_grpc_timeout_parse(const char *text, uint64_t *ret_us);
 void fab_grpc_timeout_format(uint64_t us, char text[16]);
 
 /* Encodes the value of the header grpc-message. Each '%', and each byte that is not printable
- * ASCII, becomes %XX. The result is always NUL-terminated. If ret[] is too small, the result is cut
- * after a whole character. Returns its length. */
+ * ASCII, becomes %XX. The result is always NUL-terminated. If ret[] is too small, the result is
+ * cut, but never within a %XX. Returns its length. */
 size_t fab_grpc_percent_encode(const char *text, char *ret, size_t ret_len);
 /* Decodes the value of the header grpc-message. A '%' that does not begin a valid %XX is kept as it
  * is. Returns the length of the result. */
