@@ -27,8 +27,9 @@ struct fab_smstate_holds {
 /* Notes that the manager lost the role of master without handing it over. If the list is full,
  * first forgets the manager whose last loss is the oldest. */
 void fab_smstate_holds_lost(struct fab_smstate_holds *h, uint64_t guid, uint64_t now_us);
-/* Returns the time in us until which this manager must not hand over to the manager `guid`; 0: it
- * may do so now. The first loss has no effect. After the second loss, the time is first_us; if
+/* Returns the time until which this manager must not hand over to the manager `guid`; 0: it may
+ * hand over now. The first loss has no effect. After the second loss, this manager does not hand
+ * over for first_us; each further loss doubles this duration, up to FAB_SMSTATE_HOLD_MAX_US. If
  * first_us is 0, losses have no effect. */
 uint64_t fab_smstate_holds_until(const struct fab_smstate_holds *h, uint64_t guid,
                                  uint64_t first_us, uint64_t now_us);

@@ -17,7 +17,8 @@ struct fab_smstate {
     uint8_t priority;
     /* port GUID of the manager that this manager polls while it is standby; 0: none */
     uint64_t master_guid;
-    /* number of consecutive polls that got no response */
+    /* number of consecutive polls in which the polled manager did not respond, or was neither
+     * master nor about to become master */
     uint32_t missed;
     uint32_t polls_allowed;
     /* true: the polled manager was master in its last response or, before the first poll, when this
@@ -44,7 +45,8 @@ bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t
 /* Decides the role of this manager after a heavy sweep. others: the SMInfo of all managers that the
  * sweep found, in any order; an entry with this manager's own GUID is skipped. In state
  * DISCOVERING, this manager becomes master or standby. In state MASTER, it becomes standby if
- * another master has precedence. */
+ * another master has precedence. In state STANDBY, it polls the best master from now on, if there
+ * is a master. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
 /* Returns the manager to which this manager, as master, must hand over: of the managers in state
@@ -64,7 +66,9 @@ void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid);
 void fab_smstate_rediscover(struct fab_smstate *s);
 enum fab_smstate_poll {
     FAB_SMSTATE_STAYS, /* this manager stays in standby */
-    FAB_SMSTATE_GONE,  /* the polled manager does not respond any more */
+    /* in polls_allowed consecutive polls, the polled manager did not respond, or was neither master
+     * nor about to become master */
+    FAB_SMSTATE_GONE,
     /* the polled manager did not become master in time; elections now ignore it */
     FAB_SMSTATE_PASSED_OVER,
 };
