@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The queues of the targets. The loop copies an event that matches into the queue of the target. A
- * job passes up to BATCH_MOST events from the queue to the thread of the target. A target has at
- * most one job at a time, and at most one job a second. If a job fails, the next job sends the same
- * events again. The pause between two jobs then doubles each time, up to PAUSE_MOST_US. The loop
- * drops events that are older than AGE_MOST_US. Events that the server refuses for good
- * (WEBHOOK_REFUSED) are dropped at once.
+ * The queues of the targets. If the settings of a target select an event, the loop copies the event
+ * into the queue of this target. A job passes up to BATCH_MOST events from the queue to the thread
+ * of the target. A target has at most one job at a time, and at most one job a second. If a job
+ * fails, the next job sends the same events again. The pause between two jobs then doubles each
+ * time, up to PAUSE_MOST_US. The loop drops events that are older than AGE_MOST_US. Events that the
+ * server refuses for good (WEBHOOK_REFUSED) are dropped at once.
  *
  * A full queue drops new events, because the first events of a fault explain it best. The events
  * alerts-failing, alerts-lost and alerts-recovered report the state of a target; the target itself
@@ -64,8 +64,8 @@ struct target {
     /* true: the last of the events alerts-failing and alerts-recovered was alerts-failing */
     bool failing_told;
     /* Only the thread uses these members while `batch` is not 0. event: the events of the request;
-     * lost_before: number of alerts lost before these events; result, why: the result of the
-     * request. */
+     * lost_before: number of lost alerts that the target does not know of yet; result, why: the
+     * result of the request. */
     const struct event *event[BATCH_MOST];
     uint64_t lost_before;
     enum webhook_result result;

@@ -10,8 +10,8 @@
 
 /* ---- body.c ---- */
 
-/* Appends the JSON body of a request with these events. lost: number of alerts that were lost
- * before them. Any thread may call this function. */
+/* Appends the JSON body of a request with these events. lost: number of lost alerts that no request
+ * has reported yet. Any thread may call this function. */
 void alerts_body(const struct event *const *events, size_t count, uint64_t lost,
                  struct fab_text *to);
 
