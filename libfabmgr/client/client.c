@@ -44,7 +44,7 @@ struct exchange {
     fab_client_each *each;
     void *ctx;
     ProtobufCMessage *kept;
-    uint8_t *request; /* the request message after its gRPC prefix */
+    uint8_t *request; /* the gRPC prefix, and the request message after it */
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The client's socket. It is non-blocking, and the functions wait in poll() until the deadline. TLS
- * connections use version 1.3, and select HTTP/2 by ALPN. The server's certificate must be signed
- * by the given CA and contain the expected name or IP address. */
+/* The client's socket. It is non-blocking; if it is not ready, the functions wait in poll(), at
+ * most until the deadline. TLS connections use version 1.3, and select HTTP/2 by ALPN. The server's
+ * certificate must be signed by the given CA and contain the expected name or IP address. */
 #include "libfabmgr/client/socket.h"
 
 #include <arpa/inet.h>
