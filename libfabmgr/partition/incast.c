@@ -74,7 +74,8 @@ struct incast {
      */
     uint32_t *member;
     uint32_t endports; /* number of all endports */
-    /* number of groups that union_of has visited so far; it stops at about STEPS_MOST */
+    /* number of groups that union_of has visited so far; when it reaches STEPS_MOST, union_of is
+     * not called any more */
     uint64_t steps;
 };
 
@@ -98,8 +99,8 @@ static int compare_keys(const void *x, const void *y)
 
 /* Lists the P_Keys of a port, sorted by partition. If the port has a full and a limited key of a
  * partition, lists only the full key. Leaves out invalid P_Keys (base 0). For the port of the
- * manager, also leaves out the default P_Key, which is for management and makes it no sender.
- * Returns the number of keys. */
+ * manager, also leaves out the default P_Key: this membership is for management, so it does not
+ * make the manager a sender. Returns the number of keys. */
 static uint32_t keys_of(const struct incast *c, uint32_t port, uint16_t ret[KEYS_MOST])
 {
     uint32_t has, count = 0, kept = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Computes the largest incast that partitions allow. It is useful if each job has a partition of
- * its own. Two endports can communicate only if both are members of one partition, and at least one
- * endport is a full member. */
+/* Computes the largest incast that partitions allow: the number of endports that can send to one
+ * endport. This number is useful if each job has a partition of its own. Two endports can
+ * communicate only if both are members of one partition, and at least one endport is a full
+ * member. */
 #ifndef LIBFABMGR_PARTITION_INCAST_H
 #define LIBFABMGR_PARTITION_INCAST_H
 

@@ -3,7 +3,8 @@
  * Computes the P_Key tables of all ports. The rules of each partition tell which ports are full or
  * limited members. Each membership is stored as a pair of port and key. The pairs are sorted by
  * port, and each port's keys get their indexes (key_index.c). The time is proportional to the
- * number of members, plus the number of endports for each rule that does not name a port.
+ * number of members, plus the number of endports and switches for each rule that does not name a
+ * port.
  *
  * The manager is always a full member of the default partition, so that limited members can ask it
  * for paths. A switch port that enforces P_Keys holds the keys of the endport at its link. If that

@@ -42,14 +42,14 @@ struct fab_partition_input {
 struct fab_partition_overflow {
     uint32_t port;
     /* wanted: number of P_Keys that the port should have. room: number of entries of its P_Key
-     * table, which is smaller. So an endport does not get its highest P_Keys, and a switch port
-     * does not enforce P_Keys. */
+     * table, which is less than `wanted`. So an endport does not get its highest P_Keys, and a
+     * switch port does not enforce P_Keys. */
     uint32_t wanted, room;
 };
 struct fab_partition_report {
     struct fab_partition_overflow overflow[FAB_PARTITION_OVERFLOWS];
-    /* Number of ports whose P_Key tables have too few entries; overflow[] describes the first of
-     * these ports. */
+    /* Number of ports whose P_Key tables have too few entries; overflow[] describes the first
+     * FAB_PARTITION_OVERFLOWS of them. */
     size_t overflows;
 };
 /* Computes the tables of all ports. Returns NOMEM. */

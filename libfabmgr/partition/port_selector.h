@@ -5,8 +5,8 @@
 
 #include "libfabmgr/partition/partition.h"
 
-/* Function of the caller that gets each endport that the selector selects, some of them perhaps
- * several times. */
+/* Function of the caller that gets each port that the selector selects: an endport, or port 0 of a
+ * switch. It may get the same port several times. */
 typedef void fab_partition_selected(void *ctx, uint32_t port);
 void fab_partition_select_ports(const struct fab_partition_input *in,
                                 const struct fab_port_selector *who, fab_partition_selected *take,
