@@ -17,8 +17,8 @@
 #include "libfabmgr/target/selector.h"
 
 #define SHOWN 8 /* maximum number of names that a message lists */
-/* Maximum number of comparisons for the members of partitions that may be made on the loop thread
- * (see the function comparisons). They take about 50 ms. */
+/* Maximum number of comparisons that the loop thread may make to find the members of partitions
+ * (see the function comparisons). So many comparisons take about 50 ms. */
 #define COMPARISONS_MAX UINT64_C(20000000)
 
 /* ---- an index of names ------------------------------------------------------------------------
@@ -102,8 +102,8 @@ static bool is_named_by(const struct fab_node_names *names, const char *text)
     return false;
 }
 
-/* Returns true if the text is a pinned name, or the name, or the first word of the name, of a node
- * that is gone. */
+/* Returns true if the text is a pinned name, or the name of a node that is gone, or the first word
+ * of the name of such a node. */
 static bool was_known(const struct policy *p, const char *text)
 {
     struct store_gone_found found = {0};
@@ -236,7 +236,7 @@ static int tables_of(const struct policy *p, const struct fab_view *v,
     return rc;
 }
 
-/* The endports that would lose one P_Key, or would only become limited members. */
+/* The endports that would lose one P_Key, or would become limited instead of full members. */
 struct losses {
     uint32_t ports, shown;
     char names[SHOWN * 72];
@@ -262,8 +262,8 @@ static void note_loss(struct losses *l, const struct fab_fabric *f, uint32_t por
              f->nodes[fab_fabric_port(f, port)->node].name);
 }
 
-/* Finds, for each partition, the endports that would lose it or would only become limited members,
- * and adds them to the confirmations of the plan. Leaves out switches. */
+/* For each partition, finds the endports that would lose it, or would become limited instead of
+ * full members. Adds these endports to the confirmations of the plan. */
 static void find_losses(struct policy_plan *plan, const struct fab_view *v,
                         const struct fab_partitions *old, const struct fab_pkeys *before,
                         const struct fab_pkeys *after)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Carries out the decisions in the applied policy: the isolation of links, and the approval of
- * devices. The manager treats each of these decisions as if an operator had made it by a command,
- * and stores and shows it in the same place. If a new version lacks a decision of the version
- * before, the manager takes this decision back.
+ * devices. The manager treats each of these decisions as if an operator had made it by a command:
+ * it stores and shows the decision together with those that were made by commands. If a new version
+ * lacks a decision of the version before, the manager takes this decision back.
  *
  * The store has the number of the last version whose decisions were all carried out. If a crash or
  * a take-over interrupted this work, a timer completes it once this manager is master and knows the

@@ -5,8 +5,8 @@
  * The newest version in the store is in force. Its sections replace those of fabricd.yaml in the
  * policy of the configuration. If it does not have a section, the settings of fabricd.yaml apply. A
  * change is one new row of the store. Everything else follows from this row, also after a crash:
- * the policy of the configuration when fabricd starts, and the decisions (isolated links,
- * approvals) as soon as this manager is master and knows the fabric.
+ * fabricd derives the policy of the configuration from it at each start, and carries out the
+ * decisions (isolated links, approvals) as soon as this manager is master and knows the fabric.
  *
  * All functions must be called on the loop thread.
  */
@@ -92,8 +92,8 @@ int policy_plan(struct policy *p, const struct policy_request *q, struct policy_
 void policy_plan_fini(struct policy_plan *plan);
 /* Makes the change: stores a new version and applies it. The plan must have been made in the same
  * iteration of the event loop. If this function returns NOMEM, it has changed nothing. If the
- * manager then refuses to isolate a link or to approve a device, this is logged, and the version
- * stays in force. */
+ * manager refuses to isolate a link or to approve a device after the version was stored, this is
+ * logged, and the version stays in force. */
 int policy_apply(struct policy *p, struct policy_plan *plan, const char *by, const char *reason,
                  uint64_t *ret_version, char *why, size_t why_len);
 /* Appends a policy as lines (libfabmgr/policy/lines.h): the sections of this version, and the

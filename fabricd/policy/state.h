@@ -13,8 +13,8 @@ struct policy {
     struct fab_declared declared; /* the sections of the version in force */
     /* the policy in fabricd.yaml, of which only the sections are used */
     struct fab_policy base;
-    /* The timer is set until all decisions of the version in force are carried out. It calls
-     * policy_settle, which does this. */
+    /* The timer is set while interrupted decisions of the version in force wait until this manager
+     * is master and knows the fabric. It calls policy_settle, which then carries them out. */
     struct loop_timer *settle;
     /* Number of requests to approve or disapprove devices that the manager has not answered yet.
      * When it becomes 0, the store gets the version in force as settled
@@ -22,7 +22,8 @@ struct policy {
     uint32_t pending;
 };
 
-/* The text of a stored version, read as a policy. */
+/* A version from the store. policy_stored_load loads it; version 0 stands for the newest one.
+ * policy_stored_read reads its text as a policy. */
 struct policy_stored {
     bool found;
     uint64_t version;
