@@ -19,10 +19,12 @@
 
 #define NONE FAB_RECORDING_NONE
 #define MOST_ITEMS (UINT32_C(1) << 31)
-/* Maximum time of an entry in us, about 35 years; an entry with a later time is invalid. */
+/* Maximum time of an entry in us, about 35 years; a later time in a recording counts as this
+ * one. */
 #define LONGEST_US (UINT64_C(1) << 50)
 #define QUIET_US 1000000u
-/* if the end of a recording is missing, it is assumed to be this time in us after the last MAD */
+/* A replay ends this time in us after the last received MAD. But if the recording shows that the
+ * manager was stopped, QUIET_US or more after this MAD, the replay ends at the stop. */
 #define AFTER_CUT_US 100000u
 #define CONTENT_MAX (8 + 2 + FAB_MAX_HOPS + FAB_MAD_SIZE)
 

@@ -24,9 +24,10 @@ struct fab_recording_item {
     bool out;
     /* true: the MAD is of the class PerfMgt */
     bool perf;
-    /* Only the player (player.c) uses the following members. */
+    /* The following members are for the player (player.c); index.c only sets `done`. */
     /* asked: for a sent MAD: the replaying manager has sent the same MAD. done: for a received MAD:
-     * the player has delivered or skipped it. */
+     * the player has delivered it, or must never deliver it, because it answers no request of the
+     * recording. */
     bool asked, done;
     /* For a sent MAD: its neighbours in the player's list of requests whose answers are due. */
     uint32_t earlier, later;

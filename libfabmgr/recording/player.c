@@ -18,10 +18,11 @@
  *
  * A recording may end in the middle of an activity, and the recorded manager may have sent further
  * MADs just after the end. So the player does not count a MAD as unexpected if the run sends it in
- * the last second of the recording.
+ * the last second of the recording or later.
  *
- * MADs of the class PerfMgt do not count at all. The clock determines which counters a manager has
- * read when something happens, and a recorded manager that waited for a busy CPU had read fewer.
+ * MADs of the class PerfMgt never count as unexpected or missing. The clock determines which
+ * counters a manager has read by the time something happens; a recorded manager that waited for a
+ * busy CPU had read fewer by then.
  */
 #include "libfabmgr/recording/player.h"
 
@@ -157,8 +158,8 @@ static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* Decides about the received MAD at the cursor, whose request the run has not sent yet: wait for
- * the request, or skip the MAD. */
+/* Returns the step for the received MAD at the cursor, whose request the run has not sent yet: the
+ * player waits for the request until step.due, and then skips the MAD. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {
     const struct fab_recording_item *items = p->index.items;

@@ -31,8 +31,8 @@ struct fab_recording_player_stats {
     /* number of MADs that the recorded manager sent, but not (yet) the replaying one, without MADs
      * that read counters */
     uint32_t missing;
-    /* number of answers that were not delivered at their place in the order of the recording,
-     * because the run sent the request too late */
+    /* number of times that an answer was not delivered in the order of the recording, because the
+     * run had not sent its request by then */
     uint32_t reordered;
 };
 struct fab_recording_player;
