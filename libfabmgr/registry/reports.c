@@ -265,7 +265,9 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
         next = s->slot[slot].after;
         bool repeat = again(s, slot);
         if (!repeat && is_full(s->ring))
-            continue; /* a report that is sent again counts no more against the window */
+            /* the window is full, so only repetitions may be sent: they do not count against the
+             * window */
+            continue;
         if (*budget == 0)
             return FAB_E_BUSY;
         (*budget)--;

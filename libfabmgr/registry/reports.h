@@ -27,8 +27,8 @@ struct fab_reports_config {
     uint8_t tries;
     /* time in us after which a report in flight no longer counts against the window */
     uint64_t slow_us;
-    /* A report is sent again wait_least_us plus the RespTimeValue of the subscription after it was
-     * last sent, but at the latest after wait_most_us. Both in us. */
+    /* Times in us. A report without a response is sent again after wait_least_us plus the time that
+     * the RespTimeValue of the subscription stands for, but at the latest after wait_most_us. */
     uint64_t wait_least_us, wait_most_us;
 };
 struct fab_registry_reports_stats {

@@ -64,8 +64,7 @@ void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be 
 uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          uint16_t number);
 /* Finds a subscription of the subscriber to the same events: all fields of InformInfo are equal,
- * except Subscribe and RespTimeValue. Returns its slot; Returns FAB_SUBSCRIPTION_NONE if there is
- * none. */
+ * except Subscribe and RespTimeValue. Returns its slot; FAB_SUBSCRIPTION_NONE: there is none. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
 /* Adds a subscription. If the subscriber has one to the same events already, renews that one
@@ -90,7 +89,7 @@ struct fab_event_notice {
     uint16_t key[FAB_NOTICE_KEYS];
     uint8_t keys;
 };
-/* number of bytes of the Notice attribute in a report; the IssuerGID comes after them */
+/* number of bytes of the Notice attribute in a report; the last 16 of them are the IssuerGID */
 #define FAB_NOTICE_BYTES 80
 /* Returns true if the subscription selects the notice (IBA 13.4.8.3, table of InformInfo). */
 bool fab_registry_inform_matches(const struct fab_inform_info *info,
