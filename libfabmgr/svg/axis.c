@@ -56,7 +56,7 @@ struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool s
     if (scaled && a.top >= 10000)
         a.prefix = prefixes[prefix_of(a.top, &a.unit)];
     double shown = a.step / a.unit;
-    /* counts the decimals that labels need, so that they differ from tick to tick */
+    /* counts the decimals that labels need so that no two ticks have the same label */
     while (a.decimals < 9 && shown - (double)(uint64_t)(shown + 1e-6) > 1e-6) {
         shown *= 10;
         a.decimals++;

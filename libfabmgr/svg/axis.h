@@ -16,8 +16,9 @@ struct fab_svg_axis {
     const char *prefix;
     int decimals;
 };
-/* Returns an axis from 0 to `most` with at most `ticks` ticks above 0. whole: values are integers,
- * so the step is at least 1. scaled: labels of large values have an SI prefix. */
+/* Returns an axis from 0 to the first tick that is not below `most`, with at most `ticks` ticks
+ * above 0. whole: values are integers, so the step is at least 1. scaled: labels of large values
+ * have an SI prefix. */
 struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool scaled);
 
 #define FAB_SVG_LABEL 40
@@ -29,11 +30,12 @@ void fab_svg_number(double value, char text[FAB_SVG_LABEL]);
 
 /* An axis of time. Its ticks are at round times, such as full hours. */
 struct fab_svg_times {
-    int64_t from, to, first, step; /* local times in seconds; first: the time of the first tick */
+    /* local times in seconds. first: the time of the first tick; step: seconds between two
+     * ticks. */
+    int64_t from, to, first, step;
 };
-/* Returns an axis of time that begins at `from` and ends at `to`, with about `ticks` ticks or
- * fewer. Times are local times in seconds since 1970: Unix time plus the offset of the time
- * zone. */
+/* Returns an axis of time that begins at `from` and ends at `to`, with at most ticks + 1 ticks.
+ * Times are local times in seconds since 1970: Unix time plus the offset of the time zone. */
 struct fab_svg_times fab_svg_times(int64_t from, int64_t to, unsigned ticks);
 /* Writes the time of a tick as "14:05" or "14:05:30". If the tick is at midnight, or the step is a
  * day or more, writes the day, such as "Nov 23". */

@@ -24,7 +24,7 @@ void fab_svg_panel_title(struct fab_text *t, double x, double y, const char *tit
 
 /* A legend. Entries are added from right to left. */
 struct fab_svg_legend {
-    double x, y; /* x: left end of the entry that was added last */
+    double x, y; /* x: right end of the next entry */
 };
 /* Adds an entry to the legend. Its symbol is a dashed line for the class "limit", a tick for the
  * class "mark", and a small box for any other class. */

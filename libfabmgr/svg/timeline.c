@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A chart with marks at times, in one lane for each kind of event. */
+/* A chart with marks at times. Each mark is in a lane; the colour of a mark shows its kind. */
 #include "libfabmgr/svg/frame.h"
 
 #include <inttypes.h>
