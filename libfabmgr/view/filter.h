@@ -6,8 +6,9 @@
  * for all adapters of the host. A node or a pattern may have "/PORT" after it, where PORT is a
  * number or a pattern for numbers: "leaf-0[1-8]", "leaf-01/3", "leaf-01/[1-4]".
  *
- * A pattern matches a node if it matches its whole name, the first word of its name, its
- * NodeDescription, or the name of its host in the operator's file of locations.
+ * A pattern matches a node if it matches one of these texts: the whole name of the node, the first
+ * word of this name, the NodeDescription, or the name of the node's host in the operator's file of
+ * locations.
  */
 #ifndef LIBFABMGR_VIEW_FILTER_H
 #define LIBFABMGR_VIEW_FILTER_H
@@ -19,7 +20,7 @@
 struct fab_view_filter {
     const struct fab_view *view;
     const char *what;
-    /* true: NODE is a pattern, or the name of a host that stands for all its adapters */
+    /* true: NODE is a pattern, or the name of a host, which stands for all adapters of the host */
     bool pattern;
     /* id of the node, if the text names a single one; FAB_NONE: all nodes, or the nodes that match
      * the pattern */

@@ -15,7 +15,8 @@ enum fab_gone_cause {
     FAB_GONE_REPLACED, /* the port has a link to another port now */
     FAB_GONE_DISABLED, /* the port is disabled (physical state Disabled) */
     FAB_GONE_DOWN,     /* the port is down */
-    FAB_GONE_UP        /* the port is up; the link is excluded, or its device does not answer */
+    /* the port is up, but the link is excluded, or the device at the other end does not answer */
+    FAB_GONE_UP
 };
 struct fab_gone_why {
     enum fab_gone_cause cause;

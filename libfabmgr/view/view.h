@@ -37,12 +37,12 @@ struct fab_verify_input fab_view_verify_input(const struct fab_view *v);
 /* Finds the port that a user's text names. The port must have a LID. The text is a LID ("12",
  * "0x1a"), the GUID of a port or node (see fab_view_read_number), or a node name. A node name is
  * compared, in this order, with the whole name of each node, the first word of the name, the
- * beginning of the name, the whole NodeDescription, and the name of its host in the operator's file
- * of locations. If no name matches, upper and lower case count as equal. A text that matches
- * several nodes is ambiguous. "/PORT" may follow the text. Without "/PORT", a node with several
- * ports that have LIDs is ambiguous. The exception is a GUID that is the GUID of the node and of
- * one of these ports. Returns NOT_FOUND, or EXISTS (the text is ambiguous), with a message in
- * why[]. fab_view_find_node finds a node in the same way. */
+ * beginning of the name, the whole NodeDescription, and the name of the node's host in the
+ * operator's file of locations. If no name matches, upper and lower case count as equal. A text
+ * that matches several nodes is ambiguous. "/PORT" may follow the text. Without "/PORT", a node
+ * with several ports that have LIDs is ambiguous. The exception is a GUID that is the GUID of the
+ * node and of one of these ports. Returns NOT_FOUND, or EXISTS (the text is ambiguous), with a
+ * message in why[]. fab_view_find_node finds a node in the same way. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
