@@ -38,7 +38,7 @@ static const struct pair pairs[] = {
     {"multicast.share", "always", "consolidate_ipv6_snm_req", "TRUE"},
     {"congestion.apply", "yes", "congestion_control", "TRUE"},
 };
-/* settings whose value is copied unchanged to the option */
+/* settings and options: the value of the setting is copied unchanged to the option */
 static const struct pair copies[] = {
     {.setting = "subnet.prefix", .option = "subnet_prefix"},
     {.setting = "subnet.m_key_lease", .option = "m_key_lease_period"},

@@ -143,7 +143,8 @@ static void take_lfts(struct file *f)
 /* ---- lists of GUIDs -------------------------------------------------------------------------- */
 
 /* Reads the next line of a list: blanks, a GUID, and possibly more text. Returns false after the
- * last line, and for an error; then *ret is 0 and *line the number of the wrong line. */
+ * last line (then *ret is 1), and for an error (then *ret is 0, and *line is the number of the
+ * wrong line). */
 static bool next_guid(const char **at, const char *end, unsigned *line, uint64_t *ret)
 {
     while (*at < end) {

@@ -85,7 +85,7 @@ const char *fab_opensm_fate_name(enum fab_opensm_fate fate);
 /* An option or a file, and what became of it. */
 struct fab_opensm_item {
     const char *name;  /* name of the option, or of the file */
-    const char *value; /* value of the option; "" for a secret key */
+    const char *value; /* value of the option; "(secret)" for a key that is secret */
     unsigned line;     /* line in opensm.conf; 0: no line sets the option, or the item is a file */
     bool preset;       /* true: the value is OpenSM's default */
     enum fab_opensm_fate fate;

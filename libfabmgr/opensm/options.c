@@ -16,8 +16,8 @@
     {                                                                                              \
         name, preset, FAB_OPENSM_KIND_KEPT, NULL, NULL, 0, 0, note, NULL                           \
     }
-/* Defines an option whose number becomes the value of a setting. The default of the setting is
- * `to`, its range `least` to `most`. */
+/* Defines an option whose number becomes the value of a setting. The setting has the default `to`,
+ * and accepts numbers from `least` to `most`. */
 #define NUMBER(name, preset, setting, to, least, most)                                             \
     {                                                                                              \
         name, preset, FAB_OPENSM_KIND_NUMBER, setting, to, least, most, "", NULL                   \

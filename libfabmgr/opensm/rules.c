@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Converts the options that need more than a copy of their value to a setting. options.c names the
- * functions. */
+/* Converts the options for which it is not enough to copy the value to a setting. options.c names
+ * the functions. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -217,10 +217,10 @@ static void add_engine(struct fab_text *t, const char *name)
         fab_base_text_addf(t, "%s%s", t->len > 0 ? ", " : "", name);
 }
 
-/* Converts the list of engines. Without no_fallback in the list, OpenSM falls back to minhop; then
- * appends updn in its place, because updn supports every topology. tables: true: there is a file of
- * tables, which the engine "file" needs. *ret_missing becomes true if fabricd lacks an engine of
- * the list, or has no tables for "file". */
+/* Converts the list of engines. If no_fallback is not in the list, OpenSM falls back to minhop; the
+ * converted list then ends with updn instead, because updn supports every topology. tables: true:
+ * there is a file of tables, which the engine "file" needs. *ret_missing becomes true if fabricd
+ * lacks an engine of the list, or has no tables for "file". */
 static void convert_engines(const char *list, bool tables, struct fab_text *t, bool *ret_missing)
 {
     bool fallback = true;
