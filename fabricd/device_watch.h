@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Emits an event when the manager's adapter or port is gone. Depending on the setting
- * on_device_lost, it then ends the manager, or tries to open the port until it is back.
+ * on_device_lost, the manager then ends, or tries to open the port until the port is back.
  */
 #ifndef FABRICD_DEVICE_WATCH_H
 #define FABRICD_DEVICE_WATCH_H

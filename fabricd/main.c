@@ -8,7 +8,7 @@
  * -> sm -> pm -> inventory -> cc -> sa -> rpc -> metrics
  *
  * With --replay, the transport is a recording, and the loop runs in virtual time. Besides the
- * transport, fabricd then starts only the store, the bus, sm and pm.
+ * transport, fabricd then starts only the store, the bus, sm, the device watch and pm.
  *
  * struct daemon owns all parts. If a part does not start, fabricd prints one line with the reason,
  * and stops the other parts.

@@ -14,7 +14,8 @@ struct options {
     const char *config_file; /* settings file; NULL: defaults only */
     /* --sim: description of a fabric to simulate; NULL: a real adapter port is used */
     const char *sim_file;
-    /* adapter of the simulated fabric to use; NULL: the first adapter */
+    /* node of the simulated fabric from which fabricd manages it; NULL: the first adapter with a
+     * link or, if there is none, the first switch */
     const char *sim_at;
     /* real adapter port to use; "": the first active port; NULL: the port in the settings file */
     const char *umad;

@@ -6,9 +6,9 @@
 #include "fabricd/store/store.h"
 #include "fabricd/transport/replay.h"
 
-/* Records the LID leases, the disabled ports and the pinned names in the store, and the text of the
- * settings file (settings_file NULL: no text). Call this function when the recorder is open.
- * Returns the errors of store_load_leases. */
+/* Writes to the recording the LID leases, the disabled ports and the pinned names that the store
+ * has, and the text of the settings file (settings_file NULL: no text). Call this function when the
+ * recorder is open. Returns the errors of store_load_leases. */
 int recording_tell_state(struct transport *recorder, struct store *store,
                          const char *settings_file);
 

@@ -90,7 +90,7 @@ static bool lid_changes(const struct sm_rehearsal *r, uint32_t port, bool *ret_n
 }
 
 /* Returns the number of LFT entries of a switch that would change. If a block could not be read,
- * all entries of the new block that have a route count. */
+ * counts all entries of the new block that have a route. */
 static uint32_t entries_of(const struct sm_rehearsal *r, uint32_t sw)
 {
     const struct fab_observed *o = r->observed;
