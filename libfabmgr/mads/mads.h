@@ -2,7 +2,8 @@
 /*
  * A session of MAD transactions. The caller submits requests and passes in received MADs; the
  * session does no I/O and reads no clock. It matches responses to requests by their transaction ID
- * (IBA 13.4.6.4) and their content, detects time-outs and retries.
+ * (IBA 13.4.6.4) and their content, and sends a request again if its response does not come in
+ * time.
  *
  * The session limits the requests in flight by a window. The window grows while responses arrive
  * and halves when a request is lost. A request that is most likely lost stops counting against the

@@ -14,8 +14,9 @@
 
 #define FAB_SLOT_LIMIT (UINT32_C(1) << 20) /* maximum number of slots */
 
-/* State of a request that was sent: waiting for a response, waiting to be sent again after a
- * time-out, or after BUSY. */
+/* State of a request that was sent. OUTSTANDING: it waits for a response. RETRY: it is sent again
+ * as soon as the window permits. BACKOFF: after a response with status BUSY, it waits until its
+ * deadline, and is then in state RETRY. */
 enum fab_slot_state { FAB_SLOT_OUTSTANDING, FAB_SLOT_RETRY, FAB_SLOT_BACKOFF };
 struct fab_slot {
     struct fab_slot *prev, *next;
