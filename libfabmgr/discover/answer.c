@@ -61,7 +61,8 @@ static int queue_walk(struct fab_discover *d, struct known_node *p)
 }
 
 /* Handles the NodeInfo of a new node. near: the known node from which the query reached the new
- * one; NULL: the new node is the manager's own. Returns OK or NOMEM. */
+ * one; NULL: the new node is the manager's own. Returns OK, LIMIT, NOMEM or another error of
+ * fab_fabric_builder_add_node. */
 static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
                       const struct fab_node_info *info, struct known_node **ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Stores a baseline: a sorted array of approved places, a map from both ends of a place to its
- * index in the array, and a map of all nodes.
+ * index in the array, and maps of all node GUIDs and of all port GUIDs.
  *
  * A key of the map of ends is a 64-bit hash of node GUID and port. Each lookup also compares node
  * GUID and port. If two ends had the same hash, one of them would be missing from the map, and its

@@ -69,7 +69,7 @@ void fab_discover_baseline_unref(struct fab_baseline *b);
 /* Returns all approved places, sorted by node GUID and port number. */
 const struct fab_approved *fab_discover_baseline_list(const struct fab_baseline *b,
                                                       size_t *ret_count);
-/* Returns the approved place at one end of which this port is; NULL: there is none. */
+/* Returns the approved place that has this port at one of its two ends; NULL: there is none. */
 const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b, uint64_t guid,
                                                     uint8_t port);
 /* Returns true if the baseline has a place with this node at one of its ends. */

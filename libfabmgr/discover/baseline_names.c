@@ -122,9 +122,9 @@ static void look_up_node(const struct fab_baseline_names *w, const struct fab_fa
         look_up_name(w, f->nodes[node].name, port, list, count);
 }
 
-/* Maximum number of texts that can name one place. A node and a port have three names each: the
- * GUID, the name that people read, and the first word of this name. A link between switches has two
- * nodes and two ports. */
+/* Maximum number of texts that can name one place. A node has three names: the GUID, the name that
+ * people read, and the first word of this name. A port has the same three names of its node, with
+ * "/PORT" after them. A link between switches has two nodes and two ports. */
 #define CANDIDATES 12
 
 bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabric *f,
@@ -147,9 +147,9 @@ bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabri
     return named;
 }
 
-/* Returns the index of a text that named no device; FAB_NONE: none. Of equal texts, only one is in
- * the map, and only its element of found[] is counted. So the function looks at the element of that
- * one. */
+/* Returns the index of a text that named no device; FAB_NONE: each text named a device. Of equal
+ * texts, only one is in the map, and only its element of found[] is counted. So the function looks
+ * at the element of that one. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
@@ -162,8 +162,9 @@ uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
     return FAB_NONE;
 }
 
-/* Returns the node GUID of an approved place if the text names this node: by its GUID, by its
- * present name, or by its name when it was approved. Otherwise returns 0. */
+/* Returns the GUID of the node of an approved place that the text names: the device, by its GUID,
+ * its present name or its name when it was approved; or the node near_guid, by its GUID or its
+ * present name. 0: the text names neither. */
 static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric *f,
                            const char *text)
 {

@@ -183,9 +183,10 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues the next queries of the last place of the claimed GUID (see the head of this file). For a
- * known switch, these are its NodeInfo along its known route, and the PortInfo of that port of the
- * switch which the claim says it has reached. Never queues the same query twice. */
+/* Queues the next queries of the last place of the claimed GUID (see the head of this file). If the
+ * GUID is that of a known switch, also queues its NodeInfo along its known route, and the PortInfo
+ * of the port of the switch that the claim gives as LocalPortNum. Never queues the same query
+ * twice. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);
@@ -248,9 +249,10 @@ static bool is_due(const struct fab_discover *d, const struct claim *c, enum whi
     return which == ALL || (is_switch && (which == ONE_SWITCH || find(d, c->info.node_guid)));
 }
 
-/* Decides about some claims. The argument `which` selects them: ONE_SWITCH is the first claim of a
- * switch. The caller has queried the last places of the claimed GUIDs. *ret_decided: number of
- * claims that were decided. Returns OK or NOMEM. */
+/* Decides about some claims. The argument `which` selects them. KNOWN_SWITCHES: the claims of the
+ * GUIDs of known switches. ONE_SWITCH: the first claim of a switch. The caller has queried the last
+ * places of the claimed GUIDs. *ret_decided: number of claims that were decided. Returns OK or
+ * NOMEM. */
 static int decide_due(struct fab_discover *d, enum which which, size_t *ret_decided)
 {
     size_t kept = 0;

@@ -81,7 +81,7 @@ struct fab_unresponsive {
     int status;
     /* For EXISTS: `claimed` is the node GUID or port GUID that two devices have; first_guid and
      * first_port are the place where this GUID was known before. For DENIED: `claimed` is the node
-     * GUID of the device that was left out. */
+     * GUID of the device that was left out; first_guid and first_port are those of `unapproved`. */
     uint64_t claimed, first_guid;
     uint8_t first_port;
     /* Only for DENIED: the device that was left out, and why. */

@@ -4,10 +4,10 @@
  * switch, nor the ports of neighbours that lead to such a switch. A port in state Init is an
  * exception: its link was trained again, so the switch may have restarted.
  *
- * A targeted sweep has the silent switches in its base snapshot. At its start, it adds the links of
- * these switches that the manager excluded. At its end, a heavy sweep takes each silent switch from
- * the last snapshot, if at least one neighbour reports a link to the switch as up. It also takes
- * nodes behind silent switches: all adapters, and those switches of which this discovery reached no
+ * A targeted sweep has the silent switches in its base snapshot. At its start, it adds the excluded
+ * links of these switches. At its end, a heavy sweep takes each silent switch from the last
+ * snapshot, if at least one neighbour reports a link to the switch as up. It also takes nodes
+ * behind silent switches: all adapters, and those switches of which this discovery reached no
  * neighbour.
  */
 #include "libfabmgr/base/status.h"

@@ -35,15 +35,15 @@ struct known_node {
     /* This discovery has queued the walk of the node, because the node is new or must be read
      * again. So its data do not come from the base snapshot. */
     bool walked;
-    /* find_paths continues behind this switch only after it has visited all other switches, because
-     * this switch is silent or has probably failed. */
+    /* find_paths has put this switch aside, because the switch is silent or has probably failed.
+     * find_paths continues behind such switches only after it has visited all others. */
     bool passed;
     /* The switch is silent (silent.h), so it is not queried. */
     bool silent;
     /* The node was not reached, and was taken from the last snapshot (keep.c). */
     bool kept;
-    /* Bitset of kinds of queries. Such a query to this node has failed, and
-     * fab_discover.unresponsive[] has an entry for it. */
+    /* Bitset of the kinds of queries (enum query_kind) of which one to this node has failed.
+     * fab_discover.unresponsive[] has an entry for each of these kinds. */
     uint8_t reported;
     /* Position in the node's walk: number of the next step (walk_step). */
     uint16_t cursor;
@@ -124,8 +124,8 @@ struct claim {
 
 struct fab_discover {
     struct fab_builder *builder;
-    /* Memory of nodes and queries. Their addresses must not change, because others point to
-     * them. */
+    /* Memory of nodes and queries. Their addresses must not change, because `known`, `queries` and
+     * callers point to them. */
     struct fab_arena arena;
     /* [known_capacity] known nodes, indexed by the builder's reference; NULL: the node is not
      * known. */
@@ -187,12 +187,12 @@ int fab_discover_node_unresponsive(struct fab_discover *d, struct known_node *p,
                                    int status);
 bool fab_discover_port_has_link(const struct fab_discover *d, const struct known_node *p,
                                 uint8_t port);
-/* Removes the link of the port, if the port has one. Then the port at the other end becomes a
- * suspect. Returns OK or NOMEM. */
+/* Removes the link of the port, if the port has one, and calls fab_discover_targeted_link_lost for
+ * the other end of the link. Returns OK or NOMEM. */
 int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
 /* Returns true if a link from port_a of node a to port_b of node b is impossible, because this
- * discovery has seen another link at one of the two ports. b == NULL: the node at the other end is
- * new. */
+ * discovery has seen another link at one of the two ports, or because both are the same port. b ==
+ * NULL: the node at the other end is new. */
 bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b);
 /* Adds a link or confirms a known link. Returns EXISTS if the link contradicts a link that this

@@ -4,9 +4,10 @@
  * has the snapshot that is being made; this file keeps what discovery needs in addition.
  *
  * A link is called fresh if this discovery itself has seen it. A link that is known only from the
- * base snapshot is not fresh. If two fresh links contradict each other, discovery reports both: two
- * nodes have the same GUID, or a cable was moved during the sweep. If a fresh link contradicts a
- * link of the base snapshot, the fresh link replaces it.
+ * base snapshot is not fresh. If two fresh links contradict each other, two nodes have the same
+ * GUID, or a cable was moved during the sweep. Discovery keeps the link that it has seen first, and
+ * lists the device at the second link with the status EXISTS. If a fresh link contradicts a link of
+ * the base snapshot, the fresh link replaces it.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

@@ -18,8 +18,8 @@ struct search {
     struct fab_path *paths;
     /* [node_count] queue of node ids; the search puts each node into it at most once */
     uint32_t *queue;
-    /* [switch_count] silent switches; the search continues behind them only after it has visited
-     * all other nodes */
+    /* [switch_count] switches that are silent or in `avoid`; the search continues behind them only
+     * after it has visited all other nodes */
     uint32_t *late;
     uint32_t tail, lates;
     /* Bitset of nodes that are treated like silent switches: a route leads through such a node only
@@ -108,7 +108,7 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 
 /* A search for new routes after links were lost (fab_discover_paths_without), or when routes must
  * avoid a node (fab_discover_paths_avoid). It replaces only the routes over these links or through
- * this node. A route leads over a link if the route to the far end of the link is its beginning. A
+ * this node. A route leads over a link if it begins with the route to the far end of this link. A
  * silent switch itself has no route, so this test fails for routes through it. In a fabric with
  * silent switches, the search therefore follows each route hop by hop. */
 struct detour {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The results of a discovery: the snapshot, and the unresponsive ports and nodes */
+/* The results of a discovery: the snapshot, and the unresponsive ports and nodes. */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 

@@ -4,9 +4,9 @@
  * neighbours report links to the switch as up. Such a switch still forwards packets as its tables
  * say.
  *
- * The set also keeps the links of silent switches that the manager has excluded, because the
- * snapshot lacks such links. A set does not change after it was made. Any thread may read it, and
- * it is freed with its last reference.
+ * Snapshots lack the links that the manager has excluded. So the set also has the excluded links of
+ * the silent switches. A set does not change after it was made. Any thread may read it, and it is
+ * freed with its last reference.
  */
 #ifndef LIBFABMGR_DISCOVER_SILENT_H
 #define LIBFABMGR_DISCOVER_SILENT_H

@@ -75,8 +75,8 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     d->self = fab_fabric_port(d->base, d->base->self_port)->node;
     d->self_port = fab_fabric_port(d->base, d->base->self_port)->num;
     d->paths_stale = true;
-    /* The snapshot may lack links that the manager excluded after it was sealed, so some nodes may
-     * be unreachable. */
+    /* The base snapshot lacks the links that the manager has excluded, so some of its nodes may be
+     * unreachable. */
     d->cut = true;
     (void)fab_discover_targeted_wave(d);
     return d->status;
@@ -102,7 +102,7 @@ static bool usable(const struct fab_discover *d, const struct known_node *p, uin
 }
 
 /* Sets the directed route to the node behind a port, and returns this node. Returns NULL if there
- * is no node, or if it already has a route. */
+ * is no node, if it already has a route, or if no route can lead over this link. */
 static struct known_node *step(const struct fab_discover *d, const struct known_node *p,
                                uint8_t port)
 {
@@ -146,8 +146,8 @@ static int expand(struct fab_discover *d, const struct known_node *p, struct que
 
 /* Computes directed routes to all nodes by a breadth-first search over the known links. around: the
  * routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes that have no
- * other route, because a silent switch possibly forwards no directed-route SMPs. Routes avoid
- * switches that have probably failed in the same way. */
+ * other route, because a silent switch possibly forwards no directed-route SMPs. In the same way,
+ * routes avoid switches that have probably failed. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0}, last = {0};
