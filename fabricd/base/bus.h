@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bus carries events from the lower parts of fabricd to the higher parts. Events are published
- * and received on the loop thread. The subscribers are the RPC server (for clients of WatchEvents),
- * the alerts, the log, and the store, which keeps all events except those of severity debug in the
- * event journal. To emit an event, use the functions in events.h.
+ * and received on the loop thread. Among the subscribers are the RPC server (for clients of
+ * WatchEvents), the alerts, the log, and the store. The store keeps all events in the event
+ * journal, except those of severity debug. To emit an event, use the functions in events.h.
  */
 #ifndef FABRICD_BASE_BUS_H
 #define FABRICD_BASE_BUS_H
@@ -68,7 +68,8 @@ typedef void bus_handler(void *ctx, const struct event *e);
 /* Subscribes a handler, until bus_unsubscribe or bus_free is called. Returns OK or NOMEM. */
 int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx);
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx);
-/* Publishes an event: sets its members seq and time_us, and passes it to all subscribers, in the
- * order in which they subscribed. */
+/* Publishes a copy of *e, in which the bus sets seq and time_us. Passes it to all subscribers, in
+ * the order in which they subscribed. If a handler calls this function, the new event waits until
+ * all subscribers have received the event that the handler got. */
 void bus_publish(struct bus *b, const struct event *e);
 #endif

@@ -37,8 +37,8 @@ struct call_counts {
     unsigned studies_running, studies_queued;
     /* [enum study_limit] number of studies that this limit refused or ended */
     uint64_t studies_refused[STUDY_LIMITS];
-    /* [enum call_limit] number of connections that this limit closed or refused, and of calls that
-     * it refused */
+    /* [enum call_limit] number of connections that this limit closed or refused, plus the number of
+     * calls that it refused */
     uint64_t limited[CALL_LIMITS];
 };
 

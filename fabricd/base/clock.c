@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clocks of the daemon. Only this file calls clock_gettime, so that a simulation can run in
- * virtual time. The virtual time is a thread-local variable, so that callers need not know whether
- * time is real or virtual.
+ * The clocks of the daemon. Code whose behaviour depends on the time calls these functions instead
+ * of clock_gettime, so that a simulation can run in virtual time. The virtual time is a
+ * thread-local variable, so that callers need not know whether time is real or virtual.
  */
 #include "fabricd/base/clock.h"
 

@@ -99,7 +99,7 @@ static bool is_set(const struct event_field *f)
 }
 
 /* The format of a message has placeholders of the forms {name}, {name:one|many} and {name?text}.
- * Writes the text that replaces a placeholder to ret[]. `at` points to the byte after the opening
+ * Writes to ret[] the text that replaces one placeholder. `at` points to the byte after the opening
  * brace. `len` is the number of bytes before the closing brace. */
 static void expand(const struct event *e, const char *at, size_t len, char ret[VALUE_LEN])
 {

@@ -25,7 +25,8 @@ enum event_id {
 #undef FORM
 
 /* The macros make a struct for each event, with one member for each field. In a text field such as
- * subject, NULL means "". The members guid and port are 0 if the event is not about a port. */
+ * subject, NULL means "". The member guid is 0 if the event is about no node, and port is 0 if it
+ * is about no port. */
 #define TEXT(name) const char *name;
 #define GUID(name) uint64_t name;
 #define COUNT(name) uint64_t name;

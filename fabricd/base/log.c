@@ -4,8 +4,8 @@
  * not mix.
  *
  * If stderr is the journal of systemd, a line begins with its priority as "<N>", which journald
- * removes (sd-daemon(3)). Otherwise the line begins with the time in UTC. After this comes
- * "subject: message".
+ * removes (sd-daemon(3)). Otherwise the line begins with the time in UTC and the level. In both
+ * cases, "subject: message" follows.
  *
  * Names come from the fabric, and a NodeDescription can be any 64 bytes. So control characters,
  * bytes that are not UTF-8, and characters that reorder or break lines are written as \xNN.
@@ -79,7 +79,7 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
         return 0;
     uint32_t code = s[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++) {
-        /* A byte that does not continue the sequence, possibly the NUL at the end of the text. */
+        /* This byte does not continue the sequence. It may be the NUL at the end of the text. */
         if ((s[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);

@@ -156,7 +156,8 @@ void process_get_use(struct process_use *ret)
         ret->cpu_us = microseconds(&u.ru_utime) + microseconds(&u.ru_stime);
     if (f == NULL)
         return;
-    /* The line begins with the pages of the address space, then the pages of resident memory. */
+    /* The line begins with two numbers of pages: the size of the address space, and the resident
+     * memory. */
     if (fscanf(f, "%*u %llu", &pages) == 1)
         ret->resident_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
     fclose(f);

@@ -27,7 +27,8 @@ struct reroute {
     uint32_t failed;
     uint32_t links_lost, links_gained, nodes_lost, nodes_gained;
     /* lost_pairs: number of pairs of endports that had a path before and after the reroute, but may
-     * have had none while the tables changed. lost_us: for how long, in us. */
+     * have had none while the tables changed. lost_us: how long these pairs may have had none, in
+     * us. */
     uint64_t lost_pairs, lost_us;
 };
 typedef void reroute_handler(void *ctx, const struct reroute *r);

@@ -9,8 +9,7 @@
 enum tls_file { TLS_FILE_CERT, TLS_FILE_CA, TLS_FILE_CRL, TLS_FILES };
 
 struct tls_expiry {
-    /* For each TLS file: when its contents (certificates or revocation lists) expire. If there are
-     * several, the earliest time counts. */
+    /* For each TLS file: when the first of its certificates or revocation lists expires. */
     struct {
         int64_t at_s;   /* Unix time in seconds of the expiry; 0: nothing in the file expires */
         int64_t warn_s; /* Unix time in seconds at which the manager begins to warn operators */

@@ -14,7 +14,7 @@ struct hold *hold_new(struct loop *l, loop_delay_fn *delay, void *ctx);
  * NULL. */
 void hold_free(struct hold *h);
 /* Queues a job for a worker (0 to HOLD_WORKERS - 1). The job begins when its delay has passed and
- * all earlier jobs of this worker have begun. Returns NOMEM or IO. */
+ * all earlier jobs of this worker have begun. Returns NOMEM. */
 int hold_add(struct hold *h, unsigned worker, loop_fn *work, loop_fn *done, void *ctx);
 
 #endif

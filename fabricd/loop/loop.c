@@ -30,17 +30,17 @@
 /* time in us at which virtual time begins; not 0, because several modules use the time 0 as "no
  * time" */
 #define VIRTUAL_START_US 1000000
-/* libevent gets memory in advance for this number of pending timers. ROOM_AT_FIRST: for timers of
- * this file; the number doubles when they need more. ROOM_OF_OTHERS: for libevent's own timers of
- * connections. */
+/* Numbers of pending timers for which libevent gets memory in advance (make_room). ROOM_AT_FIRST:
+ * for struct loop_timer; the number doubles when there are more. ROOM_OF_OTHERS: for the timers
+ * that libevent itself makes for connections. */
 #define ROOM_AT_FIRST 128
 #define ROOM_OF_OTHERS 128
 
 struct letter {
     loop_fn *fn;
     void *ctx;
-    /* true: fn must be called in any case, because it frees ctx; loop_free calls it if the loop
-     * ends before */
+    /* true: fn must be called in any case, because it frees ctx; if the loop ends before it has
+     * called fn, loop_free calls fn */
     bool owed;
     struct letter *next;
 };
@@ -305,9 +305,9 @@ static void on_timer(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* libevent allocates memory when more timers are pending than ever before. If this failed in
- * loop_timer_set, the timer would never fire. This function therefore makes libevent allocate the
- * memory now: it sets as many timers as can ever be pending, and frees them again. libevent keeps
- * the memory. Returns OK or NOMEM. */
+ * loop_timer_set, the timer would never fire. So libevent must allocate the memory when a timer is
+ * created. If there are more timers than ever before, this function sets twice as many timers, and
+ * frees them again; libevent keeps the memory. Returns OK or NOMEM. */
 static int make_room(struct loop *l)
 {
     const struct timeval far = {.tv_sec = 3600};

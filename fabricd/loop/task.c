@@ -32,8 +32,9 @@ static void unlist(struct loop_task *t)
     *at = t->next;
 }
 
-/* Returns true if the task's owner still needs the result: the owner exists, and its counter
- * *generation is unchanged. The owner's memory must not be read after the owner was freed. */
+/* Returns true if the result is still needed: the owner exists, the task was not cancelled, and the
+ * owner's counter *generation is unchanged. The owner's memory must not be read after the owner was
+ * freed. */
 static bool is_wanted(const struct loop_task *t)
 {
     const struct loop_task_config *c = &t->config;

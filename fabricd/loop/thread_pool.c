@@ -73,8 +73,8 @@ static void *help(void *ctx)
 static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
-    /* A thread that woke up late may still look for a piece of the computation before this one. It
-     * must not see a mixture of old and new values. */
+    /* A thread that woke up late may still look for a piece of the previous computation. It must
+     * not see a mixture of that computation's values and the new ones. */
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
     c->body = body;

@@ -271,9 +271,9 @@ static void on_page(void *ctx, uint64_t job, struct page_buffer *page)
     }
 }
 
-/* Called when all bytes of the answer are sent. Only ends the server's half of the connection, and
- * waits until the client closes it: a full close while bytes of the client are on their way could
- * destroy the answer. */
+/* Called when all bytes of the answer are sent. Closes only the server's direction of the
+ * connection; the connection ends when the client closes it. If the server closed both directions
+ * while bytes of the client are on their way, the client could lose the answer. */
 static void on_write(struct bufferevent *bev, void *ctx)
 {
     const struct client *c = ctx;

@@ -54,8 +54,8 @@ static void free_page(void *ctx)
     free(b);
 }
 
-/* Gives up a reference. The last one frees the page on another thread, because the kernel takes
- * milliseconds to free 100 MB. */
+/* Gives up a reference. If it was the last one, another thread frees the page, because the kernel
+ * takes milliseconds to free 100 MB. */
 void page_buffer_unref(struct page_buffer *b)
 {
     if (!b || --b->refs > 0)

@@ -23,8 +23,8 @@ static void seconds(struct page *to, const char *name, uint64_t us, const char *
     fab_base_text_addf(to->text, "fabricd_%s %.6f\n", name, (double)us / 1e6);
 }
 
-/* A histogram of durations. within[i] counts the durations of at most bounds_us[i] that are longer
- * than the bound before it. */
+/* A histogram of durations. within[i] counts the durations that are at most bounds_us[i], but
+ * longer than bounds_us[i - 1]. */
 struct times {
     const uint32_t *bounds_us;
     const uint64_t *within;
@@ -83,8 +83,8 @@ static void add_phase_row(struct page *to, const char *name, const char *suffix,
 }
 
 /* Writes a summary without quantiles: for each phase, how often it ended, and how long it took in
- * total. The total is a uint64_t at this offset in struct sm_phase_time; it is divided by a_second
- * to get seconds. Leaves out phases whose total is 0. */
+ * total. offset: where struct sm_phase_time has the total, a uint64_t. a_second: number of units of
+ * the total in one second. Leaves out phases whose total is 0. */
 static void phase_summary(struct page *to, const char *name, const struct sm_phase_time *t,
                           uint32_t count, size_t offset, double a_second, const char *help)
 {
@@ -338,8 +338,8 @@ static void congestion(struct page *to, const struct pm *pm, const struct cc *cc
                "Ports that wait for credits more than a hundredth of their time.");
 }
 
-/* Returns true if a row of event_rows before row `i` has the same type and severity. One metric
- * counts the events of all such rows. */
+/* Returns true if a row of event_rows before row `i` has the same type and severity. One sample
+ * counts the events of all these rows. */
 static bool is_counted_before(unsigned i)
 {
     const struct event_row *row = event_rows;

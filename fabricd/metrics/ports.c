@@ -2,10 +2,10 @@
 /*
  * The families of metrics about ports, under three sets of names: our own, those of
  * treydock/infiniband_exporter, and those of guilbaults/infiniband-exporter, so that existing
- * boards and rules still work. The values are the same in all sets, except for the unit of
- * PortXmitData and PortRcvData: bytes, but words of 4 bytes in the set of guilbaults. The counters
- * are those of the devices. If a device or another program resets a counter, Prometheus recognises
- * the reset.
+ * boards and rules still work. The values are the same in all sets, with one exception: the set of
+ * guilbaults has PortXmitData and PortRcvData in words of 4 bytes, the other sets have them in
+ * bytes. The counters are those of the devices. If a device or another program resets a counter,
+ * Prometheus recognises the reset.
  *
  * Gap: there are no series for counters that fabricd does not read (QP1Dropped,
  * PortRcvErrorDetails, PortXmitDiscardDetails), for power and fans, and for the figures of the
@@ -148,8 +148,8 @@ static void write_value(struct fab_text *to, const struct port_row *row,
 
 /* whether a family has samples of the ports of switches, of other ports, or of all ports */
 enum of { OF_SWITCHES = 1, OF_OTHERS = 2, OF_ALL = 3 };
-/* Labels of a sample: those of the port; those of its node; or those of the port together with
- * those of the port at the other end of its link. */
+/* The labels of a sample. LABELS_PORT: those of the port. LABELS_NODE: those of its node.
+ * LABELS_UPLINK: those of the port, and those of the port at the other end of its link. */
 enum labels { LABELS_PORT, LABELS_NODE, LABELS_UPLINK };
 struct series {
     const char *name; /* name of the family */
@@ -394,8 +394,8 @@ static void add_more_labels(struct fab_text *to, const struct series *s, const s
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* The labels of all rows in one text. Those of row i begin at byte at[i], and end before byte at[i
- * + 1]. */
+/* The labels of all rows in one text. at[i] is the first byte of row i; its last byte is the one
+ * before at[i + 1]. */
 struct labels_text {
     struct fab_text text;
     size_t *at; /* [count + 1] */

@@ -57,7 +57,7 @@ void page_end(struct page *to);
 
 /* ---- manager.c: the families of the manager and of the whole fabric ---- */
 
-/* statistics of the pages of metrics, which are metrics themselves */
+/* statistics about the pages; the pages show them as metrics, too */
 struct page_statistics {
     /* pages: number of pages that were made; us: total time in us from the requests for these pages
      * until they were made */
@@ -76,7 +76,7 @@ void page_clients(const struct metrics_input *in, struct page *to);
 
 /* ---- rows.c: the counters of ports, copied on the loop ---- */
 
-/* The values of one port that a page shows. */
+/* The values that a page shows for one port. */
 struct port_row {
     uint64_t peer_guid;
     /* Ids in port_rows.fabric. peer_node is FAB_NONE if this fabric lacks the link (isolated or
@@ -93,8 +93,8 @@ struct port_rows {
     struct fab_fabric *fabric;
     struct port_row *row; /* [count] */
     size_t count, room;
-    /* series: number of time series of all rows. omitted: number of time series of the ports for
-     * which there was no room. */
+    /* series: number of time series of all rows. omitted: number of time series of the ports that
+     * have no row because of metrics.max_series. */
     uint64_t series, omitted;
     /* Private. watched: the watched ports, sorted by GUID and port number; group, next: where the
      * next step continues. */
@@ -142,8 +142,8 @@ void page_buffer_unref(struct page_buffer *b);
 typedef void page_ready(void *ctx, uint64_t job, struct page_buffer *buffer);
 struct page_maker *page_maker_new(const struct metrics_input *in, page_ready *ready, void *ctx);
 void page_maker_free(struct page_maker *m);
-/* Asks for a page. Returns a number, with which page_ready is called later; 0: memory ran out.
- * Requests for the same form that wait at the same time get the same page. */
+/* Asks for a page. Returns a number, with which page_ready is called later; 0: memory ran out. If a
+ * page of the same form was asked for and is not begun yet, both requests get the same page. */
 uint64_t page_maker_want(struct page_maker *m, const struct metrics_form *form);
 
 #endif

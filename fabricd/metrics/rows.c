@@ -3,10 +3,11 @@
  * Copies the counters of the ports for one page, in steps of less than a millisecond, so that the
  * page of a large fabric does not delay other work of the loop.
  *
- * metrics.ports selects groups of ports: links between switches first, then the other ports of
- * switches, then adapters and routers. Within a group, ports are in the order of their ids, which
- * is also the order of their GUIDs. If metrics.max_series is reached, the remaining ports are left
- * out and counted. The order is the same in each page, so that the same ports are left out.
+ * metrics.ports selects which groups of ports have rows. The groups come in this order: ports of
+ * ISLs, other ports of switches, ports of adapters and routers. Within a group, ports are in the
+ * order of their ids, which is also the order of their GUIDs. If metrics.max_series is reached, the
+ * remaining ports are left out and counted. The order is the same in each page, so that the same
+ * ports are left out.
  *
  * Only ports with a link that is up have rows. The rows keep a reference to the fabric and not to
  * the view: a reference to the view would make a local repair copy the tables.
@@ -18,8 +19,8 @@
 #include "libfabmgr/fabric/condition.h"
 #include "libfabmgr/view/view.h"
 
-/* STEP_SCAN: a step examines at most this number of ports. STEP_COPY: it copies the counters of at
- * most this number. */
+/* STEP_SCAN: maximum number of ports that a step examines. STEP_COPY: maximum number of ports whose
+ * counters a step copies. */
 #define STEP_SCAN 4096
 #define STEP_COPY 512
 

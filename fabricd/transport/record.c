@@ -37,8 +37,8 @@ struct recorder {
     bool flush_set;
     /* true: the receivers are working on a batch of incoming MADs */
     bool in_batch;
-    /* number of times that a time stamp was needed in this batch; only for one in CLOCK_EVERY of
-     * them the clock is read (sent_at) */
+    /* number of time stamps in this batch so far; sent_at reads the clock for only one in
+     * CLOCK_EVERY of them */
     unsigned batch_out;
     uint64_t now_us;
 };

@@ -17,9 +17,9 @@
  */
 int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,
                           uint64_t limit, struct transport **ret, char *why, size_t why_len);
-/* Recorded facts besides MADs on which the manager's decisions depend: LID leases, disabled ports,
- * pinned names, and the text of the settings file (left out if it is longer than 64 KiB). Call
- * these functions before the first MAD is sent. */
+/* These functions record what the manager's decisions depend on besides MADs: LID leases, disabled
+ * ports, pinned names, and the text of the settings file (left out if it is longer than 64 KiB).
+ * Call these functions before the first MAD is sent. */
 void transport_record_lease(struct transport *t, uint64_t guid, uint16_t lid, uint8_t lmc);
 void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t port);
 void transport_record_pin(struct transport *t, uint64_t node_guid, const char *name);

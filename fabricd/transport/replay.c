@@ -37,8 +37,8 @@ struct replay {
 static void arm(struct replay *r)
 {
     uint64_t now = clock_now_us(), at = fab_recording_player_deadline(r->player, now);
-    /* The player has reached the end of the recording. The timer fires at once, and then calls
-     * `done`. */
+    /* UINT64_MAX: the player has reached the end of the recording. The timer then fires at once,
+     * and calls `done`. */
     if (at == UINT64_MAX)
         at = now;
     if (loop_timer_pending(r->timer) && r->timer_at <= at)
@@ -56,8 +56,8 @@ static void keep(struct transport_mad *to, const struct fab_recording_entry *e)
     memcpy(to->bytes, e->bytes, FAB_MAD_SIZE);
 }
 
-/* Collects in t->batch the MADs that are due now, as far as the recorded manager received them in
- * one batch. */
+/* Collects in r->batch the MADs that are due now and that the recorded manager received in one
+ * batch. Returns their number. */
 static size_t receive(struct replay *r)
 {
     uint8_t bytes[FAB_MAD_SIZE];

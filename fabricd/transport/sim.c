@@ -41,7 +41,7 @@ struct sim_transport {
     struct loop_timer *timer;
     /* time of the event loop, in us, at which the timer fires, if it is set */
     uint64_t timer_at;
-    /* time of the loop, in us, that is time 0 of the simulator */
+    /* time of the loop, in us, at which the time of the simulator is 0 */
     uint64_t epoch;
     uint32_t node;
     uint8_t port;
@@ -190,9 +190,9 @@ void transport_sim_kick(struct transport *base)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Finds the port of `node` to which the manager is attached: port 0 of a switch, or the first
- * port with a link of an adapter or router. Returns false if no port of an adapter or router has
- * a link. */
+/* Finds the port of `node` to which the manager is attached: port 0 of a switch; the first port of
+ * an adapter or router that has a link. Returns false if `node` is an adapter or router without a
+ * link. */
 static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
 {
     if (fab_fabric_node_is_switch(f, node)) {

@@ -26,7 +26,8 @@ void tape_advance(struct tape *t, size_t n);
 void tape_flush(struct tape *t);
 /* returns errno of the first failed write; 0: none failed */
 int tape_error(struct tape *t);
-/* Writes the remaining bytes and closes the file. Returns tape_error(t). t may be NULL. */
+/* Writes the remaining bytes and closes the file. Returns errno of the first failed write or of
+ * close(2); 0: none failed. t may be NULL. */
 int tape_close(struct tape *t);
 
 #endif

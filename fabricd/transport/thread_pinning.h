@@ -7,11 +7,12 @@
  * Pins all threads of the process, and threads that they start later, to the current processor. If
  * the system refuses the pinning, fabricd works more slowly.
  *
- * The preload library of ibsim receives MADs in its own thread, and its functions take one lock for
- * each MAD that is sent or received. On two processors, this thread and the loop thread contend for
- * the lock and wake each other for every MAD. On one processor, the thread that runs handles all
- * waiting MADs before the other thread runs. (On a machine with two processors, pinning shortened
- * the bring-up of 11,664 hosts on ibsim from 3.8 s to 1.9 s, and its CPU time from 3.2 s to 1.8 s.)
+ * The preload library of ibsim receives MADs in its own thread. All its functions take the same
+ * lock, once for each MAD that is sent or received. On two processors, the library's thread and the
+ * loop thread contend for the lock and wake each other for every MAD. On one processor, the thread
+ * that runs handles all waiting MADs before the other thread runs. (On a machine with two
+ * processors, pinning shortened the bring-up of 11,664 hosts on ibsim from 3.8 s to 1.9 s, and its
+ * CPU time from 3.2 s to 1.8 s.)
  */
 void pin_threads(void);
 

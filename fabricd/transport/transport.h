@@ -21,8 +21,8 @@ struct transport_mad {
     /* number of the queue pair, which is 0 (SMPs) or 1 (general services) */
     uint8_t qp;
     /*
-     * true: the MAD is a request that this manager has sent, returned because it could not be
-     * delivered or got no answer
+     * true: the transport returns a request of this manager, because it could not deliver the
+     * request or got no answer to it
      */
     bool failed;
     uint16_t len;
@@ -53,8 +53,8 @@ struct transport_taker {
  * RMPP is not available, so only the first MAD of a long answer is sent. */
 enum transport_rmpp { TRANSPORT_RMPP_OURS, TRANSPORT_RMPP_KERNEL, TRANSPORT_RMPP_NONE };
 struct transport_ops {
-    /* Sends one MAD. Returns BUSY if the caller must try again when a MAD has arrived, or after a
-     * millisecond, or IO if the transport failed. */
+    /* Sends one MAD. Returns BUSY if there is no room now; the caller then tries again when a MAD
+     * has arrived, or after a millisecond. Returns IO if the transport failed. */
     int (*send)(struct transport *t, const struct transport_mad *mad);
     /* Sets or clears IsSM in the CapabilityMask of the port. Returns OK, DENIED, IO or INVAL. */
     int (*set_is_sm)(struct transport *t, bool is_sm);
@@ -71,7 +71,7 @@ struct transport_ops {
 };
 struct transport {
     const struct transport_ops *ops;
-    /* name for messages, for example "mlx5_0:1" or "sim:demo.net" */
+    /* name for messages: adapter and port, for example "mlx5_0:1" or "sim:host-1:1" */
     char name[64];
     uint64_t port_guid;
     uint32_t window_max; /* maximum number of MADs in flight */
@@ -97,15 +97,15 @@ void transport_on_send(struct transport *t, transport_admits *fn, void *ctx);
 /* Sets the receiver of all MADs, except those of classes with their own receiver. fn == NULL: these
  * MADs are dropped. */
 void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx);
-/* Sets the receiver of all MADs (requests and answers) of one class of general services. fn ==
- * NULL removes it. Returns LIMIT if more than TRANSPORT_TAKERS classes have a receiver. */
+/* Sets the receiver of all MADs (requests and answers) of one class of general services. fn == NULL
+ * removes it. Returns LIMIT if TRANSPORT_TAKERS other classes already have a receiver. */
 int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receive *fn, void *ctx);
 /* Sets the function that is called when the device is gone: an adapter was removed or its driver
  * unloaded, or the simulator ended. The transport may call the function while a MAD is being
  * sent. */
 void transport_on_lost(struct transport *t, transport_lost *fn, void *ctx);
-/* Every transport calls this function when it can neither send nor receive any more. It calls the
- * function that transport_on_lost has set, only the first time. */
+/* Every transport calls this function when it can neither send nor receive any more. The first call
+ * calls the function that transport_on_lost has set; later calls do nothing. */
 void transport_tell_lost(struct transport *t, const char *reason);
 /* Passes the MADs of a batch to their receivers, in order. Each transport calls this function with
  * the MADs that it received. */

@@ -87,8 +87,8 @@ struct umad_transport {
     struct waiter *waiter;
     /* number of requests that were sent and not answered yet; counted on simulated ports only */
     uint32_t owed;
-    /* time in us at which the wait for the requests in flight began: the last MAD arrived, or the
-     * first of the requests was sent */
+    /* time in us from which on the transport waits for answers: when the last MAD arrived, or when
+     * a request was sent while no other one was in flight */
     uint64_t heard_us;
     /* name of the adapter and number of its port, needed to open the port again */
     char ca[UMAD_CA_NAME_LEN];

@@ -6,14 +6,14 @@
  * lower bound. First, the number of throttled senders is divided by the number of congested
  * endports. If each sender takes part in one incast, at least one endport has this number of
  * senders or more. Second, the congestion log of a sender names the endport for which the sender
- * was throttled; the logs that name the same endport are counted. A sender logs this only when it
- * reaches the threshold of its table. The observed fan-in is the greater of the two bounds.
+ * was throttled; the logs that name the same endport are counted. A sender makes such an entry only
+ * when it reaches the threshold of its table. The observed fan-in is the greater of the two bounds.
  *
  * Marked packets alone are no reason for advice. During an incast, switches mark packets all the
  * time, and the marks keep the senders throttled. This is how congestion control should work: the
- * queues stay short, and no other traffic waits for long. Advice is given if packets are marked
- * and, in addition, no sender is throttled, ports wait long for credits nevertheless, or the fan-in
- * is greater than the settings assume.
+ * queues stay short, and no other traffic waits for long. Marked packets lead to advice only if, in
+ * addition, no sender is throttled, ports wait long for credits nevertheless, or the fan-in is
+ * greater than the settings assume.
  */
 #include "libfabmgr/congestion/advise.h"
 

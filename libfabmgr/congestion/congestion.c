@@ -27,9 +27,9 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
-    /* fan-in if all endports send to one: rounded, at most FAN_IN_MAX */
+    /* fan-in if all endports send to the same one: rounded, at most FAN_IN_MAX */
     uint32_t all;
-    /* [class] fan-in of each traffic class: rounded, at most `all` */
+    /* [SL] fan-in of the traffic classes that use the SL: rounded, at most `all` */
     uint32_t by_class[FAB_CONGESTION_SLS];
     struct fab_congestion_basis common;
     struct bases ports, adapters;
@@ -37,8 +37,8 @@ struct work {
 
 /* ---- facts common to all ports --------------------------------------------------------------- */
 
-/* Rounds a number of endports up to 2^k or 1.5 * 2^k, so that a few endports more or less rarely
- * change a setting. */
+/* Rounds a number of endports up to 2^k or 1.5 * 2^k, so that settings rarely change if a few
+ * endports come or go. */
 static uint32_t rounded(uint32_t n)
 {
     uint32_t power = 2;

@@ -28,8 +28,8 @@
 
 /* settings of a switch port (A10.4.3.6, A10.4.3.7) */
 struct fab_congestion_port {
-    /* Threshold for marking: 0: the port marks no packets; from 1 to 15, it marks at ever shorter
-     * queues. */
+    /* Threshold for marking. 0: the port marks no packets. 1 to 15: the higher the value, the
+     * shorter the queue at which the port begins to mark. */
     uint8_t threshold;
     /* minimum size of the packets that the port marks, in units of 64 bytes */
     uint8_t packet_size;
@@ -39,8 +39,8 @@ struct fab_congestion_port {
     uint16_t marking_rate;
 };
 
-/* Settings of an adapter port (A10.4.3.8, A10.4.3.9): first the settings for one SL, then the table
- * of delays, and at last the struct of both. */
+/* Settings of an adapter port (A10.4.3.8, A10.4.3.9): struct fab_congestion_sl has the settings for
+ * one SL, struct fab_congestion_table the delays, and struct fab_congestion_adapter both. */
 struct fab_congestion_sl {
     /* period after which the index (CCTI) falls by one, in units of 1.024 us */
     uint16_t timer;
@@ -93,8 +93,8 @@ struct fab_congestion_basis {
     uint16_t mtu;        /* largest MTU in use, in bytes */
     /* number of entries of the device's congestion control table */
     uint16_t entries;
-    /* rate: of the port's link. slowest: of the slowest link of an endport in the fabric. Both in
-     * Mb/s. */
+    /* rate: rate of the port's link. slowest: rate of the slowest link of an endport in the fabric.
+     * Both are in Mb/s. */
     uint32_t rate, slowest;
     uint32_t endports; /* number of endports in the fabric, rounded */
     /* assumed number of senders to one endport; if SLs differ, the greatest */
@@ -113,13 +113,13 @@ struct fab_congestion_input {
     const struct fab_fabric *fabric;
     /* policy, of which fab_congestion_compute uses only the congestion settings and max_mtu */
     const struct fab_policy *policy;
-    /* number of switches on the longest path of the active tables; 0: not known, so shortest paths
-     * are used */
+    /* number of switches on the longest path of the active tables; 0: not known; the longest of the
+     * shortest paths then counts */
     uint32_t hops;
     /* [node_count] ControlTableCap of each device; an element of 0, or a NULL pointer: not known */
     const uint8_t *table_blocks;
-    /* [FAB_CONGESTION_SLS] for each traffic class, the number of senders to one endport; an element
-     * of 0, or a NULL pointer: unknown */
+    /* [FAB_CONGESTION_SLS] for each SL, the number of endports that may send in the traffic classes
+     * with this SL; an element of 0, or a NULL pointer: all endports may send */
     const uint32_t *fan_in;
     /* [port_count] For each adapter port, the maximum number of senders that the partitions permit
      * to any endport to which this port can send. If it is lower than fan_in, it is used instead.

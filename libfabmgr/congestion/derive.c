@@ -10,13 +10,14 @@
  * - Timer: the endport's switch port can mark at most all its packets, 1/t in a second, so each
  *   sender is notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`.
  *   With an increase of k steps for each mark, the sender stays throttled only if timer > n * t /
- *   k. The timer is an eighth longer than n * t / k. It is no longer, because with a longer timer a
- *   sender that was throttled too much would recover more slowly.
+ *   k. The timer is an eighth longer than n * t / k. It is not made even longer, because a sender
+ *   that was throttled too much would then recover more slowly.
  * - Different rates of endports: t is between the packet time on the sender's own link and that on
- *   the slowest endport's link, nearer to the former. The table ends half way between the two rates
- *   (geometric mean). Slow endports have smaller incasts, and a sender that is throttled as if all
- *   senders sent to a slow endport would leave that endport idle for milliseconds. Incasts of the
- *   assumed fan-in are still throttled at endports that are three times slower.
+ *   the slowest endport's link, nearer to the former. The table ends half way between the rates of
+ *   these two links (geometric mean). Slow endports have smaller incasts, and a sender that is
+ *   throttled as if all senders sent to a slow endport would leave that endport idle for
+ *   milliseconds. Incasts of the assumed fan-in are still throttled at endports that are three
+ *   times slower.
  * - Control loop: the timer is also longer than the control loop, which is a number of round-trip
  *   times. Otherwise a sender would speed up again before it could be notified, and its rate would
  *   never settle. (The queueing delay is not counted, because the queue exceeds the threshold
@@ -46,8 +47,8 @@
 /* the constants of each profile */
 static const struct tuning {
     /* Thresholds of switch ports (0..15; 0: mark no packets). edge: ports to endports. down,
-     * across, up: ports to other switches, by direction. tapered: used instead of `up` if the
-     * uplinks of the switch cannot carry all that its endports send. */
+     * across, up: ports to other switches, by direction. tapered: used instead of `up` and `across`
+     * if the ISLs of the switch cannot carry all that its endports send. */
     uint8_t edge, down, across, up, tapered;
     uint8_t marking_rate;
     uint8_t packet_size;

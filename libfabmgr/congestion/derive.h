@@ -24,15 +24,16 @@ struct fab_congestion_derive_times {
     uint32_t senders;
     /* minimum of CCTI_Timer, as a number of round-trip times */
     uint32_t loops;
-    /* Two minimum values of the timer, in ns. notify_ns: time in which each sender gets one
-     * notification on average. loop_ns: `loops` round-trip times without queues. */
+    /* Two minimum values of the timer, in ns. notify_ns: the mean time between two notifications of
+     * one sender, divided by the increase, and an eighth more. loop_ns: `loops` round-trip times
+     * without queues. */
     uint64_t notify_ns, loop_ns;
 };
 void fab_congestion_derive_times(const struct fab_congestion_basis *b,
                                  const struct fab_policy_congestion *p, uint32_t fan_in,
                                  struct fab_congestion_derive_times *ret);
-/* Fills in the entries 0 to `limit` of the table. From entry to entry, the delay grows by larger
- * steps. The last entry divides the rate by `ratio`, which is at least 1. */
+/* Fills in the entries 0 to `limit` of the table. The delays ascend, in growing steps. The last
+ * entry divides the rate by `ratio`, which is at least 1. */
 void fab_congestion_derive_table(double ratio, uint16_t limit, struct fab_congestion_table *ret);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * Converts the basis of the InfiniBand settings to settings for RoCE. Sources of the numbers:
  *
- * - Speeds: IEEE 802.3 defines 10 to 800 Gb/s; a link counts as the nearest of them (by ratio).
+ * - Speeds: IEEE 802.3 defines speeds from 10 to 800 Gb/s; a link counts as if it had the nearest
+ *   of them (by ratio).
  * - Kmin: speed * RTT, the bytes in flight on the longest path, but at least two frames. The link
  *   then stays busy when its senders halve their rates, which is DCQCN's largest cut. DCTCP needs a
  *   seventh of this (Alizadeh et al., SIGCOMM 2010).

@@ -39,11 +39,11 @@ struct fab_export_input { /* the input; all pointers must stay valid until fab_e
     /* the LFTs; required by the formats OPENSM_FDBS and OPENSM_LFTS; for other formats it may be
      * NULL */
     const struct fab_lft *lft;
-    const char *engine;  /* name of the routing engine; shown in JSON */
-    uint64_t generation; /* generation of the view; shown in JSON */
+    const char *engine;  /* name of the routing engine; for JSON and CERTIFICATE */
+    uint64_t generation; /* generation of the view; for JSON, CERTIFICATE and SVG */
     /* SLs and VLs of paths, for OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
     const struct fab_vls *vls;
-    /* policy, used by OPENSM_SL2VL, and by SLURM* for the names of hosts; NULL: the default
+    /* policy, for OPENSM_SL2VL; also for SLURM* (names of hosts) and SVG (racks); NULL: the default
      * policy */
     const struct fab_policy *policy;
     /* numbers of the channels; required by CERTIFICATE; may be NULL for other formats */

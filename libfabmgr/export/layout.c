@@ -5,8 +5,8 @@
  * The lowest row has the switches with hosts. Every other switch is one row above its lowest
  * neighbour. The lowest row is sorted by racks and names. Every row above is sorted by the mean
  * position of the neighbours below (the barycentre method of Sugiyama, Tagawa and Toda, 1981),
- * which puts a spine above its leaves. If all switches have hosts, as in a torus, they form a
- * square.
+ * which puts a spine above its leaves. If all switches have hosts, as in a torus, the picture has
+ * rows of equal length (columns_of).
  */
 #include "libfabmgr/export/layout.h"
 
@@ -144,10 +144,11 @@ static void place_row(struct fab_export_picture *p, uint32_t level)
     }
 }
 
-/* Returns the number of columns of a lattice. place[]: position of each switch in the sorted order.
- * If the switches of a torus or mesh are numbered by their coordinates, the distance of two
- * neighbours in this order is constant for each dimension. The result is the largest such distance
- * that occurs at a quarter of the switches or more. Other fabrics form a square. */
+/* Returns the number of columns for a fabric in which all switches have hosts. place[] receives the
+ * position of each switch in the sorted order; seen[d] counts the links between switches whose
+ * positions differ by d. If the switches of a torus or mesh are numbered by their coordinates, this
+ * difference is constant for each dimension. The result is the largest difference that at least a
+ * quarter as many links have as there are switches. If there is none, the picture is a square. */
 static uint32_t columns_of(const struct fab_fabric *f, const struct fab_export_picture *p,
                            uint32_t *place, uint32_t *seen)
 {

@@ -6,8 +6,9 @@
 #include "libfabmgr/export/writer.h"
 
 #define FAB_EXPORT_MARGIN 60u /* width of the empty border of the picture, in pixels */
-/* Heights in pixels of the two strips above the highest row. NAMES: for the names of its switches.
- * HEAD, above it: for title and legend; larger in wide pictures. */
+/* Heights in pixels of the two strips above the highest row. NAMES: the lower strip, for the names
+ * of the switches in this row. HEAD: the upper strip, for title and legend; larger in wide
+ * pictures. */
 #define FAB_EXPORT_NAMES 60u
 #define FAB_EXPORT_HEAD 70u
 #define FAB_EXPORT_LEVELS 16u
@@ -26,7 +27,7 @@ struct fab_export_picture {
     /* first[l]: index in order[] of the first switch of row l, which ends before first[l + 1].
      * levels: number of rows */
     uint32_t first[FAB_EXPORT_LEVELS + 1], levels;
-    /* size of the picture; gap: distance between two rows; in pixels */
+    /* width, height: size of the picture; gap: distance between two rows; all in pixels */
     uint32_t width, height, gap;
     double scale; /* factor for the size of title and legend */
     /* factor for the widths of lines; less than 1 if there are many lines */

@@ -91,7 +91,7 @@ const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
 struct place {
     uint32_t sw;
-    /* the row has the LIDs from `from` to `to` - 1 of the switch */
+    /* the row has the entries of the switch for the LIDs from `from` to `to` - 1 */
     uint32_t from, to;
     /* first: this is the first row of its switch; last: this is the last row of its switch */
     bool first, last;

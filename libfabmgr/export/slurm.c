@@ -3,11 +3,12 @@
  * Writes the tree of switches (slurm.h) in the formats of Slurm: topology.conf for topology/tree or
  * topology/block (topology.conf(5)), and topology.yaml with both topologies (topology.yaml(5), from
  * Slurm 25.05). In topology/block, each switch with hosts is a block. The base block size is the
- * number of hosts of the switch with the fewest hosts. A larger block size is the base block size
- * times the number of switches with hosts in the smallest pod, rounded down to a power of two. The
- * largest is computed in the same way from the switches with hosts in the fabric.
+ * number of hosts of the switch with the fewest hosts. The next block size is the base block size
+ * times a power of two: the greatest one that is not above the number of switches with hosts in the
+ * smallest pod. The largest block size follows in the same way from the number of switches with
+ * hosts in the fabric.
  *
- * The file is small, so it is written in one piece.
+ * The file is small, so its whole text is made when the export begins.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -37,8 +37,8 @@ struct fab_slurm_switch {
 struct fab_slurm_tree {
     struct fab_slurm_host *hosts; /* [host_count] the hosts, sorted by switch and then by name */
     uint32_t host_count;
-    /* [count] first the switches with hosts, in the order of pods and then of names; then the
-     * groups, each after its members */
+    /* [count] first the switches with hosts, sorted by name; then the groups, each after its
+     * members */
     struct fab_slurm_switch *switches;
     uint32_t leaf_count, count;
     /* number of hosts that are named by GUIDs, because they have no name of their own */

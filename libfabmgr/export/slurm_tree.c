@@ -27,7 +27,8 @@ struct maker {
     uint32_t *joined;
     /* [roots] switches and groups that have no parent yet */
     uint32_t *root, roots;
-    /* [switches] for each set, by its lowest switch: the last root found in it; FAB_NONE: none */
+    /* [switches] for each set, by its lowest switch: index in root[] of the first root that was
+     * found in the set; FAB_NONE: none */
     uint32_t *seen;
 };
 
@@ -237,8 +238,9 @@ static void name_group(const struct maker *m, struct fab_slurm_switch *g, uint32
         memcpy(g->name + len, "_", 2);
 }
 
-/* Puts two roots of the same set into one group: a new group, or the group that one of them already
- * is. base: number of switches and groups before this level. */
+/* Puts two roots of the same set, root[place] and `other`, into one group: a new group, or
+ * root[place] if it is a new group of this level. base: number of switches and groups before this
+ * level. */
 static void unite(struct maker *m, uint32_t place, uint32_t other, uint32_t base)
 {
     struct fab_slurm_tree *t = m->t;
@@ -274,8 +276,8 @@ static uint32_t merge(struct maker *m)
     return m->t->count - base;
 }
 
-/* Names the new groups of a tier, and numbers them in the order of roots[]. If there is only one,
- * above all others, it is called "fabric". */
+/* Names the new groups of a tier, and numbers them in the order of root[]. If there is only one new
+ * group, and no root besides it, it is called "fabric". */
 static void name_groups(struct maker *m, uint32_t made, uint32_t tier)
 {
     struct fab_slurm_tree *t = m->t;

@@ -263,7 +263,7 @@ static void add_switch(const struct fab_export *e, uint32_t s, struct fab_text *
     fab_base_text_add(t, "</g>\n");
 }
 
-/* Appends the frame of a rack, whose first switch in the lowest row is order[i]. */
+/* Appends the frame of a rack, if order[i] is the first switch of this rack in the lowest row. */
 static void add_rack(const struct fab_export *e, uint32_t i, struct fab_text *t)
 {
     const struct fab_export_picture *p = e->picture;

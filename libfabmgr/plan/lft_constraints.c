@@ -12,8 +12,8 @@
  * channel dependencies.)
  *
  * Two more rules preserve working paths. A switch whose old path arrives is written after those
- * changed switches on its new path whose old paths do not arrive. A switch whose new entry drops
- * packets is written after the switches whose old paths go through it.
+ * changed switches on its new path whose old paths do not arrive. A switch whose new path does not
+ * arrive is written after the switches whose old paths arrive and go through it.
  *
  * A soft rule avoids paths that follow both old and new entries, and therefore go down and then up,
  * by the ranks of the present fabric. So most mixtures of up/down tables have an acyclic channel

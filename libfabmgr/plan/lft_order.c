@@ -19,8 +19,8 @@
 
 /* ---- one block ------------------------------------------------------------------------------- */
 
-/* Marks the urgent items, which are LFT blocks to write. An item is urgent if its write ends packet
- * loss, or if it must be written before an urgent item. */
+/* Marks the urgent items. An item is an LFT block to write. It is urgent if its write ends packet
+ * loss, or if it must be written before another urgent item. */
 static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     bool again = true;

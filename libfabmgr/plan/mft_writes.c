@@ -4,9 +4,9 @@
  * after the other. A block has the entries of an MLID group for 16 ports of a switch. If a switch
  * holds or gets an entry of the group, all its blocks of the group are compared.
  *
- * Old and new branches of an MLID may form a cycle. To find out, union-find joins the two switches
- * of each link that is an old or a new branch, that is, whose port is in the old or new entry of
- * one of its switches. If both switches were joined before, the link closes a cycle.
+ * Old and new branches of an MLID may form a cycle. A link is an old branch if the old entry of one
+ * of its two switches has its port; new branches are found in the same way. Union-find joins the
+ * two switches of each old or new branch. If they were joined before, the branch closes a cycle.
  */
 #include "libfabmgr/plan/mft_writes.h"
 

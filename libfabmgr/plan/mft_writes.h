@@ -32,7 +32,7 @@ struct fab_plan_mft_op {
 };
 struct fab_plan_mft {
     struct fab_plan_mft_ops {
-        /* the reads or writes of this stage, sorted by LIDs, then by switch, then by ports */
+        /* the reads or writes of this stage, sorted by MLID group, then by switch, then by ports */
         struct fab_plan_mft_op *op;
         size_t count, room;
     } stage[FAB_MFT_STAGES];

@@ -5,10 +5,10 @@
 
 #include "libfabmgr/plan/plan.h"
 
-/* Like fab_plan_observed_remap, but translates the known tables in place. Keeps the highest LID of
- * *o. If *o has space for all switches of the new snapshot, moves the LFTs and does not copy them.
- * o->lft.switch_count is then the number of LFTs for which *o has space, which may be greater than
- * now->switch_count. Returns NOMEM, with *o unchanged. */
+/* Like fab_plan_observed_remap, but translates the known tables in place. The highest LID of *o
+ * stays the same. If *o has space for all switches of the new snapshot, moves the LFTs and does not
+ * copy them. o->lft.switch_count is then the number of LFTs for which *o has space, which may be
+ * greater than now->switch_count. Returns NOMEM, with *o unchanged. */
 int fab_plan_observed_move(struct fab_observed *o, const struct fab_fabric *old,
                            const struct fab_fabric *now);
 

@@ -120,8 +120,8 @@ static bool port_differs(const struct draft *d, uint32_t port)
     return d->in->tune && fab_plan_tuning_differs(&p->info, &want);
 }
 
-/* Returns true if both ports of the link are at least in state Init; the port can then go from
- * Armed to Active. */
+/* Returns true if both ports of the link are at least in state Init. The plan can then take the
+ * port to Armed, and later to Active. */
 static bool can_come_up(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_is_up(f, port))

@@ -47,8 +47,9 @@ uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_tu
                               uint32_t node, uint32_t end);
 
 struct fab_scrub_difference {
-    /* The members field, entry, held and wanted describe the first difference. field: "entry" in a
-     * table, otherwise the name of the field that differs */
+    /* The members field, entry, held and wanted describe the first difference. field: in a table,
+     * what differs: "entry", "SL", "weight of entry" or "VL of entry"; otherwise the name of the
+     * field that differs */
     const char *field;
     /* which entry differs: a LID, a P_Key index, an SL, or a position in the table */
     uint32_t entry;

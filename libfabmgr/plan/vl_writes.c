@@ -134,8 +134,8 @@ struct pairs {
      * tables, as far as they are known. want: for the wanted tables. */
     struct fab_observed_vl_port now[PORTS];
     struct fab_observed_vl_port want[PORTS];
-    /* known: the tables of the switch are known. by_in: true: a write of scope LINE sets the tables
-     * of all pairs with one in port; false: of all pairs with one out port. */
+    /* known: the tables of the switch are known. by_in: a write of scope LINE sets the tables of
+     * all pairs that have the same in port (true) or the same out port (false). */
     bool known, by_in;
 };
 

@@ -18,7 +18,7 @@ int fab_plan_vlarb_writes_of_switch(const struct fab_plan_input *in, uint32_t sw
 /* Adds the writes of the given scope for the SL-to-VL tables of a switch. Returns NOMEM, or the
  * error that add() returned. */
 int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
-                                 enum fab_plan_vl_scope reach, fab_plan_add_op *add, void *ctx);
+                                 enum fab_plan_vl_scope scope, fab_plan_add_op *add, void *ctx);
 /* Adds the writes of the SL-to-VL and VL arbitration tables of a port of an adapter or router.
  * Returns NOMEM, or the error that add() returned. */
 int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,

@@ -52,18 +52,18 @@ static int add_block(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t bloc
     return FAB_OK;
 }
 
-int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid)
+int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t index, uint64_t guid)
 {
-    uint32_t in_block = place % FAB_SA_ALIAS_BLOCK;
-    struct fab_sa_alias_block *b = fab_sa_aliases_block(a, port_guid, place / FAB_SA_ALIAS_BLOCK);
-    if (place == 0 || place >= FAB_SA_ALIAS_INDEXES)
+    uint32_t in_block = index % FAB_SA_ALIAS_BLOCK;
+    struct fab_sa_alias_block *b = fab_sa_aliases_block(a, port_guid, index / FAB_SA_ALIAS_BLOCK);
+    if (index == 0 || index >= FAB_SA_ALIAS_INDEXES)
         return FAB_E_RANGE;
     uint64_t old = b != NULL ? b->guid[in_block] : 0;
     if (old == guid)
         return FAB_OK;
     int r = guid != 0 && fab_base_map_has(&a->guids, guid) ? FAB_E_EXISTS : FAB_OK;
     if (r == FAB_OK && b == NULL)
-        r = add_block(a, port_guid, place / FAB_SA_ALIAS_BLOCK, &b);
+        r = add_block(a, port_guid, index / FAB_SA_ALIAS_BLOCK, &b);
     if (r == FAB_OK && guid != 0)
         r = fab_base_map_add(&a->guids, guid, (uint32_t)(b - a->row));
     if (r != FAB_OK)
@@ -91,12 +91,12 @@ uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid)
     return guid != 0 && fab_base_map_get(&a->guids, guid, &row) ? a->row[row].port_guid : 0;
 }
 
-uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place,
+uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t index,
                                  bool (*taken)(const void *ctx, uint64_t guid), const void *ctx)
 {
     for (uint64_t n = 0; n < TRIES; n++) {
         uint64_t guid =
-            LOCAL | (fab_base_mix64(fab_base_mix64(port_guid) + n * FAB_SA_ALIAS_INDEXES + place) &
+            LOCAL | (fab_base_mix64(fab_base_mix64(port_guid) + n * FAB_SA_ALIAS_INDEXES + index) &
                      (LOCAL / 2 - 1));
         if (!fab_base_map_has(&a->guids, guid) && !taken(ctx, guid))
             return guid;

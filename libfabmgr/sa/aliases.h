@@ -37,10 +37,10 @@ struct fab_sa_aliases {
     struct fab_map guids;
 };
 void fab_sa_aliases_fini(struct fab_sa_aliases *a);
-/* Sets the alias GUID at index `place` of a port; a GUID of 0 removes the alias GUID. Returns
- * EXISTS if another port or index already has this alias GUID, RANGE if `place` is 0 or too high,
+/* Sets the alias GUID that a port has at `index`; a GUID of 0 removes the alias GUID. Returns
+ * EXISTS if another port or index already has this alias GUID, RANGE if `index` is 0 or too high,
  * or NOMEM. */
-int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid);
+int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t index, uint64_t guid);
 /* Returns a block of a port. Returns NULL if no GUID in this block was ever set. The pointer is
  * valid until the next call of fab_sa_aliases_set. */
 struct fab_sa_alias_block *fab_sa_aliases_block(const struct fab_sa_aliases *a, uint64_t port_guid,
@@ -50,9 +50,9 @@ uint32_t fab_sa_aliases_of(const struct fab_sa_aliases *a, uint64_t port_guid);
 /* Returns the port GUID of the port that has this alias GUID; 0 if no port has it. */
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid);
 /* Generates a locally administered GUID that is not an alias GUID of any port, and for which
- * taken() returns false. Calls with the same port_guid and place (the index of the alias GUID at
- * the port) return the same GUID, as long as it is free. Returns 0 if no free GUID was found. */
-uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place,
+ * taken() returns false. Calls with the same port_guid and index return the same GUID, as long as
+ * it is free. Returns 0 if no free GUID was found. */
+uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t index,
                                  bool (*taken)(const void *ctx, uint64_t guid), const void *ctx);
 
 #endif

@@ -10,8 +10,8 @@
  *
  * Third, a path need not be followed if all ISLs are equal, or if all ISLs are better than the
  * links of endports. All paths then have the same limits, and the verification has proved that
- * there is a path between any two endports. If only a few ISLs are different, only the paths to
- * those LIDs are followed that some switch forwards over such an ISL.
+ * there is a path between any two endports. If only a few ISLs are different, paths are followed
+ * only to the LIDs that some switch forwards over one of these ISLs.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -42,10 +42,10 @@ struct fab_sa {
     /* true: the tables passed the verification and LMC is 0, so that each path has a reverse
      * path */
     bool proved;
-    /* `between`: MTU and rank of the rate of most ISLs; more than endports can use does not count.
-     * `unusual`: bitset of the LIDs that some switch forwards over an ISL with other values; NULL:
-     * all paths must be followed. Both are valid only if `proved` is true and links connect all
-     * endports. */
+    /* `between`: MTU and rank of the rate of most ISLs, but at most the highest values of the links
+     * of endports. `unusual`: bitset of the LIDs that some switch forwards over an ISL with other
+     * values; NULL: all paths must be followed. Both are valid only if `proved` is true and links
+     * connect all endports. */
     struct fab_sa_link between;
     uint64_t *unusual;
     /* ComponentMask of the last request, and the components that it selects. The next request

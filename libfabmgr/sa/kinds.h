@@ -26,7 +26,7 @@ const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id);
 
 /* The kinds of path.c: PathRecord, and attributes with the same components. fab_sa_begin_path and
  * fab_sa_begin_multi write the values of the request to q->path, and note in q->given which
- * components it selects. */
+ * components the request selects. */
 extern const struct fab_sa_kind fab_sa_kind_path, fab_sa_kind_trace;
 uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req);
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);

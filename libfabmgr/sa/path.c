@@ -10,9 +10,9 @@
  *
  * A selector and its value together limit the MTU, rate or lifetime. As in other managers, a
  * selector without a value is ignored. Senders may use a lower MTU than that of the path. So a path
- * with a higher MTU also matches the selector "exactly", and the answer to "less than" is the next
- * lower MTU. For rates, "exactly" matches only the same rate. The lifetime is the lifetime of the
- * subnet or of the traffic class; from a port to itself it is 0.
+ * with a higher MTU also matches the selector "exactly", and the answer to "less than" is at most
+ * the MTU below the one in the request. For rates, "exactly" matches only the same rate. The
+ * lifetime is the lifetime of the subnet or of the traffic class; from a port to itself it is 0.
  *
  * For a destination in another subnet, the path leads to a router (libfabmgr/policy/routers.h), and
  * its HopLimit is not 0. Service ID and QoS class select the traffic class (class.c) and so the SL.
@@ -67,9 +67,9 @@ static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
     return FAB_NONE;
 }
 
-/* Finds the port to which packets for a destination GID are sent: its port in this subnet, or else
- * the port of the router to its subnet; then *ret_routed is true. Returns 0, or an SA status for
- * the answer. */
+/* Finds the port to which packets for a destination GID are sent. If the GID is of this subnet,
+ * this is the port with the GID. Otherwise it is the port of the router to the subnet of the GID,
+ * and *ret_routed is true. Returns 0, or an SA status for the answer. */
 static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
                                    uint32_t *ret, bool *ret_routed)
 {
@@ -113,8 +113,8 @@ static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const 
     *ret_count = port != FAB_NONE ? 1 : q->sa->endport_count;
 }
 
-/* Returns the GUID of the n-th port in the list: the alias GUID, if the request named the port by
- * one. */
+/* Returns the GUID of the n-th port in the list: the alias GUID by which the request named the
+ * port, or else the port's own GUID. */
 static uint64_t guid_of(const struct fab_sa_query *q, const uint32_t *list, uint32_t n)
 {
     if (list == q->sa->endports)

@@ -88,7 +88,8 @@ static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
 }
 
 /* Follows the path from `sw` up to the first switch that an earlier walk visited. Sets depth[] for
- * the switches on this part of the path, and appends them to order[], which has *count elements. */
+ * the switches on this part of the path. If the path arrives, appends them to order[], which has
+ * *count elements. */
 static void walk(struct counting *t, const uint8_t *column, uint32_t sw, uint32_t *count)
 {
     uint32_t up = 0;

@@ -263,8 +263,7 @@ static int compare(struct comparison *c, const struct fab_route_chain *chain, ui
     return status;
 }
 
-/* Marks the row of the tables that are used. The rows of all other tables get the outcome
- * FAB_CHOICE_NOT_BETTER. */
+/* Marks the row of the tables that are used. All other rows keep the outcome that they have. */
 static void mark_taken(struct comparison *c)
 {
     struct fab_choice_row *row = &c->record->row[c->best_row];

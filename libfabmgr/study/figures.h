@@ -16,8 +16,8 @@ struct fab_figures_input {
 /* Measures tables. Returns the errors of fab_study_quality_measure(). */
 int fab_study_figures_measure(const struct fab_figures_input *in, struct fab_choice_figures *ret);
 /* Returns the congestion product: the greatest channel load of all-to-all traffic, multiplied by
- * the flows in the worst shift, and divided by the bandwidths of shifts and of random permutations.
- */
+ * the number of flows on the most loaded channel in the worst shift, and divided by the bandwidths
+ * of shifts and of random permutations. */
 double fab_study_figures_product(const struct fab_choice_figures *f);
 /* Returns true if the tables with the figures x are better than the tables with the figures y.
  * Tables with a lower congestion product are better. If the products differ by at most 5 %, tables

@@ -2,8 +2,8 @@
 /*
  * Finds the endports to measure, the leaves that they are attached to, and the switch at the end of
  * each channel. If the caller gives no list, measures all endports of adapters and routers with a
- * LID and a working link to a switch. Omits aggregation nodes, because they neither send nor
- * receive on behalf of a job.
+ * LID and a working link to a switch. It then omits aggregation nodes, because they neither send
+ * nor receive on behalf of a job.
  */
 #include "libfabmgr/study/measurement.h"
 

@@ -64,7 +64,8 @@ static void clear(struct traffic *t)
 }
 
 /* Adds one flow from endport `src` to endport `dst` to the loads of the channels on its path.
- * Returns the greatest load among these channels; 0: the path does not reach the destination. */
+ * Returns the greatest load among these channels; 0: both endports are at the same leaf, or the
+ * path does not reach the destination. */
 static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;

@@ -78,9 +78,9 @@ struct fab_quality_shift {
     /* true: all shifts were tried; false: only a sample */
     bool every;
 };
-/* Shifts of the same endports in orders other than the topological order, because jobs order their
- * ranks as they like: by NodeDescription, by node GUID, and at random. All figures are means over
- * these orders and the topological one. For a job, the order of its ranks is the only one. */
+/* Shifts of the same endports in orders other than the topological one: by NodeDescription, by node
+ * GUID, and at random. (Jobs order their ranks as they like.) All figures are means over these
+ * orders and the topological one. For a job, the order of its ranks is the only one. */
 struct fab_quality_orders {
     uint32_t count;   /* number of orders */
     double max;       /* mean of fab_quality_shift.max */

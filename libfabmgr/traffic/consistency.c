@@ -5,8 +5,9 @@
 #include "libfabmgr/traffic/model.h"
 
 /* Figures that are counted from the packets and events, to compare them with the counts that the
- * run keeps. taken[channel] is the number of 64-byte blocks in use of the buffer to which the
- * channel sends. queued[channel] is the number of bytes that wait for the channel. */
+ * run keeps. taken[channel] is the number of 64-byte blocks that packets of the channel occupy in
+ * the buffer to which it sends. queued[channel] is the number of bytes that wait for the
+ * channel. */
 struct recount {
     uint32_t *taken, *queued;
     /* for each flow, the number of its packets that were sent but neither delivered nor dropped */

@@ -4,10 +4,10 @@
  * its next packet is blocked: it waits until a packet leaves the buffer that it sends to. It is
  * deadlocked if all packets in that buffer wait for deadlocked channels.
  *
- * The search marks all blocked channels. Then it repeatedly clears the mark of each channel whose
- * buffer has a packet that leaves by a channel without a mark. The channels that remain marked form
- * a knot in the wait-for graph (Dally & Towles, "Principles and Practices of Interconnection
- * Networks", ch. 14).
+ * The search marks all blocked channels. Then it repeatedly clears the mark of each channel that
+ * sends to a buffer in which some packet waits for a channel without a mark. The channels that
+ * remain marked form a knot in the wait-for graph (Dally & Towles, "Principles and Practices of
+ * Interconnection Networks", ch. 14).
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
@@ -52,9 +52,9 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* Clears the mark of each channel in stuck[] whose buffer has a packet that waits for a channel
- * without a mark. When this packet leaves the buffer, the channel gets credits, so it is not
- * deadlocked. Returns true if it has cleared a mark. */
+/* Clears the mark of each channel in stuck[] that sends to a buffer in which some packet waits for
+ * a channel without a mark. When this packet leaves the buffer, the channel that sent it gets
+ * credits, so that channel is not deadlocked. Returns true if it has cleared a mark. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;

@@ -35,7 +35,7 @@ struct traffic_events {
     uint64_t now;
     /* first event in the sorted list of the open slot */
     uint32_t open;
-    /* heap of the events after the next two microseconds, which the timing wheel covers */
+    /* heap of the events that are later than the two microseconds that the timing wheel covers */
     struct traffic_far *far;
     size_t far_room, far_count;
     /* number of events that were ever put on the heap; the heap returns events of the same time in

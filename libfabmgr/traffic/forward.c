@@ -51,8 +51,8 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
 }
 
 /* Returns a bitset of the VLs on which the port can send now: packets wait, and there are credits
- * for the first of them. If packets wait on a VL without enough credits, marks its channel as
- * starved. */
+ * for the first of them. If packets wait on a VL without enough credits, marks the channel of this
+ * VL as starved. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

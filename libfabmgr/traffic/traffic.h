@@ -108,7 +108,7 @@ void fab_traffic_free(struct fab_traffic *t);
 
 /* Runs until the time `until`, or until no event is left. Searches for deadlocks (channels that
  * wait for each other for ever) every 50 us of simulated time, and when no event is left. Returns
- * CYCLE if there is one; the model cannot run further. Also returns NOMEM. */
+ * CYCLE if it finds a deadlock; the model cannot run further. Also returns NOMEM. */
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
 /* Returns the simulated time, in ps, up to which the model has run. */
 uint64_t fab_traffic_now(const struct fab_traffic *t);

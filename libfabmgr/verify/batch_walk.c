@@ -6,9 +6,9 @@
  *   - A "uniform" switch forwards all LIDs of the batch by one port. It needs one step and one
  *     dependency for the whole batch.
  *   - Other switches spread the LIDs over several ports. Switches whose ports lead to the same
- *     switches form an equivalence class, and mostly spread the LIDs alike. The lowest id of the
- *     class is its representative. The batch is walked in tiles of 64 LIDs. A switch may have the
- *     same entries in a tile as its representative. Then each of its channels has the same
+ *     switches form an equivalence class, and mostly spread the LIDs alike. The switch with the
+ *     lowest id represents its class. The batch is walked in tiles of 64 LIDs. A switch may have
+ *     the same entries in a tile as its representative. Then each of its channels has the same
  *     dependencies as the representative's channel of the same port, so only the dependencies of
  *     the representative are collected. In a tile where some switch of the class has different
  *     entries, the dependencies collected so far are first given to all switches of the class.
@@ -16,7 +16,7 @@
  * The depth of a switch is the number of switches on its path to the destination. All LIDs arrive
  * if each switch has the same depth for all LIDs of the batch, and this depth is one more than the
  * depth of each next switch. If this does not hold, the LIDs may still arrive by paths of different
- * lengths, so the caller walks each LID by itself.
+ * lengths, so the caller follows the paths to each LID separately.
  *
  * The method requires that every switch has LID owners (ports with LIDs, such as endports). They
  * send packets to the LIDs of the batch. So packets use the entries of every switch, and the
@@ -343,7 +343,7 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
 }
 
 /* Records that packets which leave by port `num` for the switch `to` continue by the entries of
- * that switch. Considers `count` LIDs of the batch, beginning with LID number `from`. bits: the
+ * that switch. Considers `count` LIDs of the batch, from index `from` of the batch on. bits: the
  * dependencies of the channels of the switch that has port `num`. Returns false if an LFT entry is
  * a port that does not exist. */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,

@@ -6,8 +6,7 @@
  * A switch forwards a multicast packet by all ports in the port mask of its MLID, except the port
  * by which the packet came in (IBA 18.2.4.3.3). Let the masks of an MLID form a tree, and let each
  * branch be in the masks of both its ends. Then a packet of any sender passes each switch of the
- * tree once.
- * So the proof checks for each MLID that
+ * tree once. So the proof checks for each MLID that
  *   - each port in a mask leads to a receiving member, or over a working link to a switch whose
  *     mask has the port at the other end;
  *   - these branches form no cycle;

@@ -2,7 +2,7 @@
 /*
  * The proof that tables are correct. It uses the tables alone and is independent of every engine.
  * It checks that
- *   - each endport reaches each endport and each switch over at most max_hops switches, without a
+ *   - each endport and each switch reaches all others over at most max_hops switches, without a
  *     loop and without entering a port whose link is down;
  *   - the channel dependency graph, including traffic to switches, is acyclic (Dally & Seitz 1987);
  *     with several VLs, each channel is a link and a VL;

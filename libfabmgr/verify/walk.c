@@ -276,11 +276,11 @@ static void walk_tile(struct fab_verify_walk *w, uint32_t first_lid)
 
 /* ---- several threads ------------------------------------------------------------------------- */
 
-/* Follows the paths to 256 LIDs, the piece of work number `piece`. hand: number of the calling
+/* Follows the paths to 256 LIDs, the piece of work number `piece`. worker: number of the calling
  * thread in the pool. */
-static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
+static void walk_piece(void *arg, uint32_t piece, uint32_t worker)
 {
-    struct fab_verify_walk *w = (struct fab_verify_walk *)arg + hand;
+    struct fab_verify_walk *w = (struct fab_verify_walk *)arg + worker;
     uint32_t first = piece * TILES * COLUMNS, top = w->graph->in->lids->top;
     load_tiles(w, first);
     for (uint32_t i = 0; i < TILES && first + i * COLUMNS <= top; i++) {
