@@ -2,8 +2,8 @@
 /*
  * Computes advice for operators once in each counter interval (counters.interval). The settings of
  * congestion control assume, for example, a number of senders; the advice compares these
- * assumptions with what counters, congestion logs and devices report. For each kind of advice, it
- * emits at most one event in an hour.
+ * assumptions with what counters, congestion logs and devices report. At most one event of each
+ * kind of advice is emitted in an hour.
  */
 #include <stdlib.h>
 

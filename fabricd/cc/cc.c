@@ -131,8 +131,8 @@ void cc_tell_outcome(struct cc *cc)
 
 /* Returns true if the settings must be computed for view `v` now. The first computation is due at
  * once. If `v` is a new view, its computation is due SETTLE_US after this function first saw `v`.
- * If the settings for `v` are stale, the computation is due COMPUTE_LEAST_US after the computation
- * before it. */
+ * If the settings are stale, the computation is due COMPUTE_LEAST_US after the beginning of the
+ * last computation. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {

@@ -83,12 +83,12 @@ struct cc_status {
     /* number of devices that support congestion control, but not the attribute CongestionLog */
     uint32_t without_log;
     /*
-     * How often since the start a device was read whose settings were not the ones that the manager
-     * had written to it before.
+     * Number of times since the start that a device was found with other settings than the manager
+     * had written to it.
      */
     uint64_t changed;
-    /* Number of devices whose settings, as read in the last hour, were not the ones that the
-     * manager had written to them before. */
+    /* Number of devices that were found with other settings than the manager had written to them,
+     * in the last hour. */
     uint32_t changed_recently;
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
@@ -105,9 +105,9 @@ struct cc_device_status {
     bool unresponsive;
     uint8_t tries;
     /* true: the manager has given up the device, and tries again only after the device has left the
-     * fabric and come back. Except in state UNSUPPORTED, it also tries again when other settings
-     * are computed for the device. If `unresponsive` is true, it also tries again after a reload of
-     * the settings file. */
+     * fabric and come back. Except in state UNSUPPORTED, the manager also tries again when other
+     * settings are computed for the device. If `unresponsive` is true, the manager also tries again
+     * after a reload of the settings file. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
@@ -116,7 +116,7 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
                   struct cc_device_status *ret);
 
 /* Fills in what operators may see about the CC_Key: the generation, the origin and the rotation,
- * but not the key. The struct is also used for the M_Key, where it counts ports; here these members
+ * but not the key. The struct is also used for the M_Key, where some members count ports; here they
  * count switches and adapter ports that support congestion control. */
 void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
 /* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to

@@ -192,8 +192,8 @@ static void finish(struct cc *cc, struct cc_work *w, int status)
     } else {
         log_error("congestion", "the congestion settings could not be computed: %s",
                   fab_base_status_text(status));
-        /* Copying has failed in the middle: some devices have the settings for the new view, the
-         * others those for the view before. So the settings belong to no view. */
+        /* If copying has failed in the middle, some devices have the settings for the new view, the
+         * others those for the view before. So the settings count as belonging to no view. */
         cc->generation = 0;
         cc->stale = true;
     }

@@ -329,8 +329,8 @@ bool cc_is_master(const struct cc *cc)
     return s.role == FAB_SM_MASTER;
 }
 
-/* Begins to use a new key: if managers share the key, when a majority has confirmed it; otherwise,
- * or if `local` is true, at once. */
+/* Begins to use a new key. If managers share the key and `local` is false, this manager uses the
+ * new key when a majority has confirmed it; if not, at once. */
 static int rotate_to(struct cc *cc, uint64_t key, bool local, char *why, size_t why_len)
 {
     struct store_m_key file;

@@ -197,8 +197,8 @@ struct cc {
 void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
 /* Emits an event with the number of devices in each state. Emits nothing while a device is still
- * pending. Also emits nothing if the numbers are as in the last event and no device was programmed
- * since. */
+ * pending. Also emits nothing if, since the last event, no device was programmed and the number of
+ * devices without the computed settings has not changed. */
 void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */

@@ -2,9 +2,9 @@
 /*
  * Alias GUIDs (IBA 15.2.5.18). A host requests alias GUIDs for its virtual functions by a Set of
  * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If an entry is 0,
- * the manager chooses a GUID. A requested GUID that is already in use is not assigned. The answer
- * has the block after the change. GUIDs of devices that were in the fabric before count as in use.
- * Otherwise, a host could take the place of a host that is switched off.
+ * the manager chooses a GUID. A requested GUID that is already in use is not assigned. GUIDs of
+ * devices that have left the fabric also count as in use, so that no host can pose as a host that
+ * is switched off. The answer has the block as it is after the change.
  *
  * The manager keeps alias GUIDs in the store, writes them to the port at once, and repeats a failed
  * write. When a port returns to the fabric, the manager writes its alias GUIDs again, because the
@@ -131,7 +131,7 @@ struct change {
     uint64_t own; /* port GUID of this port */
     bool trusted; /* the request carried the sa_key */
     /* bitset of the GUID indexes that the request selects: bit i is for index first + i */
-    uint8_t places;
+    uint8_t selected;
 };
 
 static bool is_owner(const struct fab_view *v, uint32_t from, uint32_t port)
@@ -158,12 +158,12 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
     c->own = fab_fabric_port(c->v->fabric, c->port)->guid;
     c->first = c->record.block * FAB_SA_ALIAS_BLOCK;
     c->end = c->first + FAB_SA_ALIAS_BLOCK < cap ? c->first + FAB_SA_ALIAS_BLOCK : cap;
-    c->places = (uint8_t)(req->comp_mask >> FIRST_GUID);
+    c->selected = (uint8_t)(req->comp_mask >> FIRST_GUID);
     if (c->first >= cap)
         return FAB_SA_NO_RECORDS;
     if (!req->trusted && !is_owner(c->v, req->from, c->port))
         return FAB_SA_REQ_DENIED;
-    return c->record.block == 0 && (c->places & 1) ? FAB_SA_REQ_INVALID : 0;
+    return c->record.block == 0 && (c->selected & 1) ? FAB_SA_REQ_INVALID : 0;
 }
 
 static bool is_of_a_present_device(const struct fab_view *v, uint64_t guid)
@@ -181,25 +181,25 @@ static bool is_of_a_device(const void *ctx, uint64_t guid)
            (!c->trusted && sm_find_guid(c->s->in.sm, guid) != FAB_E_NOT_FOUND);
 }
 
-static uint64_t guid_at(const struct change *c, uint32_t place)
+static uint64_t guid_at(const struct change *c, uint32_t index)
 {
     const struct fab_sa_alias_block *b =
-        fab_sa_aliases_block(&c->s->aliases, c->own, place / FAB_SA_ALIAS_BLOCK);
-    return b != NULL ? b->guid[place % FAB_SA_ALIAS_BLOCK] : 0;
+        fab_sa_aliases_block(&c->s->aliases, c->own, index / FAB_SA_ALIAS_BLOCK);
+    return b != NULL ? b->guid[index % FAB_SA_ALIAS_BLOCK] : 0;
 }
 
 /* Sets the alias GUID at an index of the port, and stores it; a GUID of 0 removes the alias GUID.
  * Does nothing if a device has the GUID, or another port has it as alias GUID. Returns NOMEM. */
-static int put(const struct change *c, uint32_t place, uint64_t guid)
+static int put(const struct change *c, uint32_t index, uint64_t guid)
 {
-    uint64_t old = guid_at(c, place);
+    uint64_t old = guid_at(c, index);
     if (guid != 0 && guid != old && is_of_a_device(c, guid))
         return FAB_OK;
-    int r = fab_sa_aliases_set(&c->s->aliases, c->own, place, guid);
+    int r = fab_sa_aliases_set(&c->s->aliases, c->own, index, guid);
     if (r != FAB_OK)
         return r == FAB_E_NOMEM ? r : FAB_OK;
     const struct store_alias kept = {
-        .port_guid = c->own, .guid = guid ? guid : old, .place = (uint16_t)place};
+        .port_guid = c->own, .guid = guid ? guid : old, .place = (uint16_t)index};
     if (c->s->in.store && (old != guid || (guid != 0 && store_has_lost(c->s->in.store))))
         store_put_alias(c->s->in.store, &kept, guid != 0);
     return FAB_OK;
@@ -211,10 +211,10 @@ static uint16_t may_rename(const struct change *c, bool set)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);
     uint16_t status = 0;
-    for (uint32_t place = c->first; status == 0 && place < c->end; place++) {
-        uint64_t old = guid_at(c, place), now = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];
+    for (uint32_t index = c->first; status == 0 && index < c->end; index++) {
+        uint64_t old = guid_at(c, index), now = c->record.table.guid[index % FAB_SA_ALIAS_BLOCK];
         bool stays = old == 0 || (set && (now == 0 || now == old));
-        if (!(c->places >> (place - c->first) & 1) || stays)
+        if (!(c->selected >> (index - c->first) & 1) || stays)
             continue;
         if (groups == NULL)
             status = FAB_SMP_BUSY;
@@ -228,20 +228,20 @@ static bool is_within_quota(const struct change *c, const struct fab_sa_request 
 {
     struct sa_quota_use use = {.own = fab_sa_aliases_of(&c->s->aliases, c->own),
                                .all = c->s->aliases.guids.count};
-    for (uint32_t place = c->first; place < c->end; place++)
-        use.more += (c->places >> (place - c->first) & 1) && guid_at(c, place) == 0;
+    for (uint32_t index = c->first; index < c->end; index++)
+        use.more += (c->selected >> (index - c->first) & 1) && guid_at(c, index) == 0;
     return use.more == 0 || sa_quota_permits(c->s, req, FAB_QUOTA_ALIAS_GUIDS, &use);
 }
 
 /* Returns the GUID for an index: the GUID in the request; if it is 0, the present GUID of the
  * index; if both are 0, a new GUID. */
-static uint64_t wanted_at(const struct change *c, uint32_t place)
+static uint64_t wanted_at(const struct change *c, uint32_t index)
 {
-    uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];
+    uint64_t guid = c->record.table.guid[index % FAB_SA_ALIAS_BLOCK];
     if (guid == 0)
-        guid = guid_at(c, place);
+        guid = guid_at(c, index);
     return guid != 0 ? guid
-                     : fab_sa_aliases_generate(&c->s->aliases, c->own, place, is_of_a_device, c);
+                     : fab_sa_aliases_generate(&c->s->aliases, c->own, index, is_of_a_device, c);
 }
 
 static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
@@ -255,14 +255,14 @@ static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
         status = may_rename(&c, set);
     if (status == 0 && set && !is_within_quota(&c, req))
         status = FAB_SA_NO_RESOURCES;
-    for (uint32_t place = c.first; status == 0 && place < c.end; place++)
-        if ((c.places >> (place - c.first) & 1) &&
-            put(&c, place, set ? wanted_at(&c, place) : 0) != FAB_OK)
+    for (uint32_t index = c.first; status == 0 && index < c.end; index++)
+        if ((c.selected >> (index - c.first) & 1) &&
+            put(&c, index, set ? wanted_at(&c, index) : 0) != FAB_OK)
             status = FAB_SA_NO_RESOURCES;
     if (status != 0)
         return status;
-    for (uint32_t place = c.first; place < c.first + FAB_SA_ALIAS_BLOCK; place++)
-        c.record.table.guid[place - c.first] = place == 0 ? c.own : guid_at(&c, place);
+    for (uint32_t index = c.first; index < c.first + FAB_SA_ALIAS_BLOCK; index++)
+        c.record.table.guid[index - c.first] = index == 0 ? c.own : guid_at(&c, index);
     loop_timer_set(s->alias_timer, 0);
     return fab_wire_rec_pack(&fab_wire_guid_info_record, &c.record, ret_data, FAB_SA_DATA_LEN) ==
                    FAB_OK

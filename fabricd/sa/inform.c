@@ -4,14 +4,14 @@
  * InformInfoRecord (IBA 15.2.5.12), which lists the subscriptions.
  *
  * The subscriber is the port and queue pair that sent the request. The field QPN is ignored in a
- * subscribe request. In an unsubscribe request, it is the number of the queue pair; 0 means the
- * sender's queue pair.
+ * subscribe request. In an unsubscribe request, QPN is the number of the subscriber's queue pair; 0
+ * means the queue pair that sent the request.
  *
  * The subscriber must share a partition with the ports to which it subscribes (o13-14.1.1). Notices
  * 256 to 259 disclose keys. Only a host that gives the sa_key may subscribe to one of them
- * (C15-0.2-1.16), and a subscription to all notices does not include them. In an answer with an
- * error, the field Subscribe is 0 (o13-13.1.1). Records show QPNs only to requesters that gave the
- * sa_key.
+ * (C15-0.2-1.16). If another host subscribes to all notices, it does not receive these four. In an
+ * answer with an error, the field Subscribe is 0 (o13-13.1.1). Records show QPNs only to requesters
+ * that gave the sa_key.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -174,8 +174,8 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 /* How far a query has got in the list of records: the record that it returned last. */
 struct place {
     uint64_t mgid[2], guid;
-    /* Which record of group `mgid` was returned last: 0: none yet; 1: that of the member whose GUID
-     * is `guid`; 2: that of the group itself. */
+    /* The record of group `mgid` that was returned last. 0: none yet. 1: the record of the member
+     * whose GUID is `guid`. 2: the record of the group itself. */
     uint64_t in_group;
 };
 
@@ -214,7 +214,7 @@ static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_m
 }
 
 /* Fills in the record of the group itself, without members, for requesters that did not give the
- * sa_key. Returns false if the query names a PortGID that no member has. */
+ * sa_key. Returns false if the query names a PortGID, but selects no member of the group. */
 static bool group_alone(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, struct fab_wire_mc_member_record *ret)
 {

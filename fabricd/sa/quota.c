@@ -59,9 +59,8 @@ struct sa_quota {
      * KiB of responses that were passed to the kernel. Requesters whose LID belongs to no port
      * share entry 0. */
     uint64_t requests_us[FAB_LID_UNICAST_MAX + 1], kernel_us[FAB_LID_UNICAST_MAX + 1];
-    /*
-     * token bucket of all ports together, for the KiB of responses that were passed to the kernel
-     */
+    /* token bucket of all ports together, for the KiB of responses that were passed to the
+     * kernel */
     uint64_t kernel_all_us;
 };
 

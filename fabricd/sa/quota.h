@@ -18,9 +18,9 @@ struct sa_quota_use {
 bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_quota kind,
                       const struct sa_quota_use *use);
 /* Returns true if another GetTable response to the requester may begin, while `open` responses to
- * it are in progress. If not, the caller answers BUSY. The refusal is counted and reported if a
- * limit for the requester's port was reached, but not if the rate of all ports together is too
- * high. */
+ * it are in progress. If not, the caller answers BUSY. Counts and reports the refusal if a limit of
+ * the requester's port was reached. Does not do this if the responses to all ports together reach
+ * the rate at which the kernel may get them (kernel_all in quota.c). */
 bool sa_quota_permits_transfer(struct sa *s, const struct fab_sa_request *req, uint32_t open);
 /* Counts `len` bytes of a response that were passed to the kernel. host: what sa_quota_host
  * returned for the request. */
@@ -29,7 +29,7 @@ void sa_quota_sent(struct sa *s, uint32_t host, size_t len);
  * no port. */
 uint32_t sa_quota_host(const struct sa *s, const struct fab_sa_request *req);
 /* Returns true if the rate limit of the requester permits the request now. If not, counts and
- * reports it; the caller then drops the request. */
+ * reports the refusal; the caller then drops the request. */
 bool sa_quota_admits(struct sa *s, const struct fab_sa_request *req);
 
 #endif

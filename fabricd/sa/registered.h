@@ -28,7 +28,7 @@ bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *
 /* In registered.c: carries out a Set or Delete, and answers the request. */
 void sa_registered_change(struct sa *s, const struct transport_mad *mad,
                           const struct fab_sa_request *req);
-/* Returns where the records of an attribute come from, if hosts register this attribute. NULL:
+/* Returns the source of the records of an attribute, if the agent has these records itself. NULL:
  * libfabmgr/sa makes the records from the view. */
 const struct fab_sa_source *sa_registered_list(const struct sa *s, uint16_t attr_id);
 void sa_registered_init(struct sa *s);

@@ -42,8 +42,9 @@ struct sa_registry {
     /* Slot of the next subscription to check. Subscriptions of ports that have been absent for a
      * long time are dropped. */
     uint32_t absent_at;
-    /* told: number of events emitted since told_us. gone: number of subscriptions that have ended
-     * since told_us. */
+    /* For events about ended subscriptions (report.c). told_us: time in us at which the present
+     * interval of TELL_AGAIN_US began; 0: no subscription has ended yet. told, gone: in this
+     * interval, number of events emitted and number of subscriptions that have ended. */
     uint32_t told, gone;
     uint64_t told_us;
     /* The last notice that a device sent. An equal notice within REPEAT_US counts as a repetition,
@@ -62,8 +63,8 @@ int sa_registry_start(struct sa *s);
 int sa_registry_load(struct sa *s);
 void sa_registry_stop(struct sa *s);
 /* Checks whether a registration may be carried out now. Returns BUSY if the database cannot be
- * written, if too many records wait for the store's writer, or if too many answers wait for the
- * database: in all, or to the sender of this request. */
+ * written, if too many records wait for the store's writer, or if too many answers, in all or to
+ * the sender of this request, wait for the database. */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
 /* Sends the answer when the registration is committed to the database. If it cannot be committed,
  * answers BUSY. */

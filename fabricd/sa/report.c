@@ -5,7 +5,7 @@
  * in the current view.
  *
  * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If the
- * subscription selects ports by GID or by a range of LIDs, a notice about a port with which the
+ * subscription selects ports by GID or by a range of LIDs, a trap of a port with which the
  * subscriber shares no partition ends the subscription (o13-17.1.2).
  *
  * On real adapters a report carries a timeout, because the kernel matches responses to reports. On

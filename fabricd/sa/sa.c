@@ -83,7 +83,7 @@ bool sa_is_master(const struct sa *s)
     return status.role == FAB_SM_MASTER;
 }
 
-/* Updates the agent's copy of the manager's role and its view. Called once for each batch of
+/* Updates the view and the agent's copy of the manager's role. Called once for each batch of
  * received MADs. */
 static void look_around(struct sa *s)
 {

@@ -7,9 +7,9 @@
  * node. The requester and the port of the ServiceGID must be in the partition of the service.
  *
  * A service with a ServiceKey can be changed or withdrawn only by a request with the same
- * ServiceKey. One without can be changed by the port that registered it, and by the port of its
- * ServiceGID. A requester that gives the sa_key may change any service. (OpenSM lets every host
- * change any service.)
+ * ServiceKey. A service without a ServiceKey can be changed by the port that registered it, and by
+ * the port of its ServiceGID. A requester that gives the sa_key may change any service. (OpenSM
+ * lets every host change any service.)
  *
  * Requesters see the services of their partitions. Only requesters that gave the sa_key see
  * ServiceKeys. A service without ServiceP_Key belongs to the default partition; a service without
@@ -148,9 +148,10 @@ static bool is_within_quota(struct sa *s, const struct change *c)
            sa_quota_permits(s, c->req, FAB_QUOTA_SERVICES, &use);
 }
 
-/* Returns true if the ServiceGID is a multicast GID, or a port GUID or alias GUID of the requesting
- * node. Otherwise, a host could direct the clients of another host's service to any port, or
- * register many services for another host. */
+/* Returns true if the request may use this ServiceGID: it is a multicast GID, or has a port GUID or
+ * alias GUID of the requesting node, or the request has the sa_key. Without this check, a host
+ * could direct the clients of another host's service to any port, or register many services for
+ * another host. */
 static bool is_own_gid(const struct change *c)
 {
     const struct fab_fabric *f = c->view->fabric;
@@ -250,8 +251,8 @@ static bool agrees(const struct fab_sa_query *q, const struct fab_service *x)
     return differ == 0;
 }
 
-/* Fills in the ServiceRecord with the remaining time of the lease; with the ServiceKey only if the
- * requester gave the sa_key. */
+/* Fills in the ServiceRecord. ServiceLease is the remaining time of the lease. ServiceKey is 0,
+ * unless the requester gave the sa_key. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
                  struct fab_wire_service_record *ret)
 {
@@ -277,8 +278,8 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     at[0] = x->key.id;
     at[1] = x->key.gid[0];
     at[2] = x->key.gid[1];
-    /* at[3] == 0 means that the search has not begun. So bit 32 is set, because the P_Key may be 0.
-     */
+    /* Bit 32 is set, because the P_Key may be 0, and at[3] == 0 means that the search has not
+     * begun. */
     at[3] = x->key.pkey | UINT64_C(1) << 32;
     show(q, x, ret_struct);
     return true;

@@ -13,7 +13,8 @@
 struct fab_arena_block;
 struct fab_arena {                  /* all bytes zero: an empty arena */
     struct fab_arena_block *blocks; /* the newest block comes first in the list */
-    /* size of the newest block in bytes, and how many of these bytes are handed out */
+    /* used: number of bytes of the newest block that are handed out. room: size of this block in
+     * bytes. */
     size_t used, room;
     /* true: an allocation has failed. A caller may make several allocations, and check this member
      * once, at the end. */

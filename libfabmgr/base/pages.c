@@ -53,7 +53,7 @@ struct fab_pages_version {
 };
 
 struct history {
-    size_t count, size;
+    size_t count, size; /* count: number of pages of a version. size: bytes of a page. */
     /* Number of pages in a row, if the rows of the first version overlap; 0: they do not
      * overlap. */
     size_t row_pages;
@@ -61,9 +61,9 @@ struct history {
     /* list of versions that have ended and are not yet removed; atomic */
     struct fab_pages_version *ended;
     struct fab_pages_version *newest;
-    /* A counter; the latest version has its value as number. It rises by 1 when a version is added,
-     * and also when the newest version is removed (step_back), so that copies of its page pointers
-     * count as outdated. */
+    /* Number of the version that was added last, plus 1 for each newest version that was removed
+     * since then (step_back). The next version gets a number that is higher by 1. Because a removal
+     * also raises last_number, copies of the removed version's page pointers count as outdated. */
     uint32_t last_number;
     /* [count] number of the version that made each page of `newest` */
     uint32_t *made;
@@ -274,7 +274,8 @@ static void end_version(struct fab_pages_version *v)
 /* ---- handles --------------------------------------------------------------------------------- */
 
 /* Makes spare_pointers[] equal to the page pointers of the newest version; allocates the array if
- * there is none. h->changed records later changes of these pointers. Returns OK or NOMEM. */
+ * there is none. Pointers of the newest version that change after this call get the number
+ * last_number in h->changed, so spare_number must be lower. Returns OK or NOMEM. */
 static int update_spare_pointers(struct history *h)
 {
     bool all = h->spare_pointers == NULL;

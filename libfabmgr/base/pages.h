@@ -61,8 +61,8 @@ void fab_base_pages_prepare(const struct fab_pages *p);
  * with nothing changed, if there is no memory. */
 uint8_t *fab_base_pages_edit(struct fab_pages *p, size_t i);
 
-/* Returns how many bytes all versions use that come from the same call of fab_base_pages_new as *p.
- * The `memory` that was passed to fab_base_pages_new is not counted. */
+/* Returns how many bytes all versions of the history of *p use together, without the pages of the
+ * first version of this history. */
 size_t fab_base_pages_memory(const struct fab_pages *p);
 
 #endif

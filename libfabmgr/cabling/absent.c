@@ -30,8 +30,8 @@ static uint32_t absent_links(const struct fab_cabling_check *c, uint32_t site)
     return count;
 }
 
-/* Marks some sites as absent, which are all nodes or one node of a host or modular switch, and adds
- * one difference for them. Does nothing if they have fewer than two planned links. */
+/* Marks sites as absent: all nodes, or one node, of a host or modular switch. Adds one difference
+ * for these sites. Does nothing if they have fewer than two planned links. */
 static int add_absent(struct fab_cabling_check *c, const uint32_t *sites, uint32_t count,
                       uint32_t links)
 {

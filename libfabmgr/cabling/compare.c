@@ -291,7 +291,8 @@ static uint32_t first_port(const struct fab_cabling_check *c, const struct fab_c
 
 /* A group of moves: moves[first] to moves[end - 1]. */
 struct batch {
-    uint32_t port; /* the port of the first move by which groups are sorted */
+    /* the port by which groups are sorted; it is one of the ports of the first move */
+    uint32_t port;
     size_t first, end;
 };
 

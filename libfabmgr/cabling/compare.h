@@ -23,11 +23,11 @@ enum fab_cabling_match {
     FAB_CABLING_UNMATCHED,
     FAB_CABLING_BY_NAME,
     FAB_CABLING_BY_GUID,
-    FAB_CABLING_BY_PLACE, /* by the places of its links: most of them are connected as planned */
+    FAB_CABLING_BY_PLACE, /* by its place: most of its links are connected as planned */
 };
 
 struct fab_cabling_site {
-    /* name as in the plan; NodeDescription if the node is not in the plan; borrowed */
+    /* name as in the plan; if the node is not in the plan, its name in the fabric; borrowed */
     const char *name;
     const char *rack; /* name of the rack; "": not known; borrowed */
     const char *key;  /* key of the name (fab_cabling_key); borrowed */
@@ -101,8 +101,8 @@ struct fab_cabling_check {
     uint32_t *port_site, *planned, *actual, *link;
     /* [port_count] rail of each port, from 1; 0: the rail is not known (rails.c) */
     uint8_t *rail;
-    /* [site_count] ids of the sites in the order of their keys; digits in keys are compared by
-     * their number, so that node-9 comes before node-10 */
+    /* [site_count] ids of the sites in the order of their keys; numbers in keys are compared by
+     * value, so that node-9 comes before node-10 */
     uint32_t *by_name;
     /* [site_count] true: the site was reported as absent, alone or together with the other nodes of
      * its host */
@@ -141,8 +141,8 @@ static inline unsigned fab_cabling_port_number(const struct fab_cabling_check *c
     return port - fab_cabling_site_of(c, port)->first_port;
 }
 /* Returns true if the plan seems to be one of another fabric, so that the differences mean nothing.
- * This is so if fewer nodes were found than half of the nodes of the plan, or of the fabric if it
- * has fewer nodes. */
+ * This is so if the number of planned nodes that were found is less than half of the nodes of the
+ * plan or of the fabric, whichever has fewer nodes. */
 bool fab_cabling_is_foreign(const struct fab_cabling_check *c);
 
 #endif

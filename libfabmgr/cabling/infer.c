@@ -132,8 +132,9 @@ static void find_odd_rails(struct fab_cabling_shape *s, const struct fab_cabling
     }
 }
 
-/* Returns the number of ports of a host that have a link; 0: the sites belong to a switch. The
- * adapters of the host are the `count` sites from c->by_name[first] on. */
+/* Returns the number of ports of a host that have a link; 0: the host has fewer than two such
+ * ports, or the sites belong to a switch. The adapters of the host are the `count` sites from
+ * c->by_name[first] on. */
 static uint8_t count_rails(const struct fab_cabling_check *c, uint32_t first, uint32_t count)
 {
     uint8_t most = 0;

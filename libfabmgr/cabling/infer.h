@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Infers the intended shape of a fabric from the fabric itself: the levels of a tree, what most
- * switches of a level have in common, and the cabling that the majority shows. Odd are: a switch
- * that has another number of links than most switches of its level, a cable that breaks the
- * pattern, and an adapter on another rail than most adapters at its switch.
+ * switches of a level have in common, and the cabling that the majority shows. Three things are
+ * odd: a switch that has another number of links than most switches of its level, a cable that
+ * breaks the pattern, and an adapter on another rail than most adapters at its switch.
  *
- * Leaves are the switches with hosts. One exception: a switch with a few hosts is no leaf if most
- * of its links lead to switches with more hosts. The level of any other switch is one more than the
- * level of its lowest neighbour.
+ * Leaves are the switches with hosts. There are two exceptions. A switch with hosts is no leaf if
+ * it has fewer hosts than links to switches with more hosts. A switch without hosts is a leaf if it
+ * has mostly the same neighbours as some leaf (levels.c). The level of any other switch is one more
+ * than the level of its lowest neighbour.
  *
  * The pattern is this. Switches of a level with the same upper neighbours form a group. In most
  * trees, port k leads to the same upper switch from all switches of a group. All upper switches of

@@ -59,8 +59,8 @@ static int number_levels(const struct fab_fabric *f, struct fab_cabling_links *l
 }
 
 /* Returns true if a leaf and another switch have mostly the same neighbours: more than half of the
- * ISLs of either lead to common neighbours. marked[n]: switch n is a neighbour of the other switch.
- * count: number of ISLs of the other switch. */
+ * ISLs of each of them lead to common neighbours. marked[n]: switch n is a neighbour of the other
+ * switch. count: number of ISLs of the other switch. */
 static bool is_like(const struct fab_fabric *f, uint32_t leaf, const bool *marked, uint32_t count)
 {
     uint32_t shared = 0, own = 0;
@@ -95,9 +95,9 @@ static bool is_like_a_leaf(const struct fab_fabric *f, const struct fab_cabling_
     return found;
 }
 
-/* Finds leaves without hosts, because all hosts are off or not yet installed. The breadth-first
- * search has given such a leaf a level above that of its upper neighbours; this function sets it to
- * level 1. */
+/* Finds leaves that have no hosts at present, because all their hosts are off or not yet installed.
+ * The breadth-first search has given such a leaf a level above that of its upper neighbours; this
+ * function sets it to level 1. */
 static int find_empty_leaves(const struct fab_fabric *f, struct fab_cabling_links *links)
 {
     bool *marked = calloc(f->switch_count + 1u, sizeof *marked);

@@ -166,8 +166,8 @@ static void match_unit(struct matcher *m, uint32_t planned)
         take(m, planned, node, FAB_CABLING_BY_NAME);
 }
 
-/* Matches a host that the plan or the fabric names without its adapter. The other one must have
- * only one adapter of this host. */
+/* Matches a host that is named without its adapter, either in the plan or in the fabric. Where its
+ * adapters are named, in the fabric or in the plan, the host must have only one. */
 static void match_host(struct matcher *m, uint32_t planned)
 {
     char host[FAB_CABLING_KEY + 1];

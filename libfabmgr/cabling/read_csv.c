@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads plans in CSV: point-to-point lists, and the NDT files of NVIDIA UFM. Each row is a link.
- * The first row names the columns. Names are compared without case, blanks, '_' and '#'; other
- * columns are ignored:
+ * The first row names the columns. Names are compared without case, blanks, '_', '#' and '-'; all
+ * columns with other names are ignored:
  *
  *     point to point             NDT
  *     node_a, port_a             StartDevice, StartPort

@@ -6,7 +6,7 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* The builder allocates memory in chunks of so many nodes, or so many ports. */
+/* numbers of nodes and of ports in the chunks in which the builder allocates memory */
 #define FAB_BUILDER_NODES 1024u
 #define FAB_BUILDER_PORTS 4096u
 

@@ -9,8 +9,8 @@
 #include "libfabmgr/wire/wire.h"
 
 /* The next two functions apply a mask that an option of ibsim gives: w= for the width, s= for the
- * speed. All bits of the mask become enabled, and the highest becomes active. RANGE: a bit has no
- * meaning, or no bit is set. */
+ * speed. All bits of the mask become enabled, and the widest width or highest speed of them becomes
+ * active. RANGE: a bit has no meaning, or no bit is set. */
 int fab_fabric_rate_width_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask);
 /* Applies the mask that the option e= of ibsim gives for the extended speed. All bits of the mask

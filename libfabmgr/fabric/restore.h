@@ -26,8 +26,8 @@ struct fab_lost {
 void fab_fabric_lost_fini(struct fab_lost *l);
 /* Makes a snapshot with the nodes and links of `f`, and with the lost nodes and links. A lost node
  * that is in `f` again, and a lost link with a port that has another link now, are left out. The
- * links that the function adds have the state Down. Nodes keep the names that people read. The
- * caller owns *ret. Returns NOMEM. */
+ * links that the function adds are not up. Nodes keep the names that people read. The caller owns
+ * *ret. Returns NOMEM. */
 int fab_fabric_restore(const struct fab_fabric *f, const struct fab_lost *lost,
                        struct fab_fabric **ret);
 

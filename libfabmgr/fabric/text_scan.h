@@ -31,7 +31,7 @@ void fab_fabric_scan_init(struct text_scan *s, const char *text, size_t len,
 /* moves to the next line; returns false at the end of the text */
 bool fab_fabric_scan_line(struct text_scan *s);
 
-/* All functions below this line first skip blanks. */
+/* All functions below this line, except fab_fabric_scan_fail, first skip blanks. */
 /* returns true if the rest of the line begins with `word`; does not move the cursor */
 bool fab_fabric_scan_is(struct text_scan *s, const char *word);
 /* if the next character is c, moves the cursor after it and returns true */

@@ -5,8 +5,9 @@
  * Error counters in PortCounters are 4 to 16 bits wide and stop at their maximum value. Error
  * counters in PortCountersExtended have 64 bits and wrap, unless the device stops them. The manager
  * clears counters only if the policy allows it. So the manager judges by how much a counter rises,
- * never by the value of the counter. From a counter that has stopped the manager concludes nothing:
- * neither that the link is unhealthy nor that it has recovered.
+ * never by the value of the counter. From a counter that has stopped the manager concludes neither
+ * that the link is unhealthy nor that it has recovered. The decision whether errors persist is
+ * different: there, such a counter counts as further errors (persistence.c).
  *
  * The default thresholds come from the threshold file of ibqueryerrors. ibqueryerrors compares them
  * with the counts since the last clearing; the manager compares them with the rise in a minute. Ten

@@ -31,10 +31,10 @@ struct fab_counter_kind {
     const char *name; /* name in the IBA specification */
     /* Maximum value of the counter in PortCounters, where it stops. */
     uint64_t most;
-    /* Default threshold: the rise in a minute from which the link is unhealthy. */
+    /* Default threshold: a rise in a minute (fab_counter_rule.threshold). */
     uint32_t threshold;
-    /* true: the counter counts errors of the physical link; false: errors of the traffic on the
-     * link */
+    /* true: the counter counts errors of the link itself; false: it counts effects of congestion,
+     * or of faults elsewhere */
     bool of_cable;
     /* Bit of CounterSelect that selects the counter in PortCounters. */
     uint32_t select;
@@ -73,8 +73,8 @@ struct fab_counter_rule {
     /* Time in us before the last reading over which samples count. A sample counts if the middle of
      * its time span lies in this time. The newest sample always counts. */
     uint64_t within_us;
-    /* [counter] A link is unhealthy if the counter rose by at least this much within within_us; 0:
-     * this counter never makes a link unhealthy. */
+    /* [counter] The counter crosses its threshold if it rose by at least this much within
+     * within_us; 0: this counter has no threshold. */
     uint32_t threshold[FAB_COUNTERS];
 };
 /* The newest samples of a port; all bytes zero: none yet. */
@@ -103,8 +103,8 @@ uint64_t fab_health_recent_increase(const struct fab_health_history *h,
                                     const struct fab_counter_rule *rule, enum fab_counter which,
                                     uint64_t *ret_us);
 /* Returns the counter whose rise is the largest multiple of its threshold. Returns FAB_COUNTERS if
- * no counter rose by its threshold or more. of_cable: true: only counters of the physical link are
- * considered. */
+ * no counter rose by its threshold or more. If of_cable is true, considers only counters of the
+ * link itself (fab_counter_kind.of_cable). */
 enum fab_counter fab_health_worst_counter(const struct fab_health_history *h,
                                           const struct fab_counter_rule *rule, bool of_cable);
 

@@ -9,7 +9,7 @@
  * The second step is a breadth-first search from the manager's switch. It visits the switches that
  * are no stubs first, then the stubs with hosts, and then the other stubs. A stub keeps links only
  * to the switch from which the search reaches it: all of them if the stub has hosts, otherwise one.
- * This is the neighbour nearest to the manager's switch, so that in a tree the path from the
+ * This switch is the neighbour nearest to the manager's switch, so that in a tree the path from the
  * manager to the stub does not go down and up again.
  */
 #include "libfabmgr/health/drain.h"
@@ -152,8 +152,8 @@ static uint32_t own_switch(const struct fab_fabric *f)
     return self;
 }
 
-/* Returns the switch at which the search begins. If the manager's own switch is a stub, it is a
- * neighbour that is no stub, so that the search reaches the own switch from there. */
+/* Returns the switch at which the search begins. If the manager's own switch is a stub, the search
+ * begins at a neighbour of it that is no stub, and reaches the own switch from there. */
 static uint32_t search_start(struct drainer *d, uint32_t own)
 {
     const struct fab_fabric *f = d->f;
@@ -186,9 +186,9 @@ static void search(struct drainer *d)
     }
 }
 
-/* If the search reached a stub with hosts from a stub without hosts, that stub must forward packets
- * of these hosts, so it must keep its ISLs. Returns true if there was such a case; the search must
- * then be repeated. */
+/* If the search reached a stub with hosts from a stub without hosts, the stub without hosts must
+ * forward the packets of these hosts. So it must keep its ISLs, and is no stub any more. Returns
+ * true if there was such a case; the search must then be repeated. */
 static bool keep_forwarders(struct drainer *d)
 {
     bool any = false;
@@ -253,7 +253,7 @@ static int collect(const struct drainer *d, struct fab_drain *ret)
 }
 
 /* Counts the nodes to which the manager would have no path. A stub that the search reached from
- * another stub is not counted. */
+ * another stub is not counted, because it keeps its link to that stub. */
 static void count_cut(const struct drainer *d, struct fab_drain *ret)
 {
     const struct fab_fabric *f = d->f;

@@ -4,14 +4,15 @@
  * that an operator drains for maintenance.
  *
  * A drained switch stays in the subnet: the manager needs a path to its port 0, to read counters
- * and to write tables. So a switch without hosts keeps one ISL. A switch with a single ISL forwards
- * no packets for others; only management packets from and to its port 0 use this ISL. Its other
- * ISLs are left out.
+ * and to write tables. So a switch without hosts keeps one ISL, and routes avoid its other ISLs.
+ * With a single ISL it forwards no packets between other switches; only management packets from and
+ * to its port 0 use this ISL.
  *
  * No host may lose its path. A switch with hosts therefore keeps the ISLs that its hosts use. If
  * other switches send packets through it (in a grid, for example), it keeps only the links to one
- * neighbour; then only packets from and to its own hosts use them. A drained switch without hosts
- * keeps all of its ISLs if a drained switch with hosts has no other neighbour.
+ * neighbour; then only packets from and to its own hosts use them. If all neighbours of a drained
+ * switch with hosts are drained, too, the neighbours without hosts keep all their ISLs, so that the
+ * hosts of the switch have paths.
  */
 #ifndef LIBFABMGR_HEALTH_DRAIN_H
 #define LIBFABMGR_HEALTH_DRAIN_H
@@ -41,9 +42,9 @@ struct fab_drain {
     uint32_t kept_count;
     uint32_t hosts;  /* number of endports that are connected to the drained switches */
     uint32_t needed; /* number of drained switches without hosts that must keep all their ISLs */
-    /* Without the links in out[], the manager would have no path to some nodes: the number of
-     * switches among them, the number of other nodes, and the lowest id of them all (FAB_NONE:
-     * there are none). */
+    /* Switches to which the manager would have no path without the links in out[]. cut_switches:
+     * their number. cut_others: number of endports that are connected to them. first_cut: the
+     * lowest id of these switches; FAB_NONE: there are none. */
     uint32_t cut_switches, cut_others, first_cut;
 };
 /* Decides which links to leave out. Returns NOMEM, or INVAL if one of the links is not an ISL, or

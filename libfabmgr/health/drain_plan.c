@@ -59,8 +59,9 @@ static int find_pods(struct planner *p)
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* Returns the pod whose uplink the ISL between two switches is: one switch is in the pod, the other
- * is one of those farthest from hosts. FAB_NONE: the ISL is no uplink of a pod. */
+/* Returns the pod of which an ISL between switches a and b is an uplink: one of them is in the pod,
+ * and the other is one of the switches farthest from hosts. FAB_NONE: the ISL is no uplink of a
+ * pod. */
 static uint32_t pod_of(const struct planner *p, uint32_t a, uint32_t b)
 {
     bool a_top = fab_base_bits_get(p->top, a), b_top = fab_base_bits_get(p->top, b);
@@ -81,7 +82,8 @@ static void count_links(struct planner *p)
     }
 }
 
-/* in: true: adds the switch to the present batch; false: removes the switch from it. */
+/* Adds the switch to the present batch (in == true) or removes it from the batch (in == false).
+ * Updates the counts of links. */
 static void put(struct planner *p, uint32_t sw, bool in)
 {
     const struct fab_fabric *f = p->f;
@@ -104,8 +106,8 @@ static bool is_enough(const struct planner *p, const struct share *s)
 }
 
 /* Returns true if a switch may join the batch: each neighbour outside of the batch must keep enough
- * ISLs, and each pod that has an ISL to the switch, or from it, must keep enough ISLs to the
- * switches of `top`. */
+ * ISLs, and each pod that has an uplink at the switch must keep enough of its uplinks, which are
+ * ISLs to the switches of `top`. */
 static bool may_join(const struct planner *p, uint32_t sw)
 {
     const struct fab_fabric *f = p->f;

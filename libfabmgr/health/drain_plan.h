@@ -10,8 +10,8 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_drain_batch {
-    /* kept_percent: lowest share of its ISLs, in percent, that any switch outside of the batch
-     * keeps. least: id of that switch; FAB_NONE: no switch loses an ISL. */
+    /* Each switch outside of the batch keeps a share of its ISLs. kept_percent: the lowest of these
+     * shares. least: id of the switch that keeps it; FAB_NONE: no switch loses an ISL. */
     uint32_t kept_percent, least;
     uint32_t hosts; /* number of endports connected to the switches of the batch */
 };

@@ -96,15 +96,15 @@ void fab_health_floor_fini(struct fab_floor *fl)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Returns the counts of leaf `near`, of which each ISL is an uplink. Returns NULL if the switch is
- * not a leaf. */
+/* Returns the counts of leaf `near`, whose ISLs are all uplinks. Returns NULL if the switch is not
+ * a leaf. */
 static struct fab_floor_count *leaf_of(const struct fab_floor *fl, uint32_t near)
 {
     return near < fl->f->switch_count && fl->level[near] == 0 ? &fl->leaf[near] : NULL;
 }
 
-/* Returns the counts of the pod of switch `near`. Returns NULL if a link from there to a switch of
- * level far_level is not an uplink of the pod. */
+/* Returns the counts of the pod of switch `near`. Returns NULL if a link from this switch to a
+ * switch of level far_level is not an uplink of the pod. */
 static struct fab_floor_count *pod_of(const struct fab_floor *fl, uint32_t near, uint32_t far_level)
 {
     return near < fl->f->switch_count && fl->pod[near] != FAB_NONE && far_level >= fl->top &&

@@ -39,10 +39,8 @@ struct fab_floor {
     const struct fab_fabric *f;
     uint32_t min_percent;
     uint32_t top; /* highest level of a switch */
-    uint32_t
-        /* [switch_count] level: number of hops to the nearest switch with hosts; FAB_NONE: no
-         * path */
-        *level;
+    /* [switch_count] level: number of hops to the nearest switch with hosts; FAB_NONE: no path */
+    uint32_t *level;
     /* [switch_count] lowest switch id in the pod of each switch; FAB_NONE: in no pod */
     uint32_t *pod;
     struct fab_floor_count *leaf; /* [switch_count] counts of each leaf, by the id of the leaf */

@@ -14,8 +14,8 @@
  *
  * A needed link is not excluded, so limit and floor may allow another link to be excluded in its
  * place. The rules are therefore applied again, with the first needed link no longer among the
- * candidates, until no link is needed. After PASSES passes, all needed links are refused in one
- * pass. Such a result keeps all rules, but a later link may be refused without need.
+ * candidates, until a pass finds no further needed link. After PASSES passes, all needed links are
+ * refused in one pass. Such a result keeps all rules, but a later link may be refused without need.
  */
 #include "libfabmgr/health/isolation.h"
 

@@ -56,9 +56,10 @@ struct fab_isolation {
      * switch that would lose too many links. Refused by the floor: id of the leaf, or the lowest
      * switch id in the pod. Otherwise FAB_NONE. */
     uint32_t node;
-    /* FAB_ISOLATION_LIMIT: links: number of links of the switch in the direction of this link; out:
-     * how many of them are excluded. Refused by the floor: links: number of uplinks of the leaf or
-     * pod; out: how many of them are excluded or have failed; least: how many must stay. */
+    /* If the verdict is FAB_ISOLATION_LIMIT, `links` is the number of links of the switch in the
+     * direction of this link, and `out` is how many of them are excluded. If the floor refuses,
+     * `links` is the number of uplinks of the leaf or pod, `out` is how many of them are excluded
+     * or have failed, and `least` is how many must stay. */
     uint32_t links, out, least;
 };
 

@@ -27,8 +27,9 @@ struct fab_persistence {
     uint32_t crossed; /* number of windows with a crossing among those that `windows` counts */
     /* number of windows that have passed without a crossing since the last crossing */
     uint32_t clean;
-    /* Sum over the windows with a crossing: for each, the largest multiple of its threshold by
-     * which a counter rose, in thousandths. */
+    /* Sum over the windows with a crossing. Each window contributes the rise of one counter, in
+     * thousandths of the counter's threshold, but at most MULTIPLE_MOST (persistence.c): the
+     * counter for which this value is the largest. */
     uint64_t sum;
 };
 

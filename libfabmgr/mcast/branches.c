@@ -8,10 +8,10 @@
  * switch of the tree has one path towards the root, and the tree has no cycle. So a new sequence of
  * branches meets the tree at the root at the latest.
  *
- * The root, or a switch below the root, belongs to the tree only if branches meet at this switch.
- * For example, the tree of two members at one leaf switch consists of this switch. The top of a
- * tree is the switch of the tree that is nearest to the root. If a new branch reaches the root
- * without meeting the tree, the tree is extended from its top to the root.
+ * The tree ends at the first switch towards the root at which all its branches meet, so it does not
+ * always contain its root. For example, the tree of two members at one leaf switch consists of this
+ * switch. The top of a tree is the switch of the tree that is nearest to the root. If a new branch
+ * reaches the root without meeting the tree, the tree is extended from its top to the root.
  *
  * If the trees follow a guide (guide.h), the guide determines their roots and the branches of all
  * switches. Trees without a guide are made as follows:
@@ -247,10 +247,9 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* Chooses the root of the tree. If the tree follows a guide that contains `sw`, this is the root of
- * `sw` in the guide. Otherwise it is a core switch with a path to `sw`: the one that is the root of
- * the fewest trees. If no core switch has a path to `sw`, the root is `sw` itself. Returns OK or
- * NOMEM. */
+/* Chooses the root of the tree. If the tree follows a guide that contains `sw`, chooses the root of
+ * `sw` in the guide. If not, chooses the core switch with a path to `sw` that is the root of the
+ * fewest trees. If no core switch has a path to `sw`, chooses `sw` itself. Returns OK or NOMEM. */
 static int choose_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     uint32_t best = sw;

@@ -18,8 +18,8 @@
 
 #define ROOTS_MAX 64
 
-/* Breadth-first search of the distances to the root. The first `count` switches in the queue have
- * distance 0. The search passes only switches whose MFTs have entry `slot` (MLID minus
+/* Breadth-first search of the distances to the nearest of the first `count` switches in the queue,
+ * which have distance 0. The search passes only switches whose MFTs have entry `slot` (MLID minus
  * FAB_MLID_FIRST). */
 static void search(const struct fab_mcast_distances *w, uint16_t *dist, uint32_t count,
                    uint32_t slot)

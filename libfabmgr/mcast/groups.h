@@ -64,8 +64,8 @@ struct fab_mcast_groups {
     uint64_t given;
     /* Counts for the quotas, by port GUID. created: number of groups that the port created. joined:
      * number of memberships that the port requested. A group counts for its creator as long as the
-     * group exists, even if the creator leaves it. Otherwise two hosts together could create any
-     * number of groups. */
+     * group exists, even if the creator leaves it. Without this rule, two hosts together could
+     * create any number of groups. */
     struct fab_map created, joined;
     size_t memberships; /* number of memberships of all ports */
     /* greatest number of MLIDs that the manager may assign; 0: no limit except the size of the
@@ -75,7 +75,8 @@ struct fab_mcast_groups {
     struct fab_mcast_listener {
         void *ctx;
         /* Called with `made` true after a group was created and got its MLID. Called with `made`
-         * false before a group without members is removed. NULL: no listener. */
+         * false when a group and all its members have been removed, before the memory of the group
+         * is freed. NULL: no listener. */
         void (*group)(void *ctx, const struct fab_mcast_group *group, bool made);
         /* Called after the JoinState of a member changed. JoinState 0: the member has left. */
         void (*member)(void *ctx, const struct fab_mcast_group *group,
@@ -142,9 +143,9 @@ uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mca
  * otherwise another MLID. Returns LIMIT if no MLID is left, or NOMEM. */
 int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
-/* Restores a member of a group, which counts in the quota of its port. A proxy membership counts in
- * no quota, because its requester is no longer known. Returns NOT_FOUND if there is no such group,
- * or NOMEM. */
+/* Restores a member of a group. The membership counts in the quota of the member's port. A proxy
+ * membership counts in no quota, because its requester is no longer known. Returns NOT_FOUND if
+ * there is no such group, or NOMEM. */
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member);
 /* Counts each restored group with a single member in the quota of the port of this member, which
@@ -165,10 +166,11 @@ bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid
 /* Returns the number of MLIDs that the manager may assign: `most`, or the size of the smallest MFT,
  * whichever is less. */
 uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
-/* Marks the multicast groups that the partitions p configure as fixed, and all other groups as not
- * fixed. Creates missing fixed groups, because they exist even without members. Removes each group
- * that is not fixed and has no full member. p == NULL: no group is configured. New groups get the
- * PacketLifeTime `life`. Returns NOMEM, or LIMIT if *ret_left_out groups got no MLID. */
+/* Marks as fixed the multicast groups that are configured in the partitions `p`, and marks all
+ * other groups as not fixed. Creates missing fixed groups, because they exist even without members.
+ * Removes each group that is not fixed and has no full member. p == NULL: no group is configured.
+ * New groups get the PacketLifeTime `life`. Returns NOMEM, or LIMIT if *ret_left_out groups got no
+ * MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

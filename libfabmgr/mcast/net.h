@@ -40,6 +40,8 @@ void fab_mcast_net_free(struct fab_mcast_net *n);  /* n may be NULL */
 /* how the links of a net differ from those of another net, which has the same port and switch
  * ids */
 struct fab_mcast_net_diff { /* all bytes zero: no difference */
+    /* [count] the ports whose links differ. peer: value of fab_mcast_net.peer[port] in the other
+     * net. */
     struct fab_mcast_net_change {
         uint32_t port, peer;
     } * change;
@@ -50,7 +52,7 @@ struct fab_mcast_net_diff { /* all bytes zero: no difference */
 /* Returns true if each switch has the same id in the net and in the fabric. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);
 /* Finds the links that differ between two nets. Returns EXISTS if ids, MFT sizes or GUIDs differ,
- * because the first net then cannot be adapted to the other. Also returns NOMEM. */
+ * because the first net then cannot be adapted to the second one. Also returns NOMEM. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_mcast_net *now,
                           struct fab_mcast_net_diff *ret);
 /* Applies the difference *d to the net, which then has the links of the net with which it was

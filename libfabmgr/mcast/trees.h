@@ -31,10 +31,10 @@ struct fab_mcast_trees;
 int fab_mcast_trees_new(const struct fab_fabric *f, struct fab_mcast_trees **ret);
 void fab_mcast_trees_free(struct fab_mcast_trees *t); /* t may be NULL */
 
-/* Returns n if all switches have MFT entries for the first n MLIDs; 0: no switch has an MFT.
- * Switches without an MFT do not count, because trees do not use them. *ret_switch (unless NULL) is
- * the switch with the smallest MFT, or FAB_NONE. Trees with higher MLIDs, made before this switch
- * joined the fabric, avoid the switch. */
+/* Returns the number of MLIDs, from FAB_MLID_FIRST on, for which all switches have MFT entries; 0:
+ * no switch has an MFT. Switches without an MFT do not count, because trees do not use them.
+ * *ret_switch (unless NULL) is the switch with the smallest MFT, or FAB_NONE. Trees with higher
+ * MLIDs, made before this switch joined the fabric, avoid the switch. */
 uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
 /*
@@ -75,8 +75,8 @@ const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t)
  * zeros. */
 const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t);
 #define FAB_MCAST_BLOCK_GROUPS 512 /* number of MLID groups (32 MLIDs each) */
-/* Sets in `set` bit i of each MLID group whose MFT blocks may have changed since the last call.
- * MLID group i begins at FAB_MLID_FIRST + 32 * i. Other bits keep their values. */
+/* Sets bit i of `set` if MFT blocks of MLID group i may have changed since the last call. MLID
+ * group i begins at FAB_MLID_FIRST + 32 * i. Other bits keep their values. */
 void fab_mcast_trees_take_changed(struct fab_mcast_trees *t,
                                   uint64_t set[FAB_MCAST_BLOCK_GROUPS / 64]);
 /* Returns the number of MLIDs that have members. */

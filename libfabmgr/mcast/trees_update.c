@@ -148,8 +148,8 @@ struct move {
     struct fab_mcast_trees *to;
     /* [old switch_count] new id of each switch of the old snapshot; FAB_NONE: the switch is gone */
     uint32_t *sw;
-    /* [switches of the new snapshot] the tree that is being rebuilt: the port of each switch's
-     * branch before the update, by the new ids; FAB_NONE: no branch */
+    /* [switches of the new snapshot] for the tree that is being rebuilt: the new id of the port
+     * that each switch's branch had before the update; FAB_NONE: no branch */
     uint32_t *up;
     /* true: the old trees follow a guide. The new trees then keep no roots and no branches of the
      * old trees, so that they do not depend on earlier faults. */

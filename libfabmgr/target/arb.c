@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes VL arbitration tables (IBA 7.6.9). A port cycles through its low-priority table. At each
- * entry it sends whole packets of that VL until `weight` times 64 bytes are sent. The high-priority
- * table has precedence. It works in the same way until LimitOfHighPriority times 4096 bytes are
- * sent; then one packet of low priority may follow.
+ * entry it sends whole packets of the entry's VL until `weight` times 64 bytes are sent. The
+ * high-priority table has precedence. It works in the same way until LimitOfHighPriority times 4096
+ * bytes are sent; then one packet of low priority may follow.
  *
  * A port sends a whole packet as long as any weight is left. So only weights of whole packets of
  * 4096 bytes give exact shares; an entry holds at most three packets (weight 192). To find the

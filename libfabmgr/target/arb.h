@@ -58,7 +58,8 @@ uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_polic
                               const struct fab_vls *v, uint32_t port, uint8_t level);
 /* Returns the share of a link's bandwidth, per mille, that the tables guarantee to the VLs `mine`
  * (IBA 7.6.9). Assumes the worst case: all VLs in the bitset `others` have packets of `mtu` bytes
- * to send, but only one VL in the bitset `mine` has, the VL with the smallest share. */
+ * to send, but of the VLs in the bitset `mine` only the one with the smallest share has packets to
+ * send. */
 uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
                                   uint32_t mtu);
 /* Returns the share of a traffic class in thousandths of a percent. Classes without a configured

@@ -16,7 +16,7 @@
 
 enum fab_choice_outcome {
     FAB_CHOICE_TAKEN,      /* the tables are used */
-    FAB_CHOICE_NOT_BETTER, /* the tables were compared with others, and others are used */
+    FAB_CHOICE_NOT_BETTER, /* the tables were compared with other tables, which are used */
     FAB_CHOICE_REFUSED,    /* the engine does not support the fabric */
     FAB_CHOICE_UNPROVED,   /* the tables did not pass the proof */
     FAB_CHOICE_UNFIT,      /* the tables need more or other virtual lanes than are allowed */
@@ -46,7 +46,7 @@ struct fab_choice_row {
     bool measured; /* true: `figures` is set */
     struct fab_choice_figures figures;
     uint8_t lanes;    /* number of VLs that the tables use; 0: no tables */
-    uint64_t time_us; /* time of engine and proof; 0: unknown */
+    uint64_t time_us; /* time that engine and proof took, in us; 0: unknown */
     /* sentence of the engine about its tables, or why there are none */
     char why[300];
 };

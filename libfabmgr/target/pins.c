@@ -74,7 +74,7 @@ static int find_patterns(const struct fab_policy *p, struct patterns *ret)
 }
 
 /* Returns true if a pattern of the policy matches the name `desc` but does not match the name
- * `but`. NULL instead of `but`: returns true if any pattern matches `desc`. */
+ * `but`. If `but` is NULL, returns true if any pattern matches `desc`. */
 static bool gains(const struct patterns *p, const char *desc, const char *but)
 {
     for (size_t i = 0; i < p->count; i++)
@@ -153,7 +153,7 @@ static void wait_for_approval(struct draft *d, const struct fab_node *n, enum fa
     }
 }
 
-/* Pins a node that has no pin to the name that it shows. with: a pin of another adapter of this
+/* Makes the pin of a node to the name that the node shows. with: a pin of another adapter of this
  * host; NULL: none. */
 static void add_pin(struct draft *d, const struct fab_node *n, const struct fab_pin *with)
 {

@@ -99,8 +99,8 @@ static inline bool fab_target_pkeys_match(uint16_t a, uint16_t b)
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port);
 /* Records the enforcement that the manager last set at a switch port. If the port then reports
- * another enforcement, it has refused the setting, and the manager does not repeat it. Returns
- * NOMEM if there is no memory. */
+ * another enforcement, it has refused the setting, and the manager does not write the setting
+ * again. Returns NOMEM if there is no memory. */
 int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8_t enforce);
 bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
                                            uint8_t enforce);

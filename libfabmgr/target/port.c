@@ -195,8 +195,9 @@ static void close_default_ports(uint8_t ports, struct fab_switch_info *want)
         want->default_mcast_not_primary_port = NO_PORT;
 }
 
-/* Computes the SwitchInfo to write. PortStateChange keeps the value that was read. Writing 1 to it
- * clears the bit (IBA 14.2.5.4), so a change that the manager has not yet seen stays reported. */
+/* Computes the SwitchInfo to write. PortStateChange keeps the value that was read. Writing 1 clears
+ * this bit, and writing 0 has no effect (IBA 14.2.5.4). So if the bit was 0 when it was read, and a
+ * port has changed since, the change stays reported. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want)

@@ -88,7 +88,7 @@ struct fab_lft fab_target_lft_share(const struct fab_lft *t);
  * fab_target_lft_set changes the entry. The first two functions return NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
 /* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time. If
- * there is no memory, does nothing, because this only saves time. */
+ * there is no memory, does nothing; fab_target_lft_unshare then takes longer. */
 void fab_target_lft_prepare(const struct fab_lft *t);
 int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid);
 void fab_target_lft_set(struct fab_lft *t, uint32_t sw, uint32_t lid, uint8_t port);
@@ -190,16 +190,16 @@ uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *l
                             const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
-/* Translates the SLs and the classes of ports to the ids of another snapshot, by node GUID and port
- * number. New switches, and new LIDs up to `top`, get SL 0. New ports get class 0. Returns
- * NOMEM. */
+/* Translates the SLs, the classes of ports and the tree `branch` to the ids of another snapshot, by
+ * node GUID and port number. New switches, and new LIDs up to `top`, get SL 0. New ports get class
+ * 0. New switches are not in the tree. Returns NOMEM. */
 int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
                          const struct fab_fabric *now, uint32_t top, struct fab_vls *ret);
 /* Computes the SwitchInfo that the manager writes to switch `sw` (IBA 14.2.5.4), from the
  * SwitchInfo that was read. LinearFDBTop and LifeTimeValue get the manager's values, and so does
  * MulticastFDBTop if the switch supports it. Default ports that lead to a link are replaced by
- * ports that lead to none. PortStateChange keeps the value that was read, since writing 1 clears
- * it. */
+ * ports that lead to none. PortStateChange keeps the value that was read, so a change that the
+ * manager has read is cleared. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want);

@@ -53,7 +53,7 @@ struct fab_vls {
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
     uint32_t branch_switches;
-    /* [branch_switches] A spanning tree for multicast: the number of the port of each switch that
+    /* [branch_switches] A spanning tree for multicast: for each switch, the number of its port that
      * leads towards the root of the tree; 0: the switch is the root, or not in the tree. The engine
      * has left room for this tree: multicast packets of SL 0 on it close no cycle with the paths of
      * the engine. libfabmgr/spanning proves this before it uses the tree. NULL: the engine has
@@ -110,8 +110,8 @@ static inline uint8_t fab_target_vls_levels(const struct fab_vls *v)
 {
     return v->levels > 1 ? v->levels : 1;
 }
-/* Returns true if packets keep one VL on the whole path although several VLs are used. Then no
- * packet changes its VL, so a proof that treats all packets as if they were on one VL suffices. */
+/* Returns true if several VLs are used, but each packet keeps one VL on its whole path. A proof
+ * that treats all packets as if they were on one VL then suffices. */
 static inline bool fab_target_vls_keep_vl(const struct fab_vls *v)
 {
     return v->levels > 1 && v->of_lid == NULL && v->of_pair == NULL && v->classes <= 1;

@@ -16,8 +16,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/internal.h"
 
-/* Maximum number of channels that fab_transition_order_add may visit. A search that would visit
- * more gives up, and the dependencies are refused. */
+/* If fab_transition_order_add has visited more channels than this after a forward search, it gives
+ * up and refuses the dependencies. */
 #define STEPS_MOST 2000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)
@@ -207,8 +207,8 @@ static int by_place(const void *a, const void *b)
 
 /* Gives the `count` channels of channel[] new positions in the order. They exchange their present
  * positions; all other channels keep theirs. The first `backs` channels of channel[] get the lowest
- * of these positions, and the remaining channels get the remaining positions. Within both parts the
- * sequence does not change. Returns false if memory runs out. */
+ * of these positions, and the remaining channels get the remaining positions. Within each part, the
+ * channels keep their relative order. Returns false if memory runs out. */
 static bool shift(struct fab_transition_order *o, uint32_t *channel, uint32_t backs, uint32_t count)
 {
     struct place *all = fab_base_alloc_array(count, 2 * sizeof(*all));

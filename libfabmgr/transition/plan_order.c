@@ -166,8 +166,8 @@ static void complete_blocks(struct ordering *o, uint32_t start)
     }
 }
 
-/* Adds those LFT writes of the plan that the transition does not have. They change no entry that is
- * in use. */
+/* Adds those LFT writes of the plan that the transition does not have. These writes change no entry
+ * that is in use. */
 static void add_others(struct ordering *o)
 {
     uint32_t first = o->plan->stage_start[o->stage];
@@ -276,7 +276,7 @@ static int order_routes(const struct fab_plan_input *in, struct fab_transition *
 
 /* If the plan restores doubtful blocks, makes all writes of stage ROUTES wait for the writes that
  * restore them. Until all doubtful blocks are restored, the switches may hold a mixture that the
- * proof does not know. */
+ * proof does not include. */
 static void await_restored(struct fab_plan *plan)
 {
     const uint32_t *start = plan->stage_start;

@@ -550,8 +550,8 @@ static int drain_all(struct fab_transition_work *w)
 
 /* Called if no LID can be updated while all others keep their old entries. Updates one LID, drains
  * the LIDs that prevent its update, and updates further LIDs as far as the dependencies permit.
- * Drains all waiting LIDs after ROUNDS_MOST rounds, or if no LID can be updated even with all
- * others drained. */
+ * Drains all waiting LIDs after ROUNDS_MOST rounds, or if no LID could be updated even while all
+ * other waiting LIDs were drained. */
 static int drain(struct fab_transition_work *w)
 {
     if (w->made.rounds >= ROUNDS_MOST || !fab_transition_is_acyclic(w, FAB_TRANSITION_COMMON) ||

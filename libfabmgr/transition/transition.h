@@ -23,7 +23,7 @@
  *     step by step (Crespo et al., arXiv 2006.02332).
  *   - Along paths. If some orders of the writes for a LID could close a cycle, each switch is
  *     written after all later switches on its new path. A packet then meets old entries first and
- *     only new entries afterwards, which has fewer dependencies. Such a round has several steps.
+ *     only new entries afterwards, so there are fewer dependencies. Such a round has several steps.
  *     LIDs that some source ports cannot reach are updated first. LIDs with old dependencies that
  *     the new tables do not have come next, because while these dependencies remain, fewer other
  *     LIDs can be updated.

@@ -16,7 +16,8 @@
 #include "libfabmgr/wire/member.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LARGEST_ATTR 224 /* bytes of CongestionLog, the longest attribute */
+/* upper limit of wire_size, a multiple of 8; the longest attributes have 220 bytes */
+#define LARGEST_ATTR 224
 /* Number of 64-bit words of the largest attribute, plus one, because the 8-byte load of the last
  * field may reach beyond the attribute. */
 #define WORDS (LARGEST_ATTR / 8 + 1)

@@ -2,7 +2,7 @@
 /*
  * Packs and unpacks PathRecord (IBA 15.2.5.16) without its table of fields in tables_sa.c, because
  * the generic code takes three times as long and the hosts of a large fabric request millions of
- * PathRecords. A test compares the results of both.
+ * PathRecords. A test compares its results with those of the generic code.
  */
 #include <string.h>
 

@@ -3,11 +3,11 @@
  * Packs and unpacks records, part by part. Finds the component that belongs to each bit of a
  * ComponentMask.
  *
- * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table,
- * including reserved fields. So the components are found by walking through the fields in wire
- * order. Each field is one component, each gap before a field is one component, and in some arrays
- * each element is a component. Later releases defined some fields in bits that were reserved
- * before; such a field counts as part of a gap (fab_field.component).
+ * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table in the
+ * specification, including reserved fields. So the components are found by walking through the
+ * fields in wire order. Each field is one component, each gap before a field is one component, and
+ * in some arrays each element is a component. Later releases defined some fields in bits that were
+ * reserved before; such a field counts as part of a gap (fab_field.component).
  */
 #include <string.h>
 

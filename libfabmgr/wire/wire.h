@@ -225,8 +225,8 @@ struct fab_violation {
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
-    /* only for trap 256: true: the packet was a directed-route SMP; only then are the next four
-     * members valid */
+    /* Only for trap 256. true: the packet was a directed-route SMP. The next four members are valid
+     * only in this case. */
     bool directed;
     /* DrSLID of the packet; 0xffff: the directed route began at the node that sent the packet */
     uint16_t dr_slid;
