@@ -44,20 +44,40 @@ static bool uses(const struct fab_mcast_trees *t, const struct fab_mcast_tree *t
 static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, bool *ret)
 {
     bool same = true;
-    if (!fab_mcast_distances_unchanged(&t->distances, tree->root, fab_mcast_tree_slot(tree))) {
-        const uint16_t *dist =
-            fab_mcast_distances_to(&t->distances, tree->root, fab_mcast_tree_slot(tree));
-        if (dist == NULL)
-            return FAB_E_NOMEM;
-        for (size_t i = 0; i < tree->vertices && same; i++) {
-            const struct fab_mcast_vertex *s = &tree->vertex[i];
-            same = dist[s->sw] != FAB_MCAST_UNREACHED &&
-                   (s->up == FAB_NONE ||
-                    dist[fab_mcast_net_peer_node(t->net, s->up)] + 1 == dist[s->sw]);
-        }
+    const uint16_t *dist =
+        fab_mcast_distances_to(&t->distances, tree->root, fab_mcast_tree_slot(tree));
+    if (dist == NULL)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < tree->vertices && same; i++) {
+        const struct fab_mcast_vertex *s = &tree->vertex[i];
+        same =
+            dist[s->sw] != FAB_MCAST_UNREACHED &&
+            (s->up == FAB_NONE || dist[fab_mcast_net_peer_node(t->net, s->up)] + 1 == dist[s->sw]);
     }
     *ret = same;
     return FAB_OK;
+}
+
+/* Sets affected[] for the trees of which a branch no longer leads one hop nearer to the root.
+ * is_shortest computes distances again, which makes them count as unchanged for other trees with
+ * the same root. So the trees to check are found first. */
+static int find_longer(struct fab_mcast_trees *t, uint64_t *affected)
+{
+    uint64_t *check = fab_base_bits_new(t->slots);
+    int r = check != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++)
+        if (t->tree[i] != NULL && !fab_base_bits_get(affected, i) &&
+            !fab_mcast_distances_unchanged(&t->distances, t->tree[i]->root, i))
+            fab_base_bits_set(check, i);
+    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
+        bool same = true;
+        if (fab_base_bits_get(check, i))
+            r = is_shortest(t, t->tree[i], &same);
+        if (!same)
+            fab_base_bits_set(affected, i);
+    }
+    free(check);
+    return r;
 }
 
 /* Finds the trees that the changed links affect, and puts the new links into the net. Before the
@@ -70,14 +90,7 @@ static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d
             fab_base_bits_set(affected, i);
     fab_mcast_net_swap(t->net, d);
     int r = fab_mcast_distances_update(&t->distances, d);
-    for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
-        bool same = true;
-        if (t->tree[i] != NULL && !fab_base_bits_get(affected, i))
-            r = is_shortest(t, t->tree[i], &same);
-        if (!same)
-            fab_base_bits_set(affected, i);
-    }
-    return r;
+    return r == FAB_OK ? find_longer(t, affected) : r;
 }
 
 /* Rebuilds a tree, with its old branches where possible. To clear the old tree, the net must have

@@ -9,7 +9,7 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/mcast/trees.h"
+#include "libfabmgr/mcast/tree.h"
 #include "tests/unit/fabrics.h"
 
 #define GROUPS 4
@@ -225,6 +225,26 @@ static inline void judge_group(struct world *w, struct walk *walk, const uint32_
             judge_from(w, walk, group, from);
 }
 
+/* Checks that each branch of the trees leads one hop nearer to the root. */
+static inline void judge_lengths(const struct world *w)
+{
+    const struct fab_mcast_trees *t = w->trees;
+    struct fab_mcast_distances fresh;
+    ck_assert_int_eq(fab_mcast_distances_init(&fresh, t->net), FAB_OK);
+    for (uint32_t i = 0; i < t->slots; i++) {
+        const struct fab_mcast_tree *tree = t->tree[i];
+        if (tree == NULL || tree->root == FAB_NONE)
+            continue;
+        const uint16_t *dist = fab_mcast_distances_to(&fresh, tree->root, i);
+        for (size_t k = 0; k < tree->vertices; k++) {
+            const struct fab_mcast_vertex *v = &tree->vertex[k];
+            if (v->up != FAB_NONE)
+                ck_assert_uint_eq(dist[t->net->node[t->net->peer[v->up]]] + 1, dist[v->sw]);
+        }
+    }
+    fab_mcast_distances_fini(&fresh);
+}
+
 /* Checks the tree of the group `changed`, or of all groups if it is GROUPS. */
 static inline void judge(struct world *w, uint32_t changed)
 {
@@ -235,6 +255,8 @@ static inline void judge(struct world *w, uint32_t changed)
     for (uint32_t group = 0; group < GROUPS; group++)
         if (changed == GROUPS || changed == group)
             judge_group(w, &walk, island, group);
+    if (changed == GROUPS)
+        judge_lengths(w);
     walk_fini(&walk);
     free(island);
 }
