@@ -8,8 +8,8 @@
  * found (affected.c). Then these entries and the entries of the overlay are decided, one column
  * (LID) after the other (column/column.c).
  *
- * If no link comes back, a column stays as it is if none of its entries leads into a newly dead
- * link, because all its paths still work. So the time of a repair does not depend on the number of
+ * If no link comes back, each column without an entry that leads into a newly dead link stays as it
+ * is, because all its paths still work. So the time of a repair does not depend on the number of
  * earlier faults.
  */
 #include <stdio.h>
@@ -108,9 +108,10 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
     return FAB_OK;
 }
 
-/* Returns the new value of an entry for which no path was found (FAB_MARK_CUT). The entry keeps its
- * value if labels still ascend at the next switch. If the next switch has a new entry and labels do
- * not ascend with it, the entry must drop packets (NO_ROUTE). */
+/* Returns the new value of an entry for which no path was found (FAB_MARK_CUT). This is the value
+ * in the baseline, with one exception: if the entry of the next switch was decided anew, and labels
+ * do not ascend from the channel of this entry to the channel of that one, this entry must drop
+ * packets (NO_ROUTE). */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
@@ -213,7 +214,8 @@ static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 /* Finds stale entries (struct fab_repair_change) at links that come back. Let such a link lead from
  * switch A to switch B. If the entry of A still leads into the link, A was cut off. The entry of A
  * is stale (it must not carry traffic yet) if two conditions hold: the entry of B is in the
- * overlay, and its channel does not have a greater label than the channel from A to B. */
+ * overlay, and the channel to which B forwards does not have a greater label than the channel from
+ * A to B. */
 static void find_stale(struct job *j, uint32_t lid)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -289,8 +291,8 @@ static int add_column(struct job *j, const struct fab_repair_entry *known, size_
     int status = FAB_OK;
     for (uint32_t i = 0; status == FAB_OK && i < c->touches; i++) {
         uint32_t sw = c->touched[i];
-        /* The first `knowns` switches of touched[] have an entry in the overlay, with its baseline
-         * value. For all others, the tables hold the baseline value. */
+        /* The entries of the first `knowns` switches of touched[] are in the overlay, so known[]
+         * has their baseline values. For all other switches, the tables hold the baseline value. */
         uint8_t base = i < knowns ? known[i].baseline : fab_repair_table_entry(c, sw);
         uint8_t now = c->entry[sw];
         if (c->mark[sw] == FAB_MARK_CUT) {
@@ -334,8 +336,8 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     find_stale(j, lid);
     for (size_t i = 0; j->relabelled && i < knowns; i++)
         find_descending(j, lid, known[i].sw);
-    /* If all links of the destination switch are dead, no packet reaches it, and no entry is
-     * changed. */
+    /* If all links of the destination switch are dead, no packet reaches it, so no entry has to be
+     * decided: the entries of the overlay get their baseline values, and all others stay. */
     if (home != FAB_NONE && (r->alive[home] > 0 || r->network->degree[home] == 0)) {
         for (size_t i = 0; i < knowns; i++)
             fab_repair_column_mark_pending(r, known[i].sw);

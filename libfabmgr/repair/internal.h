@@ -68,8 +68,9 @@ bool fab_repair_networks_agree(const struct fab_repair_network *a,
  * NOMEM. */
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
-/* Difference between the positions of successive switches in `order`. So a relabelling
- * (labels/relabel.c) can give a switch a new position between two successive switches. */
+/* Difference between the positions of successive switches in `order`. It leaves room for a
+ * relabelling (labels/relabel.c), which can give a switch a new position between two successive
+ * switches. */
 #define FAB_REPAIR_LABEL_GAP 16
 /* Returns the label of a channel that leaves a switch with the position `from` (network->order[]).
  * up: the channel leads to a switch with a greater position. */
@@ -245,7 +246,7 @@ struct fab_repair {
      * yet */
     uint32_t *own_label;
     /* The members from here to `commits` are the state of the repair. Only fab_repair_commit
-     * changes them. */
+     * changes them; fab_repair_contingencies_adopt may also increase `commits`. */
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
     size_t relabels;
@@ -303,8 +304,8 @@ static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c,
  * tile is empty afterwards. */
 void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
                           uint32_t count);
-/* Returns how many consecutive LIDs, from `first` on, the same switch delivers; at most as many as
- * fit into a tile. */
+/* Returns how many consecutive LIDs, from `first` on, the same switch delivers. Counts at most as
+ * many LIDs as fit into a tile, and only LIDs in the same page of the tables as `first`. */
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
 /* functions of column/column.c */
@@ -365,8 +366,8 @@ void fab_repair_balance_record(struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d);
 /* Adds paths to the load of a channel, until fab_repair_balance_undo is called. */
 void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, int64_t paths);
-/* Restores the loads before fab_repair_balance_add, and allocates memory for the commit of the
- * delta. Returns NOMEM. */
+/* Undoes all calls of fab_repair_balance_add, and allocates memory for the commit of the delta.
+ * Returns NOMEM. */
 int fab_repair_balance_undo(struct fab_repair *r, const struct fab_repair_delta *d);
 
 /* functions of dead_links.c */

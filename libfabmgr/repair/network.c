@@ -4,7 +4,7 @@
  * the switch that delivers each LID, and the labels (labels/labels.c). Clones of a repair share its
  * network. The network has no pointers into the fabric or its tables, so these may be freed.
  *
- * It takes 5 bytes per port of a switch, 4 more per port for each VL and each set of labels, up to
+ * It takes 5 bytes per port of a switch, 4 more per port for each VL of each set of labels, up to
  * 20 bytes per switch, and up to 5 bytes per LID.
  */
 #include "libfabmgr/repair/internal.h"

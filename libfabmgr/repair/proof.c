@@ -11,12 +11,14 @@
  *   - if the label of an entry became lower (the label of the channel to which it forwards), all
  *     neighbours that forward packets for this LID to its switch use channels with still lower
  *     labels. If the label did not become lower, this is true already;
- *   - if an entry leads into a newly dead link, no living links connect its switch with the
- *     destination;
+ *   - no unchanged entry leads into a newly dead link;
  *   - if an unchanged entry leads into a link that comes back, its path arrives and has ascending
  *     labels;
- *   - if an unchanged entry has dropped packets since an earlier repair, no living links connect
- *     its switch with the destination, or no endport sends packets to an endport by this entry.
+ *   - no unchanged entry has dropped packets since an earlier repair.
+ *
+ * There is one exception: the path of an entry need not arrive if no living links connect its
+ * switch with the destination, or if no endport sends packets to an endport through this switch
+ * (excused).
  *
  * The reason is that a path without a changed entry is an old path. If a path has a changed entry,
  * the proof has followed the rest of the path from this entry to the destination. Labels that
@@ -203,8 +205,8 @@ static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_c
 
 /* Checks all changed entries. If the labels have changed, also checks all entries that earlier
  * repairs changed (the overlay). All other entries have the values of the baseline. They need no
- * check, because the new labels allow every turn between living links that the baseline's labels
- * allow (labels/relabel.c). */
+ * check, because the labels of every set ascend along the paths of the baseline, and a relabelling
+ * allows every turn between living links that these labels allow (labels/relabel.c). */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;

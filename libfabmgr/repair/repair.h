@@ -66,7 +66,8 @@ int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 size_t fab_repair_memory(const struct fab_repair *r);
 /* Returns the number of entries in which the active tables differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
-/* Returns the number of commits that changed the state. */
+/* Returns the number of commits that changed the state; fab_repair_contingencies_adopt may have
+ * increased it. */
 uint64_t fab_repair_commits(const struct fab_repair *r);
 /* Returns a text for the log that says where the labels come from, for example "order of the
  * ranks". */
@@ -76,9 +77,9 @@ struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */
     /* true: the entry must drop packets while links come up, until other switches have their new
-     * entries; `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into a link that comes up,
-     * and its switch was cut off; or the entry is part of a detour that the new labels do not
-     * allow. */
+     * entries; `was` is then FAB_LFT_NO_ROUTE, except if `now` is FAB_LFT_NO_ROUTE (`was` is then
+     * the old entry). Either the entry leads into a link that comes up, and the switch that has the
+     * entry was cut off; or the entry is part of a detour that the new labels do not allow. */
     bool stale;
 };
 /* one LFT block to write */
@@ -89,15 +90,16 @@ struct fab_repair_write {
     uint32_t step;
     uint32_t entries; /* number of entries that this write changes */
     /* How urgent the write is: the number of endports at the switch, multiplied by `entries`.
-     * Within a step, writes with greater weight are sent first. */
+     * Within a step, writes with greater weight are sent first. `early` writes have weight 0. */
     uint64_t weight;
-    /* the changes of the block are by_write[first] to by_write[first + changes - 1] */
+    /* by_write[first] to by_write[first + changes - 1] are the indices in change[] of all changes
+     * of the block */
     uint32_t first, changes;
     /* bit i: this write leaves entry i of the block unchanged, and a later write of the same block
      * changes it */
     uint64_t keep;
-    /* bit i: entry i of the block is written as NO_ROUTE, because no order of the writes is safe;
-     * it drops packets until a later write */
+    /* bit i: entry i of the block is written as NO_ROUTE, even if its bit in `keep` is set, because
+     * the entry is stale or no order of the writes is safe; it drops packets until a later write */
     uint64_t drain;
     /* true: the switch must acknowledge this write before the links that come back become Active */
     bool early;
@@ -117,8 +119,8 @@ struct fab_repair_delta {
     uint32_t steps;
     /* number of entries that drop packets for a time, including stale ones */
     size_t drained;
-    /* number of unchanged entries that lead into a dead link and may do so, because no living link
-     * connects their switch with the LID */
+    /* number of entries whose packets do not reach the LID and need not reach it, because no living
+     * links connect the switch with the destination */
     size_t cut;
     /* Number of entries whose switch is connected with the LID, but has no path that the labels
      * allow. No endport sends to an endport through them; for example, they lead from one spine to
@@ -140,9 +142,9 @@ struct fab_repair_delta {
 /* Computes what changes when exactly the links of these ports are dead. A link may be named by
  * either of its ports, several times, and in any order. Links to endports change nothing. `lft` are
  * the active tables, which must not have changed since the last fab_repair_commit. Returns
- * UNSUPPORTED if some switch with endports has no path left that the labels allow; an engine must
- * then compute new tables, and why[] receives a sentence. Returns INVAL for tables of another
- * fabric, or NOMEM. */
+ * UNSUPPORTED if living links connect a switch that has endports with an endport to which the
+ * labels allow no path; an engine must then compute new tables, and why[] receives a sentence.
+ * Returns INVAL for tables of another fabric, or NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);

@@ -191,8 +191,8 @@ static int constrain_labels(struct ordering *o, size_t which)
          port++) {
         uint32_t from = b->peer_sw[port];
         if (from == FAB_NONE || column->mark[from] == FAB_MARK_NONE)
-            /* no rule is needed: the entry of the neighbour does not change, so the label of its
-             * channel is below the old label and below the new label */
+            /* no rule is needed: the entry of the neighbour does not change. If it leads to this
+             * switch, the label of its channel is below the old label and below the new label. */
             continue;
         const struct fab_repair_change *u = &o->d->change[o->index[from]];
         uint32_t label = column->label[fab_repair_peer_port(b, port)];

@@ -8,14 +8,15 @@
  * uses. The pending switch with the greatest key is decided first. It gets
  *
  *   1. a path as long as before, if there is one. The entries of other switches stay as they are.
- *      Nearly all switches are decided here, without reading the entries of their neighbours;
+ *      Nearly all switches are decided here, without reading the entries of the neighbours that
+ *      send to them;
  *   2. otherwise the shortest path over channels whose label is the key or greater. If this path is
  *      longer than before, each neighbour that forwards traffic of endports to this switch also
  *      becomes pending: it may have a shorter path elsewhere;
- *   3. otherwise no path yet. Its key becomes the next lower label among its channels, and the
- *      switch is decided again later. Some neighbours that send to this switch also become pending:
- *      those whose channel to this switch has a label of the new key or greater. The labels of
- *      their paths would no longer ascend.
+ *   3. otherwise no path yet. The key of the switch becomes the next lower label among its
+ *      channels, and the switch is decided again later. Some neighbours that send to this switch
+ *      also become pending: those whose channel to this switch has a label of the new key or
+ *      greater. The labels of their paths would no longer ascend.
  *
  * If no channel of the switch has a lower label, it is marked CUT: it has found no path. All
  * neighbours that send to it become pending. When every other switch is decided, the CUT switches
@@ -29,10 +30,10 @@
  * Among equally long paths, a repair prefers the path of the baseline, and then the path of the
  * active tables, so that it moves no path without need. If both are longer or do not work, the LID
  * and the switch select one of the others. So the traffic of a dead link spreads over all links
- * that may carry it. A repair does not compare the loads of links, because this would take half as
- * long again. A rebalance (fab_repair_rebalance) may follow the repair. Among the paths that are as
- * long as the present path, it chooses the path with the lowest sum of link loads (balance.c). It
- * adds the load of each chosen path at once.
+ * that may carry it. A repair does not compare the loads of links, because it would then take one
+ * and a half times as long. A rebalance (fab_repair_rebalance) may follow the repair. Among the
+ * paths that are as long as the present path, it chooses the path with the lowest sum of link loads
+ * (balance.c). It adds the load of each chosen path at once.
  */
 #include <string.h>
 
@@ -408,10 +409,10 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Makes pending those neighbours that send packets for the current LID to switch `sw`. If key > 0,
- * selects the neighbours that send over a channel with a label of at least `key`. If key is 0 (the
- * path of `sw` became longer, but its label did not become lower), selects the neighbours that
- * carry traffic of endports. */
+/* Makes pending those neighbours that send packets for the current LID to switch `sw` and are not
+ * SETTLED. If key > 0, selects the neighbours that send over a channel with a label of at least
+ * `key`. If key is 0 (the path of `sw` became longer, but its label did not become lower), selects
+ * the neighbours that carry traffic of endports. */
 static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     struct fab_repair_column *c = &r->column;
@@ -519,8 +520,8 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw)
         make_pending(c, sw, c->label[channel], length_before(r, sw));
 }
 
-/* Returns the greatest label of a channel of the switch by which packets now reach the current LID;
- * 0: there is no such channel. */
+/* Considers the channels of the switch that now begin a path to the current LID, and returns the
+ * greatest of their labels; 0: there is no such channel. */
 static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 {
     uint32_t greatest = 0;

@@ -18,7 +18,7 @@
  * that send to these switches still ascend.
  *
  * Each search reads all channels. So no further search begins when the searches of one repair have
- * read WORK_MAX channels.
+ * read more than WORK_MAX channels.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  *
  * The tables are stored switch by switch, so a column is one byte in each of thousands of memory
  * pages. When a leaf switch loses a link, entries of hundreds of switches change for every LID of
- * its endports. These LIDs are consecutive. So one pass over the switches copies all their columns,
- * a few kB each. The LIDs of a tile lie in one page of the tables. Planning, proof and ordering
- * then read the copies.
+ * its endports. These LIDs are consecutive. So one pass over the switches copies the columns of all
+ * these LIDs, a few kB each. The LIDs of a tile lie in one page of the tables. Planning, proof and
+ * ordering then read the copies.
  */
 #include <stdlib.h>
 

@@ -62,14 +62,14 @@ struct fab_repair_contingency {
     /* true: this contingency was computed; false: all other members except `id` are 0 */
     bool known;
     /* enum fab_repair_contingency_outcome; if it is FAB_CONTINGENCY_ENGINE, all members from
-     * `entries` on are 0 */
+     * `lost_ends` on are 0, except `commits` */
     uint8_t outcome;
     /* for a link: the ids of its two ports, the lower one first; for a switch: its id, and FAB_NONE
      */
     uint32_t id, peer;
     uint32_t row; /* index of this contingency in fab_repair_contingencies.row[] */
-    /* numbers of endports and of switches that the failure separates from the connected component
-     * with the most endports */
+    /* numbers of endports and of switches that are outside the connected component with the most
+     * endports after the failure */
     uint32_t lost_ends, lost_switches;
     /* Size of the plan. entries: number of table entries that change. blocks, switches: numbers of
      * LFT blocks and of switches to write. steps: number of steps of the writes. */
@@ -292,8 +292,8 @@ struct fab_repair_load {
     /* [marks] channels whose `change` was modified; a channel may occur several times */
     uint32_t *marked;
     size_t marks, mark_room, channels;
-    /* [switches] index in change[] of the change of each switch's entry for the current LID;
-     * FAB_NONE: the entry does not change */
+    /* [switches] index of the change of each switch's entry, among the delta's changes for the
+     * current LID; FAB_NONE: the entry does not change */
     uint32_t *index;
     uint32_t *stack; /* [switches] scratch memory of link_load.c */
     /* first LID whose paths are not yet counted; fab_repair_load_count counts one block of LIDs

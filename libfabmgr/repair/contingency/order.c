@@ -5,9 +5,9 @@
  * 43,904 endports, a repair takes 50 to 180 ms of processor time for a switch, and 4 to 7 ms for a
  * link. Among the switches, the neighbours of the root come first, because their repairs take two
  * to four times as long as the repairs of other switches. (The root is the switch with the highest
- * position in the order of the labels.) The remaining links come last. Within the other switches,
- * and within the remaining links, the one with the most paths comes first, because its failure
- * harms most.
+ * position in the order of the labels.) The remaining links come last. The other switches, and the
+ * remaining links, are sorted by descending number of paths, because a failure harms more if it
+ * cuts more paths.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
  *
  * The tables after the plan are then correct (4). No write takes away a path that works, because
  * such a path has no entry that changes (3). The order of its writes is still safe: consider
- * packets that an entry e of the switch before sends to a switch, and that leave this switch by a
- * changed entry. If the plan does not change e, the labels ascend both with the old value of the
+ * packets that an entry e of one switch sends to the next switch, and that leave the next switch by
+ * a changed entry. If the plan does not change e, the labels ascend both with the old value of the
  * changed entry (the present tables are correct) and with its new value (4). If both entries
  * change, the order admits only those mixtures in which the labels ascend; it depends on the old
  * and new values of these two entries alone, which are the same as when the order was made (1, 2).

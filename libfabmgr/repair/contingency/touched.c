@@ -16,8 +16,8 @@
  * entries as before, and none of these leads into a dead link (2). So the old values are the same,
  * and a path that was broken by a failing link still is. The paths of the changed entries use the
  * same channels with the same labels; these channels are alive (2, 3). In all other columns, no
- * entry leads into the failing links: it was not so in the earlier state, because the plan would
- * then have changed this entry or left it without a path (1), and no entry of the present state was
+ * entry leads into the failing links: no entry led there in the earlier state, because the plan
+ * would have changed such an entry or left it without a path (1); and no entry has since been
  * changed to lead there (4).
  *
  * The state may also belong to the network of new tables, in which links are missing or new, if

@@ -37,8 +37,8 @@
 
 /* Decides which VLs get labels of their own. If the destination alone determines the VL of a path,
  * each VL gets its own labels. If the VL also depends on the source or on port classes, all VLs
- * share one set of labels. Labels that ascend along the paths of all VLs also ascend on every
- * single VL. */
+ * have the same labels. Labels that ascend along the paths of all VLs also ascend on every single
+ * VL. */
 static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 {
     if (v == NULL || !fab_target_vls_multiple(v) || v->of_lid == NULL || v->of_pair != NULL ||
@@ -233,9 +233,9 @@ static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *la
     return placed == channels;
 }
 
-/* Computes the ranks of up/down routing from this root. Channels towards the root have the lowest
- * ranks, in the order of decreasing distance from the root. Channels away from the root follow, in
- * the order of increasing distance. */
+/* Computes the ranks of the channels for up/down routing from switch `root`. Channels towards the
+ * root have the lowest ranks, in the order of decreasing distance from the root. Channels away from
+ * the root follow, in the order of increasing distance. */
 static void rank_by_root(struct chains *c, uint32_t root)
 {
     const struct fab_repair_network *b = c->b;

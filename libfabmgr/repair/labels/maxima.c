@@ -4,9 +4,9 @@
  *
  * This needs labels that follow from an order of the switches. A maximum is a switch from which no
  * living link leads up in this order. Two switches have a legal path, first up and then down, if
- * and only if both reach some switch by going up. From that switch, one can go on up to a maximum,
- * which both switches then reach. So it suffices to know which maxima each switch reaches by going
- * up.
+ * and only if both reach the same switch by going up. From that switch, one can go on up to a
+ * maximum, which both switches then reach. So it suffices to know which maxima each switch reaches
+ * by going up.
  *
  * Usually the root is the only maximum. In a tree, the root is a leaf switch, and its neighbours
  * are the spines of its pod. If one of these spines fails, the core switches of its plane become

@@ -11,9 +11,10 @@
  * such a link. When the link dies, s, and all switches that can go no higher than s, would have no
  * legal path to the switches of other planes. Paths between endports would not be affected.
  *
- * Then s moves to a position just above its other living neighbours. One neighbour, y, gets a
- * position above s, but still below all switches that y goes up to. So s goes up through y. Of all
- * living links, only those between s and y change their direction. The change is safe:
+ * Let y be one neighbour of s over a living link. Then s moves to a position just above all such
+ * neighbours except y, and y gets a position above s, but still below all switches that y goes up
+ * to. So s goes up through y. Of all living links, only those between s and y change their
+ * direction. The change is safe:
  *
  *   - The channel from s to y now leads up, and any channel may follow an up channel.
  *   - The channel from y to s leads down, and any channel may precede a down channel. So every turn

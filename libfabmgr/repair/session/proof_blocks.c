@@ -2,8 +2,9 @@
 /*
  * Finds the LFT blocks whose entries the proof of a delta reads (proof.c): those of the changed
  * entries, of the rest of their paths to the destination, and of all neighbours of their switches;
- * and all blocks of the switches at both ends of a dead link, none of whose entries may lead into
- * this link. The caller can compare these blocks with those in the switches before it writes.
+ * and all blocks of the switches at both ends of a dead link, because the proof looks there for
+ * entries that lead into this link. The caller can compare these blocks with those in the switches
+ * before it writes.
  */
 #include <stdlib.h>
 
@@ -19,7 +20,8 @@ struct search {
     /* [switch_count] the new entries for the current LID, valid at the switches in `changed` */
     uint8_t *now;
     uint64_t *changed;
-    /* bitset with the bits of ret_blocks: the block is marked at all neighbours of the switch */
+    /* bitset with the same bits as ret_blocks. A bit is set if the block with this number is
+     * already marked at all neighbours of the switch. */
     uint64_t *around;
 };
 

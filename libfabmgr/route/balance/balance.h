@@ -28,7 +28,8 @@ struct fab_balancer {
     /* [ports] load of each port: number of pairs of hosts that are routed over it so far,
      * multiplied by g->port_slow (rate of the fastest ISL / rate of this ISL) */
     uint64_t *load;
-    /* [switches] cost of the path from each switch to the destination (see `whole`) */
+    /* [switches] cost of the port that each switch has chosen (see `whole`); 0 at the destination
+     */
     uint64_t *cost;
     /* [switches] the port by which each switch sends to the current LID, as an index in the graph's
      * list of ports */

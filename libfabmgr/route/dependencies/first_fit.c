@@ -96,9 +96,10 @@ static void sort_lids(const struct first_fit *f, const uint32_t *lid, uint32_t c
 /* ---- the order of another round -------------------------------------------------------------- */
 
 /* In the new order of the LIDs, all LIDs of one former layer are adjacent. Sets ret_rank[layer] to
- * the place of each former layer in this order. Successive rounds use three orders in turn:
- * reverse, the largest layer first, and random. Together they lower the number of layers further
- * than each order alone. */
+ * the rank of the LIDs of each former layer (struct place). Successive rounds use three orders of
+ * the layers in turn: the former order, the largest layer first (sizes are compared in steps of
+ * FAB_VLS_MAX LIDs), and random. Together they lower the number of layers further than each order
+ * alone. */
 static void rank_layers(const uint32_t *lid, uint32_t count, const uint8_t *former, uint32_t layers,
                         uint32_t round, uint32_t ret_rank[FAB_VLS_MAX])
 {

@@ -23,8 +23,8 @@ struct fab_layers_input {
     uint32_t rounds;
 };
 /* Both functions of this header return LIMIT if more than `max` layers are needed, BUSY if the
- * budget is used up, or NOMEM. The dependencies of a layer form no cycle, even if all switches send
- * to all LIDs of the layer. */
+ * budget is used up, or NOMEM. The dependencies of a layer form no cycle, even if switches without
+ * hosts send packets, too. */
 
 /* Assigns a layer to each LID: all paths to `lid` use layer ret_layer[lid]. ret_layer has lft->top
  * + 1 elements. *ret_count: number of layers. Small fabrics get the assignment with the fewest

@@ -5,8 +5,9 @@
  * of the detours (tree.c).
  *
  * The first detours leave some links with up to twice the load of others. Passes over the broken
- * trees then spread the loads (spread.c). If a pass replaces a detour, its dependencies stay in the
- * graph until the graph is made anew. They can exclude other detours, but never hide a cycle.
+ * trees then spread the loads (spread.c). If a pass replaces a detour, the dependencies of the old
+ * detour stay in the graph until the graph is made anew. They can exclude other detours, but never
+ * hide a cycle.
  *
  * The work is 0.1 to 0.2 us for each tree, switch and pass.
  */
@@ -212,7 +213,8 @@ static int spread(struct fab_detour_search *x, uint64_t regular)
     uint64_t most_moved = x->cdg.cdg.moved + SPREAD_MOVES + work / 4;
     int status = FAB_OK;
     bool more = work <= SPREAD_WORK;
-    /* These steps do not count for the caller, who needs the rest only if detours are lost. */
+    /* These steps are not subtracted from the caller's budget. The caller uses the rest of its
+     * budget only if detours are lost. */
     *budget = SPREAD_LEAST + work * SPREAD_STEPS;
     x->greatest = fab_route_detour_greatest(x);
     for (unsigned pass = 0; pass < SPREADS && more && x->greatest > GOOD(regular); pass++) {

@@ -21,8 +21,8 @@ struct fab_detour_rule {
     void (*next)(const void *ctx, uint32_t dest, uint32_t number, uint32_t *next);
     /* Returns true if the hop from switch s to switch `to` leads back: against the direction in
      * which the rule takes packets to `dest` in this row. Detours contain such hops only if no
-     * short detour does without them. Packets that go around the ring in the wrong direction, and
-     * packets on detours around a missing link of the ring, could together close a cycle. */
+     * short detour avoids them. Packets that go around the ring in the wrong direction, and packets
+     * on detours around a missing link of the ring, could together close a cycle. */
     bool (*leads_back)(const void *ctx, uint32_t dest, uint32_t s, uint32_t to);
     /* true: a spanning tree for multicast is reserved before the detours are chosen. It grows from
      * switch `root`. It gets links of level 0 first, then links of level 1, and so on, and at last
@@ -73,7 +73,7 @@ struct fab_detours {
     /* broken: number of trees in which a regular path breaks off. lost: number of trees in which
      * some switch has no path, not even by a detour. */
     uint32_t broken, lost;
-    uint32_t rescued; /* number of destination switches to which packets use the spare VL */
+    uint32_t rescued; /* number of destination switches to which packets may use the spare VL */
     /* true: branch[] is a spanning tree of all switches that forward multicast packets. These
      * packets (SL 0) and the packets on the paths of all trees close no cycle together. */
     bool spans;

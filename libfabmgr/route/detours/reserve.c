@@ -69,8 +69,9 @@ static bool add_branch(struct fab_detour_search *x, uint32_t arc)
     return true;
 }
 
-/* Extends the tree by links of this level. Its switches are the first `count` ones of stack[], and
- * connected[]. Returns the number of switches that the tree then has. */
+/* Extends the tree by links of this level; rule->levels stands for any level. The switches of the
+ * tree are the first `count` elements of stack[], and connected[] is true for them. Returns the
+ * number of switches that the tree then has. */
 static uint32_t extend(struct fab_detour_search *x, uint32_t count, uint32_t level)
 {
     const struct fab_detour_rule *rule = x->rule;

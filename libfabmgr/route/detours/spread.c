@@ -4,9 +4,10 @@
  * neighbouring rows, so that the links beside the gap carry up to twice as much as others.
  *
  * A link is busy if its load is near the greatest load. If packets of a tree use a busy link, some
- * switch at the link or a few hops before it may send to another neighbour instead, whose path
- * does not lead back to this switch. The cost of a link grows with the sixth power of its load.
- * Such a change is made if it lowers the sum of the costs, and if its dependencies close no cycle.
+ * switch at the link or a few hops before it may send to another neighbour instead, whose path does
+ * not lead back to this switch. Such a change is made if it lowers the sum of the costs of all
+ * links, and if its dependencies close no cycle. The cost of a link grows with the sixth power of
+ * its load.
  */
 #include "libfabmgr/route/detours/tree.h"
 
@@ -14,9 +15,10 @@
 
 /* A link with more than BUSY / 16 of the greatest load is busy. */
 #define BUSY 14
-/* the greatest load as the base of the sixth power */
+/* loads are scaled so that the greatest load is SCALE, before their sixth power is taken */
 #define SCALE 4096u
-/* A path may change at most this number of hops before a busy link, at one of SWITCHES switches. */
+/* A path may change at most this number of hops before a busy link. At most SWITCHES switches
+ * before a busy link are considered. */
 #define HOPS_BEFORE 6
 #define SWITCHES 48
 /* maximum number of steps of the searches for cycles of one change */

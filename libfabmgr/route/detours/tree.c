@@ -8,9 +8,9 @@
  * closes a loop.
  *
  * The VL of each hop depends only on the SL and on the classes of two ports, which do not change.
- * So the channel dependencies that a detour adds are known before. The search takes a detour only
- * if its dependencies close no cycle. It tries the detours with the lowest costs first. The cost is
- * the number of hops to the destination; hops over loaded links cost more.
+ * So the channel dependencies that a detour adds are known before it is taken. The search takes a
+ * detour only if its dependencies close no cycle. It tries the detours with the lowest costs first.
+ * The cost is the number of hops to the destination; hops over loaded links cost more.
  *
  * As a last resort, all packets that take a detour get the spare SL.
  */

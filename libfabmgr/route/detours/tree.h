@@ -6,7 +6,7 @@
 
 #include "libfabmgr/route/detours/detours.h"
 
-/* maximum number of switches that a detour changes */
+/* maximum number of switches whose next switch a detour changes */
 #define FAB_DETOUR_CHAIN_MAX 24
 /* maximum number of detours that the search tries for one switch */
 #define FAB_DETOUR_CANDIDATES 32
@@ -48,7 +48,8 @@ struct fab_detour_search {
     bool *old_connected;
     uint8_t *old_sl;
     bool *connected; /* [switches] whether the path from the switch leads to the destination */
-    uint32_t *gap;   /* [gaps] the switches before missing links that are not connected yet */
+    /* [gaps] the switches that are directly before a missing link and not connected yet */
+    uint32_t *gap;
     uint32_t gaps;
     uint64_t *cost; /* [switches] cost of the path, if it is connected */
     uint64_t *flow; /* [switches] number of hosts whose packets the switch sends over arc[] */
@@ -68,7 +69,7 @@ void fab_route_detour_lay_out(struct fab_detour_search *x);
 /* Adds the loads of the tree to load[], or subtracts them. */
 void fab_route_detour_change_loads(struct fab_detour_search *x, bool add);
 /* Returns the VL on which packets of an SL that came over the arc `in` leave a switch over the arc
- * `out`. FAB_NONE: they came from an endport. */
+ * `out`. in: FAB_NONE if the packets came from an endport. */
 uint32_t fab_route_detour_vl(const struct fab_detour_search *x, uint32_t in, uint32_t out,
                              uint32_t sl);
 /* Adds the dependencies of all paths of the tree, and computes vls[]. Returns false if some

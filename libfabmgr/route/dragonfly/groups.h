@@ -8,8 +8,8 @@
 #include "libfabmgr/route/graph/graph.h"
 
 /* A link between switches of two groups. Parallel links of two switches count as one link if all
- * linked pairs of switches of the two groups have equally many. Otherwise, for example if a link is
- * missing, each parallel link counts, so that all links have equal loads. */
+ * linked pairs of switches of the two groups have equally many parallel links. Otherwise, for
+ * example if a link is missing, each parallel link counts, so that all links have equal loads. */
 struct fab_global_link {
     uint32_t from, to; /* the switches at both ends */
 };
@@ -31,10 +31,11 @@ struct fab_groups {
     /* all links between groups; the links from group a to group b begin at link[at[a * count +
      * b]] */
     struct fab_global_link *link;
-    /* Pivots are switches (in a dragonfly+, leaves) that have all their links inside their group.
-     * If a link of the group is missing, paths go around it over a pivot. Each group i has two
-     * lists of pivots: list 2 * i for packets that enter the group or stay in it, and list 2 * i +
-     * 1 for packets that leave it. List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
+    /* Pivots are switches (in a dragonfly+, leaves) that lack none of their links to switches of
+     * their own group. If a link of the group is missing, paths go around it over a pivot. Each
+     * group i has two lists of pivots: list 2 * i for packets that enter the group or stay in it,
+     * and list 2 * i + 1 for packets that leave it. List k is pivot[pivot_at[k]] to
+     * pivot[pivot_at[k + 1] - 1]. */
     uint32_t *pivot_at; /* [2 * count + 1] index in pivot[] of the first pivot of each list */
     uint32_t *pivot;    /* [switches] the pivots of all lists, one list after the other */
     /* Number of links that two groups should have between them. If two groups have fewer, hubs

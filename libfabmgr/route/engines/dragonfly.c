@@ -100,7 +100,7 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
 }
 
 /* Called if switch `at` has no direct link to the next switch of its path, which is in the same
- * group. Returns a pivot, a switch with links to all other switches of the group, over which its
+ * group. Returns a pivot, a switch with links to all other switches of the group, over which the
  * packets go instead. out: true if the packets leave the group, false if their destination is in
  * it. FAB_NONE: there is no pivot. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)

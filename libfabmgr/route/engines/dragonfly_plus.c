@@ -22,9 +22,9 @@
  * The last channels (down VL 1) lead to leaves that lack a link; these leaves are not pivots. Paths
  * go around missing links inside a group in the same way.
  *
- * Groups without a link between them communicate through a hub (dragonfly.c). In the hub, the
- * pivots for staying packets send these packets up. The group in which the packets then come down
- * is not a hub.
+ * Groups without a link between them communicate through a hub (dragonfly.c). In a hub, packets to
+ * a group that is not a hub use the pivots for packets that stay in the group. So the group in
+ * which these packets come down is not a hub.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 

@@ -19,8 +19,9 @@
  * equally.
  *
  * A fault moves only two kinds of entries: those that used the failed link, and those whose next
- * switch has lost its path down. After the repair the tables are the same as before, since the
- * engine keeps no state. The engine refuses fabrics without ranks (fab_route_order_is_flat()).
+ * switch has lost its path down. When the link comes back, the tables are the same as before the
+ * fault, since the engine keeps no state. The engine refuses fabrics without ranks
+ * (fab_route_order_is_flat()).
  */
 #include <stdio.h>
 #include <stdlib.h>

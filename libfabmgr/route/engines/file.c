@@ -25,8 +25,8 @@ struct given {
     const struct fab_tables *tables;
     struct fab_graph graph;
     struct fab_lft lft;
-    /* [tables->top + 1] for each LID of the file, the LID that the same port has now; 0: no port of
-     * the fabric has it */
+    /* [tables->top + 1] for each LID of the file, the LID that the same port has now; 0: this port
+     * is not in the fabric, or has no such LID */
     uint32_t *lid;
     const struct fab_policy_tables_switch **sw; /* [switches] the rows of each switch in the file */
     /* [switches] the LID for which a path through this switch was last followed */

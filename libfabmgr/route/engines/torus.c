@@ -18,13 +18,13 @@
  * Where links or switches are missing, some paths take detours (detours.c). Two more VLs are
  * reserved for detours, if the ports have these VLs. A detour passes a gap in a row over a
  * neighbouring row, so it turns back to an earlier dimension. The hop after such a turn has a VL of
- * its own (back). A hop in a later dimension that follows the source or the first dimension also
- * has a VL of its own (aside). Otherwise channels of later dimensions could depend on each other
- * over the first dimension. With these VLs, a cycle needs several gaps that are close together, and
- * detours.c avoids such cycles. If detours.c finds no other path for a pair of switches, the
- * packets of this pair get an SL of their own, and stay on the last VL (spare). Before that, a
- * spanning tree for multicast is reserved, so that multicast packets cannot deadlock with packets
- * on detours.
+ * its own (back). A hop in a later dimension also has a VL of its own (aside) if it is the first
+ * hop of the packet, or directly follows a hop in the first dimension. Otherwise channels of later
+ * dimensions could depend on each other over the first dimension. With these VLs, a cycle needs
+ * several gaps that are close together, and detours.c avoids such cycles. If detours.c finds no
+ * other path for a pair of switches, the packets of this pair get an SL of their own, and stay on
+ * the last VL (spare). Before that, a spanning tree for multicast is reserved, so that multicast
+ * packets cannot deadlock with packets on detours.
  *
  * A complete grid has the same VLs and SL-to-VL tables as a damaged one, although no packet in it
  * turns back. So a fault changes forwarding tables only, and the change can be proved step by step.
@@ -52,16 +52,16 @@
 /* Maximum number of steps of all searches for cycles together. This number of steps takes about a
  * second. A torus 12x10x9 with 1 % of its links missing needs up to 40 million. */
 #define DETOUR_BUDGET UINT64_C(50000000)
-/* the same for the searches beside a spanning tree for multicast, so that they take no steps from
- * the others */
+/* the same for the searches that first reserve a spanning tree for multicast, so that they take no
+ * steps from the other searches */
 #define SPANNING_BUDGET UINT64_C(25000000)
 /* number of roots of spanning trees that are tried for each use of the VLs */
 #define ROOTS 2
 /* number of VLs that are reserved for detours */
 #define DETOUR_VLS 2
 
-/* Bits and greatest value of a part of a score for the root of the spanning tree. A score has
- * SCORE_ROWS numbers of gaps and a distance. */
+/* Bits and greatest value of a part of a score for the root of the spanning tree. A score has at
+ * most SCORE_ROWS numbers of gaps, and a distance. */
 #define SCORE_BITS 12
 #define SCORE_MOST 4095u
 #define SCORE_ROWS 4
@@ -94,11 +94,12 @@ struct torus {
     /* [switches + 1] the trees of switch destinations.sequence[i] are tree[tree_at[i]] to
      * tree[tree_at[i + 1] - 1] */
     uint32_t *tree_at;
-    uint64_t *score;          /* [switches] as roots of the spanning tree; the lowest is the best */
+    /* [switches] score of each switch as root of the spanning tree; the lowest score is the best */
+    uint64_t *score;
     uint32_t *scratch;        /* [places] */
     uint8_t *arc_class;       /* [neighbours of the graph] port class of each arc (class_of) */
     uint64_t budget;          /* number of steps that searches for detours may still take */
-    uint64_t spanning_budget; /* the same for searches beside a spanning tree */
+    uint64_t spanning_budget; /* the same if a spanning tree is reserved */
     enum lanes lanes;         /* how the VLs for detours are used */
     bool detours;             /* true: some path takes a detour */
 };
@@ -204,7 +205,8 @@ static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
     return count;
 }
 
-/* Returns the number of VLs and SLs that dimension order needs if no link is missing. */
+/* regular_vls() returns the number of VLs, and regular_sls() the number of SLs, that dimension
+ * order needs if no link is missing. */
 static uint8_t regular_vls(const struct torus *t)
 {
     return t->rings > 0 ? 2 : 1;
@@ -316,8 +318,8 @@ static bool forwards_multicast(const void *torus, uint32_t s)
 
 /* Returns the level of a link: its dimension. So the trunk of the tree is a row of the first
  * dimension, and only the links of the last dimension are in the tree in all rows. Detours seldom
- * turn from these links into others. Packets of SL 0 never cross a dateline, so links that cross
- * one come last. */
+ * turn from links of the last dimension into other links. Packets of SL 0 never cross a dateline,
+ * so links that cross one come last. */
 static uint32_t level_of(const void *torus, uint32_t a, uint32_t b)
 {
     const struct torus *t = torus;
@@ -511,7 +513,8 @@ static int find_detours(struct torus *t, uint8_t count, uint32_t root, struct fa
                             : status;
 }
 
-/* Tries to find detours beside a spanning tree for multicast, then without such a tree. */
+/* Tries to find detours after a spanning tree for multicast is reserved, then without such a tree.
+ */
 static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fab_detours *ret)
 {
     t->lanes = lanes;

@@ -4,9 +4,10 @@
  *
  * The number of a host is leaf * leaf_size + position: `leaf` is the number of its leaf, and
  * `position` is its position among the hosts of the leaf (tree.h). Other destinations of a leaf
- * (port 0, aggregation nodes) share the numbers of its hosts. Endports of upper switches have no
- * position among the hosts. Their numbers are hashes of their GUIDs, so that they do not depend on
- * other nodes. Each further LID of an LMC range takes the next slot at every level.
+ * (port 0, aggregation nodes) share the numbers of its hosts. The number of a destination at an
+ * upper switch is a hash of its node GUID plus the position of its switch port (0 for port 0), so
+ * that the number does not depend on other nodes. Each further LID of an LMC range takes the next
+ * slot at every level.
  */
 #include "libfabmgr/route/fattree/dmodk.h"
 

@@ -14,9 +14,10 @@
  *
  * The anchor is the switch with the lowest GUID; it has id 0. Its coordinates are 0 (in a path: in
  * the lower half). A row in a dimension consists of the switches whose coordinates are equal in all
- * other dimensions. On each row of the anchor, the other switch with the lowest GUID determines the
- * direction of the dimension and its place in the order of the dimensions. So a fault changes no
- * coordinates of other switches, unless it removes the anchor or one of these switches.
+ * other dimensions. On each row of the anchor, the switch with the second lowest GUID (the anchor
+ * has the lowest) determines the direction of the dimension and its place in the order of the
+ * dimensions. So a fault changes no coordinates of other switches, unless it removes the anchor or
+ * one of these switches.
  */
 #include "libfabmgr/route/grid/grid.h"
 
@@ -31,8 +32,8 @@
 #include "libfabmgr/route/grid/growth.h"
 
 #define SIZE_MAX_SLICES 4096
-/* greatest number of unmatched neighbours of a switch (unmatched) with which join_parts_at()
- * continues */
+/* if a switch has more unmatched neighbours than this (see unmatched()), join_parts_at() joins
+ * nothing */
 #define UNMATCHED_MAX 2u
 
 struct slices {

@@ -106,10 +106,12 @@ struct chains {
      * numbered in a fixed order */
     struct fab_prng *prng;
     uint32_t steps, words;
-    /* [steps][words] for each step (channel and VL), a bitset of the steps that depend on it. Bit i
-     * stands for the i-th step that leaves the switch to which the channel leads. */
+    /* [steps][words] for each step (channel and VL), a bitset of the steps on which its packets
+     * continue. Bit i stands for the i-th step that leaves the switch to which the channel leads.
+     */
     uint64_t *after;
-    /* [steps] number of steps that this step depends on and that have no number yet */
+    /* [steps] number of steps from which packets continue on each step, and which have no number
+     * yet */
     uint32_t *predecessors;
     uint32_t *queue; /* [steps] the steps whose predecessors all have numbers */
 };
@@ -157,7 +159,8 @@ static void collect(struct chains *c, const struct reading *r)
 }
 
 /* Returns a step (channel and VL) whose predecessors all have numbers. Takes the first step of the
- * queue or, if prng is not NULL, a random step of the queue. */
+ * queue or, if prng is not NULL, a random step of the queue. A random step gets its number here: 1
+ * for the first step that is taken, 2 for the second, and so on. */
 static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
 {
     if (c->prng == NULL)

@@ -83,9 +83,9 @@ uint32_t fab_route_link_load_max(const struct fab_link_load *b);
 /* Returns the greatest number of flows that any shift puts on any channel, multiplied by the
  * slowness of the channel. */
 uint32_t fab_route_link_load_max_flows(const struct fab_link_load *b);
-/* Sets the bounds of the search: on each channel, a load of at most `load` with all-to-all traffic,
- * and at most `flows` flows with any shift, multiplied by its slowness. Recomputes by how much the
- * channels exceed these bounds. */
+/* Sets the bounds of the search: on each channel, a load of at most `load` with all-to-all traffic;
+ * and with any shift, a number of flows that is at most `flows` when multiplied by the slowness of
+ * the channel. Recomputes by how much the channels exceed these bounds. */
 void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint32_t flows);
 
 static inline uint32_t *fab_route_link_load_next(const struct fab_link_load *b, uint32_t end)

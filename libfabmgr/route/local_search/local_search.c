@@ -44,8 +44,8 @@
 /* cost of the evaluation of one move, as a number of visited counters; it is subtracted from the
  * budget */
 #define WEIGHING_COST 16
-/* Number of searches if no order of the switches gives channel numbers that ascend along all paths.
- * Each search uses other random numbers of the channels. */
+/* Number of further searches after the first one, if no order of the switches gives channel numbers
+ * that ascend along all paths. Each further search uses other random numbers of the channels. */
 #define NUMBERINGS 32
 /* Number of passes over all entries in which the search reduces conflicts (flows to different
  * endports that share a channel). */
@@ -279,9 +279,9 @@ static int try_goal(struct search *s, uint32_t load, uint32_t flows, bool *ret_r
     return status;
 }
 
-/* Lowers two figures alternately: the greatest load of all-to-all traffic and the greatest number
- * of flows of a shift on one channel. When it cannot lower one figure further, it goes on with the
- * other. It ends when it can lower neither. */
+/* Lowers two figures: the greatest load of all-to-all traffic and, each time this load cannot be
+ * lowered further, the greatest number of flows of a shift on one channel. Ends when it can lower
+ * neither. */
 static int search(struct search *s)
 {
     int status = FAB_OK;

@@ -3,10 +3,11 @@
  * Finds alternatives to the arcs that search.c has chosen, so that the destination LIDs of a switch
  * can be spread over several paths.
  *
- * Let c be an arc from switch s to switch v. Arc c is an alternative on two conditions. First,
- * packets may continue by c from each arc by which paths enter s. Second, packets that come by c
- * may continue by each arc by which paths leave v. All these dependencies must be in use in the
- * channel dependency graph. So no combination of alternatives closes a cycle.
+ * Let c be an arc from switch s to switch v, which is one hop nearer to the destination. Arc c is
+ * an alternative on two conditions. First, packets may continue by c from each arc by which paths
+ * enter s. Second, packets that come by c may continue by each arc by which paths leave v. All
+ * these dependencies must be in use in the channel dependency graph. So no combination of
+ * alternatives closes a cycle.
  */
 #include <string.h>
 

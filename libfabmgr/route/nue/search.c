@@ -30,8 +30,9 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Maximum number of repetitions of a search. Each repetition makes more switches use the escape
- * tree; the last one makes all switches use it. */
+/* Maximum number of repetitions of a search in which only the switches without a path, and the
+ * later switches on their paths, use the escape tree. One more repetition then makes all switches
+ * use it. */
 #define RETRIES 8
 /* An arc with a load of NORMAL_LOADS times the mean load spans two levels of the search instead of
  * one. An arc with twice this load spans three levels, and so on. So the search uses loaded arcs

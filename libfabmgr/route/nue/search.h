@@ -80,7 +80,8 @@ struct fab_nue {
     /* [switches][words] a bitset of the slots of all arcs by which the switch may send to `home` */
     uint64_t *alternatives;
 };
-/* Initialises *d. *d keeps pointers to g and o, which must outlive it. Returns NOMEM if there is no
+/* Initialises *d. *d keeps a pointer to g, which must outlive it. `cdg` gives only the sizes of the
+ * arrays; the caller sets d->cdg before it calls the functions below. Returns NOMEM if there is no
  * memory. */
 int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struct fab_order *o,
                        const struct fab_cdg *cdg);

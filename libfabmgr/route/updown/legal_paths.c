@@ -118,8 +118,8 @@ struct sweep {
     uint32_t *first;
 };
 
-/* Divides a block of memory into its parts. The caller may read the first ones: the path lengths
- * (rows), row_of[] and the flags. The arrays down[] and first[] after them are private. */
+/* Divides a block of memory into its parts. The callers of this file may read the first ones: the
+ * path lengths (rows), row_of[] and descends[]. The arrays after them are private. */
 static struct sweep lay_out(const struct fab_updown *s, uint8_t *row)
 {
     size_t rows = (size_t)s->n + 1, n = s->n;

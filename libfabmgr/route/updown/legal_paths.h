@@ -46,8 +46,8 @@ void fab_route_updown_fini(struct fab_updown *s);
  * FAB_LEGAL_CLIMBS. The elements from index `count` on are FAB_LEGAL_NONE. The 64 elements of a
  * switch are called its row.
  *
- * The next switch on a path is a neighbour whose length is less by one. If this switch has the
- * flag, it is an upper neighbour. Otherwise it is a lower neighbour without the flag.
+ * The next switch on the path of a switch is a neighbour whose length is less by one: a lower
+ * neighbour without the flag or, only if the switch itself has the flag, an upper neighbour.
  *
  * The work is O(links * 64) byte operations, in vectors, and far less if many switches have equal
  * rows.

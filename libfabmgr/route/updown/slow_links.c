@@ -5,14 +5,14 @@
  * A flow cannot be divided: in a permutation, a flow over a 1x link gets a quarter of the bandwidth
  * that it gets over a 4x link. Let 24 hosts of a leaf send over 24 links, 21 at 4x and 3 at 1x,
  * with one flow on each link. Three flows are then four times slower than the other 21. If the 21
- * links carry all flows, no flow gets less than half of the bandwidth.
+ * links carry all flows, no flow gets less than half the bandwidth of a 4x link.
  *
  * Let the load of a link be its number of flows multiplied by its slowness (port_slow of struct
  * fab_graph). Consider a switch below which n flows may start at the same time. At load m, a link
  * carries m / slowness flows, rounded down. The least load at which the uplinks can carry n flows
  * is the smallest m for which the sum over all uplinks is at least n. A link whose slowness exceeds
- * m carries no flow at this load, so it is left out. The same is true for the n flows that arrive
- * at these hosts.
+ * m carries no flow at this load, so it is left out. The same is true for the n flows that may
+ * arrive below the switch at the same time.
  */
 #include "libfabmgr/route/updown/slow_links.h"
 

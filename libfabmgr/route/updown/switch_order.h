@@ -17,8 +17,8 @@ struct fab_order {
     uint32_t *at;  /* [switches] switch ids, lowest first */
     uint32_t *pos; /* [switches] position of each switch in at[] */
     /* [switches] the divider of D-mod-k; 1 for a leaf. For any other switch, multiply the divider
-     * of each neighbour of lower rank by the number of that neighbour's upper neighbours. The
-     * divider is the greatest of these products. */
+     * of each neighbour of lower rank by the number of neighbours of higher rank that this
+     * neighbour has. The divider is the greatest of these products. */
     uint32_t *divider;
     /* text for the operator that says how the order was found */
     const char *origin;
