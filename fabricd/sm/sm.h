@@ -63,9 +63,10 @@ struct sm_input {
      * which later requests depend run on the loop thread. The scrub is off, because its requests
      * follow the real time. */
     bool recorded;
-    /* If it is set, this is a rehearsal: the manager reads the fabric once, calls this function
-     * with the result, and does nothing more. It takes no part in the election. The result is valid
-     * only during the call. The transport should pass only Gets (transport_readonly_open). */
+    /* If this function is set, this is a rehearsal: the manager reads the fabric once, calls the
+     * function with the result, and does nothing more. It takes no part in the election. The result
+     * is valid only during the call. The transport should pass only Gets
+     * (transport_readonly_open). */
     void (*rehearsed)(void *ctx, const struct sm_rehearsal *r);
     void *rehearsed_ctx;
 };
@@ -148,7 +149,7 @@ struct sm_proof {
 };
 struct sm_status {
     uint8_t role; /* enum fab_sm_state */
-    /* the running phase, or what the manager does otherwise: "idle", "standby", ... */
+    /* the running phase or, if no phase runs, what the manager does: "idle", "standby", ... */
     const char *state;
     /* Generation of the published view; 0: there is none yet. */
     uint64_t generation;
@@ -639,7 +640,7 @@ struct sm_ha_status {
     uint64_t guid; /* GUID of this manager's port */
     uint64_t master_guid;
     bool handing_over; /* a hand-over is under way */
-    int64_t since_us;  /* Unix time at which the state last changed */
+    int64_t since_us;  /* Unix time in us at which the state last changed */
     char why[200];     /* why the state last changed */
 };
 void sm_get_ha_status(const struct sm *s, struct sm_ha_status *ret);
@@ -730,8 +731,8 @@ struct sm_key_status {
     uint64_t generation, since_s;
     /* true: the key file still has the previous key, for ports that come back with it */
     bool has_previous;
-    /* Number of ports in the fabric that hold an M_Key: port 0 of each switch, and each port of an
-     * adapter or router. */
+    /* Number of ports in the fabric that can hold an M_Key: port 0 of each switch, and each port of
+     * an adapter or router. */
     uint32_t ports;
     /* Number of ports in the fabric that are known to have the current M_Key. */
     uint32_t current;

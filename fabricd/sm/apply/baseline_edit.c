@@ -21,11 +21,11 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/discover/baseline_names.h"
 
-/* interval at which the manager checks whether the database has committed a change */
+/* interval in us at which the manager checks whether the database has committed a change */
 #define LOOK_US 200
-/* Interval of the checks whether the running round has ended. */
+/* Interval in us of the checks whether the running round has ended. */
 #define WAIT_US 5000
-/* Maximum time that a change waits for the end of a round. */
+/* Maximum time in us that a change waits for the end of a round. */
 #define WAIT_MOST_US 3000000
 #define TRIES_MOST 4 /* maximum number of comparisons for one change */
 /* maximum number of events that a change emits in one iteration of the event loop */
@@ -52,7 +52,8 @@ struct sm_baseline_edit {
     struct fab_baseline *before;
     struct fab_baseline *after;  /* the changed baseline; NULL: the change removes the baseline */
     struct sm_baseline_job *job; /* comparison of the fabric with `after`; NULL: none */
-    /* for EDIT_TAKE: numbers of hosts and of links that the new baseline has */
+    /* For EDIT_TAKE, what the new baseline has. hosts: number of ports of adapters and routers.
+     * links: number of ISLs. */
     uint32_t hosts, links;
     /* a sentence that says what is wrong with the request; "": the text for `status` is enough */
     char wrong[WRONG_LEN];

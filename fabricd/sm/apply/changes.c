@@ -226,7 +226,8 @@ static void report_links(struct sm *s, enum fab_change_kind kind, const struct s
     size_t changed = 0;
     for (uint32_t i = 0; changes && i < count; i++) {
         if (link[i].isolated)
-            /* This event was emitted when the isolation was requested. */
+            /* The event about this link was emitted when the link was isolated or drained, or when
+             * its switch became silent. */
             continue;
         const struct fab_port *a = fab_fabric_port(f, link[i].port),
                               *b = fab_fabric_port(f, link[i].peer);

@@ -5,7 +5,7 @@
  * it.
  *
  * If routes cannot avoid a silent switch, the proof of new tables includes the entries that this
- * switch holds. Tables with a loop or a cycle of channel dependencies are not accepted. Other pairs
+ * switch holds. Tables with a loop or a cycle of channel dependencies are not accepted. But pairs
  * of endports may have no path, because a fixed entry leads to a failed link. Such pairs are only
  * counted, and stay lost until the switch answers. The VLs of such a switch cannot change either,
  * so new tables must use the VLs of the active tables.

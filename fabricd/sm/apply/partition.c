@@ -129,7 +129,7 @@ static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
                .differences = 1, .author = "author unknown");
 }
 
-/* In the last sweep, some ports enforced partitions which do not any more, although the manager
+/* Some ports enforced partitions in the last sweep and do not do so any more, although the manager
  * wanted it: another program changed the setting. Emits settings-changed for each such port. The
  * plan of this round writes the setting again. */
 static void find_changed(struct sm *s)

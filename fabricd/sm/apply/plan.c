@@ -119,7 +119,7 @@ static int order_change(struct planning *p, const struct fab_fabric *f, const st
  * order_change makes the proof. It must do so also after a repair if entries still lead over
  * excluded links (links/excluded.c) that are up: for the repair these links are dead, so labels
  * need not ascend on paths over them. Both proofs assume the SLs of the published view, because
- * hosts got path records from it; without a view, the SLs of the new tables. */
+ * hosts got path records from it; without a view, they assume the SLs of the new tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();

@@ -481,8 +481,9 @@ static uint64_t key_after_write(const struct sm *s, uint32_t port, uint64_t answ
     return answered == sm_m_key_wanted(s, port) ? answered : known;
 }
 
-/* Stores the PortInfo from the answer to a write in the snapshot. Not in a local repair: its
- * snapshot was published before the writes, and already has the PortInfo that they establish. */
+/* Stores the PortInfo from the answer to a write in the snapshot. In a local repair, instead checks
+ * the state of the port: the snapshot was published before the writes, and already has the PortInfo
+ * that they establish. */
 static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
                               const struct fab_port_info *port)
 {

@@ -266,7 +266,7 @@ static int enter(struct sm *s)
 static int publish_changes(struct sm *s, const struct comparison *c)
 {
     const struct fab_view *old = s->model.view;
-    /* the last round was interrupted after it had changed the active tables, and before it
+    /* true: the last round was interrupted after it had changed the active tables, and before it
      * published them */
     bool others = old && old->target != s->model.target;
     if (old && !others && !c->count && !s->run.computed && !s->apply->program.writes)

@@ -181,8 +181,8 @@ static bool stands_on_bad_mixture(const struct sm *s)
 }
 
 /* Returns the number (model.tables) of the tables on which a local repair would be based now. As
- * long as no write of a new plan was sent, these are the tables before: a fault interrupts the
- * round and restores them (route.c). */
+ * long as no write of a new plan was sent, these are the tables from before the round: a fault
+ * interrupts the round and restores them (route.c). */
 static uint64_t active_tables(const struct sm *s)
 {
     return s->apply->planning && s->apply->replaced.target ? s->apply->replaced.tables

@@ -222,11 +222,11 @@ static void take_verdict(struct sm *s, struct sm_reproof_job *j)
 {
     struct sm_reproof *r = &s->apply->reproof;
     const struct fab_verdict *v = &j->verdict;
-    /* Not a failure: pairs without a path that the local repair has reported as left out. An engine
+    /* Pairs without a path that the local repair has reported as left out are no failure: an engine
      * will compute new tables anyway. */
     bool announced = s->apply->left_out && v->deadlock_free && v->beyond == 0 &&
                      v->witness.kind == FAB_E_UNREACHABLE;
-    /* Not a failure either: pairs without a path because of the tables of silent switches. */
+    /* Pairs without a path because of the tables of silent switches are no failure either. */
     announced |= sm_silent_count(s) > 0 && v->deadlock_free && v->beyond == 0 &&
                  v->witness.kind != FAB_E_LOOP;
     bool good = fab_verify_verdict_good(v);

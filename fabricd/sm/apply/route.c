@@ -168,8 +168,8 @@ void sm_route_drop_replaced(struct sm *s)
 }
 
 /* The results of the routing task are about to replace the active tables. Stores the active tables,
- * and what belongs to them, in s->apply->replaced, so that they can be restored. Does nothing if
- * there are none; this is also so if a sweep found other ids or links than before. */
+ * and what belongs to them, in s->apply->replaced, so that they can be restored. Stores nothing if
+ * no tables are active, for example because a sweep found other ids or links than before. */
 static void keep_replaced(struct sm *s)
 {
     struct sm_replaced *old = &s->apply->replaced;

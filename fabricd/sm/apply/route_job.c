@@ -14,7 +14,7 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/study/choose_engine.h"
 
-/* Records why the tables of this engine are not used. */
+/* Records the outcome for this engine (`outcome`), and the reason (`why`). */
 static void pass_over(struct sm_route_job *j, const char *engine, enum fab_choice_outcome outcome,
                       const char *why)
 {
@@ -51,8 +51,8 @@ bool sm_route_job_is_good(const struct sm_route_job *j)
 }
 
 /* In the new tables, replaces the entries of silent switches by those that these switches hold, and
- * proves the tables again. The engine's tables had a path for each pair, so pairs without a path
- * are now lost because of the silent switches. */
+ * proves the tables again. The first proof found a path for each pair, so pairs without a path are
+ * now lost because of the silent switches. */
 static int prove_fixed(struct sm_route_job *j, bool *ret_changed)
 {
     *ret_changed = false;
@@ -175,9 +175,9 @@ static int try_standing(struct sm_route_job *j, struct fab_lft *standing)
     return r;
 }
 
-/* Tries to use the tables that the switches hold, instead of the engine's. Their missing paths are
- * added first, by a local repair if this is possible. They must pass the proof. few: use them only
- * if the switches need few writes. */
+/* Tries to use the tables that the switches hold, instead of the engine's tables. First adds the
+ * missing paths to the tables of the switches, by a local repair if this is possible. The result
+ * must pass the proof. few: use them only if the switches need few writes. */
 static int adopt(struct sm_route_job *j, bool few)
 {
     struct fab_lft standing = {0};
@@ -198,8 +198,8 @@ static int adopt(struct sm_route_job *j, bool few)
 }
 
 /* Returns whether the tables that the switches hold may be adopted as soon as one engine has
- * succeeded. Not so with several traffic classes: the VLs of the target are then not complete at
- * this time. */
+ * succeeded. With several traffic classes they may not, because the VLs of the target are not
+ * complete at this time. */
 static bool may_adopt(const struct sm_route_job *j)
 {
     return j->standing.any && j->fixed.needed == 0 &&
@@ -280,7 +280,7 @@ static bool follow(struct sm_route_job *j)
         r = prove(j);
     if (r == FAB_OK)
         r = prove_fixed(j, &changed);
-    if (r != FAB_OK || changed) /* no session, or not for the tables of this round */
+    if (r != FAB_OK || changed) /* the session does not fit the tables of this round */
         fab_repair_session_fini(&j->session);
     if (r == FAB_OK && sm_route_job_is_good(j))
         return true;

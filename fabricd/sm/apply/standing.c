@@ -75,7 +75,8 @@ static uint32_t quarter_of(const struct fab_target *t)
 }
 
 /* Compares the numbers of writes: the tables that the switches hold are used (x->differs) if they
- * need fewer than the engine's tables. few: and less than 1/NEAR of all blocks. */
+ * need fewer than the engine's tables. few: they must also need writes of less than 1/NEAR of all
+ * blocks. */
 static void weigh(struct sm_standing *x, const struct fab_target *t, bool few)
 {
     uint32_t most = quarter_of(t);

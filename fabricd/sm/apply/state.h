@@ -47,8 +47,9 @@ struct sm_standing {
      * were made */
     struct fab_silent_link *lost;
     uint32_t lost_count;
-    /* the tables of the switches, with their missing paths added, need fewer writes than the
-     * engine's tables */
+    /* the tables of the switches, with their missing paths added, are to be used if they pass the
+     * proof: they need fewer writes than the engine's tables or, if a local repair adds the paths,
+     * few writes */
     bool differs;
     /* the tables of the switches, with their missing paths added, have passed the proof, and are
      * the new tables */
@@ -286,8 +287,8 @@ bool sm_standing_exist(const struct sm *s);
 void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret);
 /* Adds the missing paths to the tables that the switches hold (libfabmgr/repair/standing.h). Runs
  * on a worker thread. `t`: the engine's tables. Sets x->differs and *ret if the result needs fewer
- * writes than the engine's tables (few: and less than a quarter of all blocks). Returns OK or
- * NOMEM. */
+ * writes than the engine's tables. few: it must also need writes of less than a quarter of all
+ * blocks. Returns OK or NOMEM. */
 int sm_standing_complete(struct sm_standing *x, const struct fab_fabric *f,
                          const struct fab_target *t, bool few, struct fab_lft *ret);
 /* Like sm_standing_complete, but adds the missing paths by a local repair for the lost links. Also
@@ -478,13 +479,14 @@ void sm_program_stop(struct sm *s);
 /* Notes that the LFT block of write `op` is not written (failed_blocks.c). sent: true if the write
  * was sent and failed; false if it was not sent. */
 void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
-/* These functions remove blocks from the list of failed blocks. sm_failed_begin: before a plan for
- * the whole fabric is sent, which repeats all writes; only doubtful blocks stay. sm_failed_prune:
- * after the writes of each round; blocks whose contents are known again are removed. */
+/* Removes from the list of failed blocks all blocks that are not doubtful. Call this function
+ * before a plan for the whole fabric is sent, which repeats all writes. */
 void sm_failed_begin(struct sm *s);
 /* Returns a new array with one failed write for each doubtful block, which the caller frees; NULL:
  * no memory. */
 struct fab_plan_lost *sm_failed_lost(const struct sm *s, uint32_t *ret_count);
+/* Removes from the list of failed blocks those whose write failed and whose contents are known
+ * again. Call this function after the writes of each round. */
 void sm_failed_prune(struct sm *s);
 
 /* Ends phase "planning" early (plan.c). Phase "programming" then sends no writes, as after

@@ -343,9 +343,9 @@ bool sm_m_key_proves(const struct sm *s, uint64_t key);
  * or, if it has none, by its destination LID. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
 /* Sets the M_Keys of a discovery's SMP. guid: the node GUID that the device claims; 0: not known.
- * If there is no answer, the SMP is sent again. The first tries carry the key that sm_m_key_fill
- * chooses; the last tries carry the previous and the listed key, because a device of protection
- * level 2 or 3 does not answer a wrong key. */
+ * If there is no answer, the SMP is sent again. The first tries carry the M_Key that the device is
+ * known to have or, if none is known, the current key. The last tries carry the previous and the
+ * listed key, because a device of protection level 2 or 3 does not answer a wrong key. */
 void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_request *req);
 /* Call this function with each answer to an SMP of a discovery. If the device has answered only to
  * the previous or the listed key, notes this for its directed route. */

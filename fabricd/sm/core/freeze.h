@@ -8,7 +8,8 @@
 #define SM_FREEZE_TEXT 640 /* size in bytes of the text that the store keeps */
 
 struct sm_freezing {
-    /* the state as the status shows it; the texts `postponed` and `confirming` are set elsewhere */
+    /* the state as the status shows it, except for the texts `postponed` and `confirming`, which
+     * only sm_get_freeze fills in */
     struct sm_freeze_status now;
     /* Requests (enum sm_request) that wait until the manager is resumed. */
     unsigned waiting;

@@ -150,8 +150,9 @@ struct end {
     uint32_t port;
 };
 
-/* Finds the port at the end of a directed route that the snapshot does not have. Follows the route
- * by the places where ports were last seen; the store keeps them over restarts. */
+/* Finds the port at the end of a directed route, if the snapshot lacks a node or link of the route.
+ * Follows the route by the places where ports were last seen; the store keeps these places over
+ * restarts. */
 static struct end end_by_places(const struct sm *s, const struct fab_path *path)
 {
     const struct fab_places *places = s->model.places;
@@ -191,12 +192,12 @@ static void add_last_key(struct fab_mads_request *req, uint64_t key)
         last[last[0] != 0] = key;
 }
 
-/* Sets the M_Keys of a discovery's request if ports can have different keys (subnet.m_key: derived,
- * or subnet.m_key_file). guid: the node GUID that the device claims; 0: not known. The key of a
- * port is sent only to the place where the port was last seen, and only if the device there claims
- * its GUID. At protection levels 2 and 3, a device claims no GUID before it has got its key, so the
- * place alone decides. If the device claims the GUID at a new place, sm_phase_identify_keys sends
- * the key later, after its own checks. */
+/* Sets the M_Keys of a discovery's request if ports can have different keys, because subnet.m_key
+ * is or was "derived", or because subnet.m_key_file lists keys. guid: the node GUID that the device
+ * claims; 0: not known. The key of a port is sent only to the place where the port was last seen,
+ * and only if the device there claims its GUID. At protection levels 2 and 3, a device claims no
+ * GUID before it has got its key, so the place alone decides. If the device claims the GUID at a
+ * new place, sm_phase_identify_keys sends the key later, after its own checks. */
 static void fill_by_place(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
 {
     struct end e = find_end(s, req->path);

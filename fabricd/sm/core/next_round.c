@@ -5,8 +5,8 @@
  * A failed link comes first: if local repair is possible, a port probe precedes all other rounds.
  * Then come, in this order: enabling or disabling a port, targeted sweeps, heavy sweeps, reroutes,
  * changes of M_Keys, light sweeps, rebalances, steps of the incremental rebalance. After a
- * take-over with tables that the manager read in standby, one light sweep precedes all of these: it
- * finds a link that failed in the same instant.
+ * take-over with tables that the manager read in standby, one light sweep precedes all rounds
+ * except port probes. It finds a link that failed at the moment of the take-over.
  *
  * A single trap starts a round at once. While traps keep coming, all rounds except port probes wait
  * for a pause (sweep.trap_settle_ms).

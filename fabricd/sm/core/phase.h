@@ -97,8 +97,8 @@ struct sm_round {
     /* bitset of enum sm_request: requests that this round fulfils, so that its beginning clears
      * them */
     unsigned meets;
-    /* bitset with bit 1 << kind: callers that wait for a round of such a kind are called at the end
-     * of this round */
+    /* bitset with bits 1 << kind: the end of this round calls the callers that wait for a round of
+     * one of these kinds */
     unsigned serves;
     enum sm_engine_use engine;
     enum sm_on_failure on_failure;

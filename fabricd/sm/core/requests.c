@@ -18,8 +18,8 @@
 /* time in us by which port probes that lead to no repair may delay a sweep */
 #define OVERDUE_US 1000000u
 /* A port probe that has found a change reads further switches, whose traps come while it runs, only
- * in this time (in us). A probe that has not found a change reads them at any time: a failed switch
- * may not answer, and only its neighbours can then show that it failed. */
+ * within this time (in us) from its start. A probe that has not found a change reads them at any
+ * time: a failed switch may not answer, and only its neighbours can then show that it failed. */
 #define JOIN_US 20000u
 
 /* ---- bits of enum sm_request ----------------------------------------------------------------- */

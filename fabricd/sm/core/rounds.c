@@ -19,8 +19,8 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-/* Maximum number of times that faults postpone the round after a background heavy sweep, which
- * takes over its result. The round is short, so a fault need not wait long for its end. */
+/* Maximum number of times that faults postpone the round that takes over the result of a background
+ * heavy sweep. This round is short, so a fault need not wait long for its end. */
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
 /* A requested change of M_Keys waits for at most this many targeted sweeps. Without the limit, it

@@ -102,9 +102,10 @@ static bool next_in_standby(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Supplies the next request to the MAD session. The order is: the last few MFT writes (not during a
- * local repair), the requests of the running round, then other MFT writes and the requests of a
- * background heavy sweep. */
+/* Supplies the next request to the MAD session. MFT requests come first if only few of them are
+ * left, except during a local repair. Then come the requests of the running round, all other MFT
+ * requests, and the requests of a background heavy sweep and of the scrub. In a round in standby or
+ * a round with `alone`, only the requests of the round are sent. */
 static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;

@@ -45,15 +45,16 @@ bool sm_trap_admit(struct sm *s, const struct sm_trap *t);
  * minute. */
 void sm_trap_refuse(struct sm *s, const struct sm_trap *t, const char *reason);
 /* Call this function for a trap from a LID without a known owner; perhaps a new node has sent it.
- * Requests a heavy sweep, at most one a minute, and fewer if these sweeps find nothing new. */
+ * Requests a heavy sweep that begins about 2 s later. As long as these sweeps find nothing new, the
+ * pause between them grows from 1 to 10 minutes. */
 void sm_trap_unknown(struct sm *s);
 
 /* Functions of trap_forward.c. */
 /* Reads the device that sent the notice (trap_forward.c). If it answers, passes the notice to the
  * listener of sm_on_notice, which is subnet administration. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
-/* Returns the number of notices that sm_trap_forward dropped: the device did not answer, too many
- * notices were waiting for a read, or this manager was no longer master. */
+/* Returns the number of notices that sm_trap_forward dropped: the device did not answer or has
+ * another LID, too many notices were waiting for a read, or this manager was no longer master. */
 uint64_t sm_trap_unconfirmed(const struct sm *s);
 
 /* Functions of trap_violation.c. */

@@ -127,7 +127,7 @@ static uint32_t across(const struct fab_fabric *f, uint32_t node, uint8_t num)
 }
 
 /* Finds the sender of a packet with a directed route, which the device at `port` has received:
- * follows the return path in the packet to the first port of an adapter. What comes behind it
+ * follows the return path in the packet to the first port of an adapter. The rest of the path
  * proves nothing, because this adapter wrote it. Returns FAB_NONE if a link of the path no longer
  * exists. */
 static uint32_t sender_by_route(const struct fab_fabric *f, uint32_t port,

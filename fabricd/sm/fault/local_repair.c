@@ -273,7 +273,8 @@ static int report(struct sm *s)
             sm_isolate_done(s, &p->link[i]);
         else
             sm_flap_note_down(s, s->model.fabric, &p->link[i]);
-    /* After a take-over, the heavy sweep that follows loads the groups first. */
+    /* after a take-over, the multicast groups are not loaded yet; the heavy sweep that follows
+     * loads them */
     if (!sm_standby_unchecked(s))
         sm_multicast_repaired(s);
     sm_flap_arm(s);

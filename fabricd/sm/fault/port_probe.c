@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "probing ports" reads the state of all links of the switches that traps named, with one
- * SubnGet(PortInfo) per port. They find failed ISLs, whose routes must be repaired at once. Links
- * that must be isolated are handled like failed links. If a switch failed, the phase reads few
- * ports of its neighbours (lost_switch.c).
+ * SubnGet(PortInfo) per port. These reads find failed ISLs, whose routes must be repaired at once.
+ * Links that must be isolated are handled like failed links. If a switch failed, the phase reads
+ * few ports of its neighbours (lost_switch.c).
  *
  * The phase compares the answers with the snapshot. It also verifies ISLs that came back
  * (returned_links.c). A targeted sweep handles all other changes (a new link, a host, another link
@@ -152,7 +152,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     if (read_suspect(s, ret))
         return true;
     /* The runner calls this function again after each answer. If the new suspects need no read,
-     * there is no further answer, so the function must finish now. */
+     * there is no further answer, so the second pass through the suspects must begin now. */
     if (is_at_end(s))
         sm_lost_switch_read_again(s);
     return read_suspect(s, ret);
@@ -262,9 +262,9 @@ static void postpone_unread(struct sm *s)
         sm_request_probe(s, suspects->guid[x->next_suspect]);
 }
 
-/* Cancels the unanswered requests, and leaves these switches to a targeted sweep. If the probe has
- * found a failed link, this is done at once, because a switch that hangs must not delay the repair.
- * Otherwise it is done after the time of one try. */
+/* Cancels the unanswered requests, and leaves the switches that they ask to a targeted sweep. If
+ * the probe has found a failed link, the function does so at once, because a switch that hangs must
+ * not delay the repair. If the probe has found none, the function waits for the time of one try. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;

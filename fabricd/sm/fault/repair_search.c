@@ -18,7 +18,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-/* if more links failed, a worker task and not the loop thread computes the repair */
+/* if more links than this failed or came back, a worker task and not the loop thread computes the
+ * repair */
 #define LINKS_ON_LOOP 4
 
 static void drop_input(struct sm_repair_search *x)
@@ -123,8 +124,8 @@ static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-/* Lists the failed links, and looks for the contingency plan that is for exactly these links. There
- * is none if other links came back. */
+/* Lists the failed links, and looks for the contingency plan that is for exactly these links. No
+ * plan fits if the probe also found links that came back. */
 static void prepare(struct sm *s, struct sm_repair_search *x)
 {
     x->status = list_failed(s, x);

@@ -52,8 +52,9 @@ struct sm_probe { /* result of a port probe */
 /* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
     /* [doubts] switches that have lost one link, so that perhaps the whole switch has failed.
-     * doubt: id of the switch. other: a port of another neighbour that leads to it; its state shows
-     * whether the switch has failed. FAB_NONE: this port was read, or there is none. */
+     * doubt: id of the switch. other: id of the port by which another neighbour is connected to the
+     * switch; the state of this port shows whether the switch has failed. FAB_NONE: the port is
+     * read already, or there is none. */
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
@@ -67,8 +68,8 @@ struct sm_lost_switches {
      * ones */
     bool decided;
     /* narrow: suspects of which the probe reads only the ports that lead to a failed switch.
-     * reread: those of them whose trap is not explained by this; the probe then reads all their
-     * ports. */
+     * reread: those suspects in `narrow` whose trap the failed switches do not explain; the probe
+     * then reads all their ports. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
     bool any; /* at least one bit of `narrow` is set */
     /* The probe has come to the end of the suspects, and goes through them a second time. Of the
@@ -263,8 +264,10 @@ bool sm_path_is_cut(const struct sm *s, const struct fab_path *path);
 /* Cancels the unanswered reads whose directed routes lead over a failed link, through a failed
  * switch, or through the switch `doubt` (FAB_NONE: none). */
 void sm_reads_cut(struct sm *s, uint32_t doubt);
-/* Call this function at the end of the probe. It requests another probe of those switches whose
- * reads were cancelled; after the repair, there are other directed routes to them. */
+/* Call this function at the end of the probe. Switches whose reads were cancelled do not count as
+ * unresponsive, unless they have probably failed. The function removes from probe.cut the failed
+ * switches, and those whose trap a failed switch explains. sm_probe_ended requests another probe of
+ * the rest, because after the repair there are other directed routes to them. */
 void sm_reads_cut_end(struct sm *s);
 
 /* Functions of returned_links.c. */

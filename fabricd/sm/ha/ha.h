@@ -37,9 +37,10 @@ uint32_t sm_ha_master_lid(const struct sm *s);
  * its port GUID; 0: there was none. */
 uint32_t sm_ha_former_master_lid(const struct sm *s);
 uint64_t sm_ha_former_master_guid(const struct sm *s);
-/* Returns the directed route by which this manager, as standby, polled that manager. */
+/* Returns the directed route by which this manager, as standby, polled the former master. */
 const struct fab_path *sm_ha_former_master_path(const struct sm *s);
-/* Returns the id of its port; FAB_NONE: there was none, or the snapshot does not have it. */
+/* Returns the id of the former master's port; FAB_NONE: there was no former master, or the snapshot
+ * does not have the port. */
 uint32_t sm_ha_former_master_port(const struct sm *s);
 /* Replaces the directed routes to the other managers by those of a new snapshot. */
 void sm_ha_renew_paths(struct sm *s);

@@ -28,7 +28,7 @@
 /* minimum time in us from a failed hand-over to the next one */
 #define AGAIN_US UINT64_C(10000000)
 /* Times in us. SETTLE_US: HANDOVER must be sent within this time after the hand-over was begun.
- * LOOK_US: in this interval, the manager checks whether it can be sent. */
+ * LOOK_US: interval at which the manager checks whether HANDOVER can be sent. */
 #define SETTLE_US 1000000
 #define LOOK_US 2000
 

@@ -52,8 +52,8 @@ struct sm_poll {
     struct loop_timer *timer;
     bool unanswered; /* the last poll was sent, and not answered yet */
     /* The last master that stopped answering the polls. lost_node: GUID of its node; 0: none.
-     * lost_us: manager's clock at this time. In the next election, requests to this node are sent
-     * only once. */
+     * lost_us: manager's clock when this master counted as lost. In the next election, requests to
+     * this node are sent only once. */
     uint64_t lost_node, lost_us;
 };
 /* The reads of the SMInfo of other managers between elections (watch.c). */
@@ -65,7 +65,8 @@ struct sm_watch {
     struct fab_path paths[SM_MAX_OTHERS]; /* directed routes of the requests in flight */
     /* A manager that no election has found yet, but that has asked this manager for SMInfo. This
      * manager therefore asks that manager for its SMInfo, too. Only its place in the fabric is
-     * known. path.hops 0: there is no such manager. */
+     * known. When a manager of missing[] is to be asked, this member is a copy of it. path.hops 0:
+     * no manager has to be asked. */
     struct sm_other stranger;
     bool stranger_asked; /* the request to `stranger` was sent */
     /* Trusted managers whose port has IsSM, but which did not answer in the last election: their
@@ -136,7 +137,7 @@ struct sm_ha {
     /* This manager's own priority: subnet.sm_priority, or what an operator has set. After a
      * hand-over by command, role.priority is lower, until this manager is master again. */
     uint8_t priority;
-    int64_t since_us; /* Unix time at which the state of this manager last changed */
+    int64_t since_us; /* Unix time in us at which the state last changed */
     char why[200];    /* why the state last changed, as a clause for operators */
     /* In standby: the manager that is master. path.hops is FAB_PATH_UNKNOWN if no directed route to
      * it is known. */

@@ -155,8 +155,8 @@ void sm_watch_note_missing(struct sm *s)
         sm_watch_begin(s);
 }
 
-/* A manager that no election has found has answered. If it is trusted, adds it to the list of
- * managers. If not, the next sweep reports it. */
+/* A manager that the last election did not find has answered; info NULL: it has not. If it is
+ * trusted, adds it to the list of managers. If not, the next sweep reports it. */
 static void on_stranger(struct sm *s, const struct fab_sm_info *info)
 {
     uint32_t port = sm_trust_port_of(s, &s->ha->watch.stranger);

@@ -75,7 +75,7 @@ static bool yields(const struct sm *s)
 }
 
 /* Takes the next port whose key must change, and puts it into a free slot. Returns NULL if no slot
- * is free, or if no port is left. */
+ * is free, if no port is left, or if a fault waits for the end of this round. */
 static struct sm_key_slot *begin_port(struct sm *s)
 {
     struct sm_keys *k = s->keys;

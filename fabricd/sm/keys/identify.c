@@ -62,9 +62,9 @@ static bool is_hidden(const struct sm *s, uint32_t port)
            sm_m_key_is_hidden(&fab_fabric_port(f, port)->info) && sm_model_path(&s->model, port);
 }
 
-/* Returns true if some port may have to be asked. With one random key for all ports, discovery has
- * asked them already. It tries a derived key only where the port was last seen, and no previous or
- * listed key at other places. */
+/* Returns true if some port may have to be asked. If all ports have the same random key, discovery
+ * has asked them already. Discovery tries a derived key only where the port was last seen, and no
+ * previous or listed key at other places. */
 static bool is_needed(const struct sm *s)
 {
     return s->keys->doubts || fab_policy_m_keys_set(sm_m_key_previous(s)) ||

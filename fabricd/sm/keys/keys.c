@@ -27,8 +27,8 @@
 
 /* ---- ports that may have the previous key ---------------------------------------------------- */
 
-/* Lists the GUIDs of all ports that may have the M_Key: ports of the fabric that show it or hide
- * their key, and absent ports with a LID lease. Returns OK or NOMEM. */
+/* Lists the GUIDs of all ports that may have the previous M_Key: ports of the fabric that show or
+ * hide an M_Key, and all ports with a LID lease, also if they are absent. Returns OK or NOMEM. */
 static int list_ports(const struct sm *s, struct store_m_key *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -231,8 +231,8 @@ static int refuse(int status, char *why, size_t why_len, const char *text)
     return status;
 }
 
-/* Begins to use a new key: if managers share the key, when a majority has confirmed it; otherwise,
- * or if `local` is true, at once. */
+/* Begins to use a new key at once. But if managers share the key and `local` is false, only
+ * proposes the new key, which comes into use when a majority has confirmed it. */
 static int rotate_to(struct sm *s, const struct fab_m_keys *key, bool local, char *why,
                      size_t why_len)
 {

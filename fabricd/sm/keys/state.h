@@ -50,7 +50,8 @@ struct sm_keys {
     /* Some port shows an M_Key that is new to the manager, so this key is read a second time
      * (identify.c). */
     bool doubts;
-    /* while this timer is set, ports that rejected the new key are not asked again */
+    /* While this timer is set, sm_keys_round_ended requests no round that changes keys, because a
+     * port has not accepted the new key. */
     struct loop_timer *retry;
     /* Members of share.c. The row is the row of the database by which managers share the key
      * (fabricd/store/shared_key.h). share: timer that reads the row again. proposed: the row has a

@@ -9,8 +9,8 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* Finds the switches at the two ends of a link, which may be excluded from the snapshot. Returns
- * false if there are no two such switches. */
+/* Finds the switches at the two ends of a link. The link may be excluded from the snapshot. Returns
+ * false unless both ends are switches of the snapshot. */
 static bool find_ends(const struct sm *s, const struct fab_fabric *f, const struct sm_capacity *c,
                       uint32_t ret[2])
 {

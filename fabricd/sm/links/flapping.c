@@ -13,7 +13,7 @@
  * (exclude.c).
  *
  * If a link goes down and comes up between two sweeps, its ports are in Init at the second sweep,
- * which counts a flap. Not so for a held-down link: its ports are always in Init.
+ * which counts a flap. A held-down link is the exception, because its ports are always in Init.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -99,7 +99,7 @@ static const struct fab_fabric *known(const struct sm *s)
 }
 
 /* Decides for each link in port[ports] whether it may be excluded (libfabmgr/health/isolation.h),
- * one after the other. Each decision assumes that some links are excluded: those that are so
+ * one after the other. Each decision assumes that some links are excluded: those that are excluded
  * already or will be soon, and those earlier in port[] that may be excluded. operated: an operator
  * isolates the links. Returns OK or NOMEM. */
 static int ask(struct sm *s, const uint32_t *port, size_t ports, bool operated,
@@ -257,7 +257,8 @@ int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool o
     snprintf(why, why_len, "%s", "");
     if (!s->model.view)
         return sm_is_standby(s) ? FAB_E_DENIED : FAB_E_BUSY;
-    /* for example because the manager is in standby, and sweeps only to know the fabric */
+    /* a manager that is not master can have a view, too: in standby, it sweeps to know the
+     * fabric */
     if (!sm_is_master(s))
         return FAB_E_DENIED;
     if (e && e->isolated) {

@@ -121,14 +121,14 @@ extern const struct sm_phase sm_phase_port;
 /* ---- excluded links over which packets still pass (excluded.c) ---- */
 
 /* Links that are not in the snapshot, but over which packets may pass: links of silent switches,
- * and links with Active ports that are, or were, isolated or held down. The caller frees the list
- * with free(). */
+ * and links that are, or were, isolated, drained or held down and whose ports are Active. The
+ * caller frees the list with free(). */
 struct sm_excluded {
     uint32_t count;
     struct fab_silent_link link[]; /* [count] */
 };
-/* Lists the links of silent switches that the snapshot lacks. barred: also those of isolated and
- * held-down links. NULL: no memory. */
+/* Lists the links of silent switches that the snapshot lacks. barred: also lists isolated, drained
+ * and held-down links over which packets may pass. NULL: no memory. */
 struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred);
 /* Makes a version of snapshot f in which the links of the list are connected again. If the list is
  * empty, *ret is another reference to f. Returns NOMEM. */

@@ -50,7 +50,8 @@ static void drop_quiet(struct sm *s)
     s->links->count = kept;
 }
 
-/* Adds an empty entry to the list of links. NULL: the list is full, or memory ran out. */
+/* Adds an entry to the list of links; the caller must set all its members. NULL: the list is full,
+ * or memory ran out. */
 struct sm_flap *sm_flap_room(struct sm *s)
 {
     if (s->links->count == s->links->room)

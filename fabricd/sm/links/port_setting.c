@@ -30,9 +30,9 @@ static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 }
 
 /* One step of a breadth-first search from the manager's node, which does not use the link of port
- * `without`: reaches the neighbours of `node`. came[] has an element for each node: the port, of
- * the node before it, by which the search has reached it; FAB_NONE: not reached, or the manager's
- * node. */
+ * `without`: reaches the neighbours of `node`. came[] has an element for each node: the id of the
+ * port by which the search left the node before, to reach this node; FAB_NONE: the search has not
+ * reached the node, or it is the manager's own node. */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
@@ -109,7 +109,7 @@ static bool leads_around(const struct fab_fabric *f, const struct fab_path *path
 
 /* Finds a directed route to the node that does not use the link of port `without`. Returns false if
  * there is none. If the known route uses this link, searches the whole fabric, which takes
- * milliseconds if it is large. */
+ * milliseconds in a large fabric. */
 static bool path_around(const struct sm *s, uint32_t node, uint32_t without, struct fab_path *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -300,8 +300,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* Finds the directed route for the write. If possible, it does not use the link that the write
- * takes down; otherwise the answer would be lost. */
+/* Finds the directed route for the write. Over the link that the write takes down, the answer would
+ * be lost, so the route avoids this link if possible. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

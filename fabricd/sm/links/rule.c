@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules by which links may be excluded. The rules are the settings, and the list of ISLs that
- * have failed since the manager started: these count for the capacity floor
+ * The rules by which links may be excluded. The rules consist of settings, and of the list of ISLs
+ * that have failed since the manager started. These ISLs count for the capacity floor
  * (libfabmgr/health/floor.h).
  */
 #include <stdlib.h>

@@ -158,9 +158,9 @@ void sm_silent_release(struct sm *s, struct sm_silent *e)
 
 /* ---- excluding the links --------------------------------------------------------------------- */
 
-/* Writes to port[] the ports of a switch whose ISLs are up, and returns their number; port[] has
- * room for 256. Returns 0 if a host is connected to the switch, because routes cannot avoid such a
- * switch. */
+/* Writes to port[] the ids of the ports by which a switch has ISLs that are up, and returns their
+ * number; port[] has room for 256. Returns 0 if a host is connected to the switch, because routes
+ * cannot avoid such a switch. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t node, uint32_t *port)
 {
     uint32_t count = 0;

@@ -47,8 +47,8 @@ struct neighbour {
 };
 struct sm_check {
     struct sm *s;
-    /* guid: node GUID of the switch. begun_us: manager's clock when the check was requested or, as
-     * soon as the switch itself was asked, when it was asked first. */
+    /* guid: node GUID of the switch. begun_us: manager's clock when the check was requested; after
+     * the first request to the switch itself, when this request was sent. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
     /* neighbours: number of elements of neighbour[]. asked: number of requests to the switch
@@ -257,8 +257,8 @@ static void send(struct sm *s, struct sm_check *c)
                       c, i, false);
 }
 
-/* Begins all checks that were requested since the last call. Directed routes that avoid all
- * switches that are being checked are computed once for all of them. */
+/* Begins all checks that were requested since the last call. Computes once, for all checks
+ * together, directed routes around the switches that are being checked. */
 static void begin(void *ctx)
 {
     struct sm *s = ctx;
@@ -361,8 +361,8 @@ static void judge(struct sm *s, const struct sm_check *c)
     if (!e) {
         bool again = sm_guids_have(&s->links->silent_checks.judged, c->guid);
         note_failed(s, c);
-        /* The last check, some seconds ago, had the same result. Another targeted sweep would write
-         * to the switch again, and so cause the next check. */
+        /* If the last check, some seconds ago, had the same result (`again`), no targeted sweep is
+         * requested: it would write to the switch again, and so cause the next check. */
         if (!again && !s->wiring->sweep_awaits(s, c->guid))
             suspect_all(s, c->guid);
         return;

@@ -21,8 +21,8 @@ struct sm_flap {
     /* The link is excluded, that is, not in the model's snapshot. (The link of a misbehaving host
      * stays in the snapshot although `out` is true.) */
     bool out;
-    /* The link is isolated until an operator releases it. Only then are the following members
-     * valid. */
+    /* The link is isolated until an operator releases it. Only while this is true are the members
+     * operated, offence, setting, isolated_us and cause valid. */
     bool isolated;
     bool operated; /* an operator requested the isolation */
     /* The link is isolated because its host misbehaved (offenders.c). */
@@ -170,10 +170,10 @@ void sm_rule_fini(struct sm_rule *r);
 /* Returns the id of the port at end 0 of this link, if the link is up in the snapshot; otherwise
  * FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
-/* Collects the links that must be excluded in link[], and their entries in entry[]; first those
- * that are excluded already. Both arrays have room for all entries of the list. at[] has an element
- * for each entry: the id of a port of the link, if it is up and must be excluded; otherwise
- * FAB_NONE. */
+/* Collects the links that must be excluded in link[], and the indices of their entries in entry[].
+ * The links that are excluded already come first. Both arrays have room for all entries of the
+ * list. at[] has an element for each entry: the id of a port of the link, if it is up and must be
+ * excluded; otherwise FAB_NONE. */
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 /* Requests a targeted sweep of the two nodes of this link. */

@@ -244,8 +244,8 @@ static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     note_over(m);
 }
 
-/* Returns the directed route to a switch. NULL: none is known, or the switch has left a request of
- * this plan unanswered. */
+/* Returns the directed route to a switch. NULL: none is known, or the switch gets no requests now:
+ * it is in m->unresponsive, or has left a request of this plan unanswered. */
 static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
 {
     const struct sm_model *model = &m->s->model;

@@ -95,8 +95,9 @@ struct sm_multicast {
      * requests */
     uint64_t *unresponsive;
     uint32_t unresponsives;
-    /* switches that did not answer a request; failed_now: of the running plan; failed_before: of an
-     * earlier plan, and did not answer since */
+    /* Switches that did not answer a request. failed_now: they did not answer one of the running
+     * plan. failed_before: they did not answer one of an earlier plan, and have not answered
+     * since. */
     struct sm_guids failed_now, failed_before;
     struct loop_timer *retry;
     uint64_t retry_us, writes;

@@ -30,8 +30,8 @@ struct sm_model {
     /* The snapshot from the last sweep, updated by acknowledged writes. NULL: no sweep has ended
      * yet. */
     struct fab_fabric *fabric;
-    /* the place where each port was last seen, by the last sweep or, before the first sweep, by the
-     * store; NULL: not known */
+    /* the place where each port was last seen: from the last sweep or, before the first sweep, from
+     * the store; NULL: not known */
     struct fab_places *places;
     struct fab_path *paths; /* directed route to each node: [fabric->node_count] */
     /* Directed routes to single ports: an adapter with several linked ports has one to each of
@@ -102,7 +102,8 @@ int sm_model_load_places(struct sm_model *m, struct store *store);
 bool sm_model_knows_port_guid(const struct sm_model *m, uint64_t guid);
 /*
  * Lends the model to the worker task of a phase, as *ret. Until sm_model_take_back, the task has
- * the observed tables and the leases, and the model has none; both refer to the snapshot.
+ * the observed tables and the leases, and the model has none. The model and *ret both refer to the
+ * snapshot.
  *
  * The task may call sm_model_adopt, sm_model_reserve, sm_model_keep_leases and sm_model_writable on
  * *ret.

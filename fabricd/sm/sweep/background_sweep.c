@@ -95,8 +95,9 @@ static int keep_unresponsive(struct sm_background *v)
 /* ---- work of the worker thread between two passes ---- */
 
 struct job {
-    /* Before the task runs: the discovery of the pass that has ended; NULL: no pass has run yet.
-     * After the task: the discovery of the next pass; NULL: there is no next pass. */
+    /* Before the task runs: the discovery of the pass that has ended; NULL: its result is in
+     * `fabric` already. After the task: the discovery of the next pass; NULL: there is no next
+     * pass. */
     struct fab_discover *discover;
     struct fab_fabric *fabric; /* the snapshot made so far */
     /* GUIDs of the nodes that the next pass reads; NULL: there is no next pass */

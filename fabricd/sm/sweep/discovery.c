@@ -132,8 +132,8 @@ void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
         sm_round_repeat(s);
 }
 
-/* arguments of the function that selects requests to cancel: those to switches that have probably
- * failed */
+/* Input and result of is_given_up, which selects the requests to cancel: the requests to switches
+ * that have probably failed. tag[count]: the tags of these requests. */
 struct given_up {
     const struct fab_discover *discover;
     const struct sm_guids *failed;

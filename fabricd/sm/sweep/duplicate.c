@@ -2,10 +2,10 @@
 /*
  * Reports devices that have the GUID of another device, and devices that have moved.
  *
- * A host can use the GUID of another host for a long time. So events about the same switch port and
+ * A host can use the GUID of another host again and again. So events about the same switch port and
  * the same GUID become rarer: the time between them doubles, from 1 minute to 1 hour. With another
- * GUID it is 1 minute again. Each event gives the number of sweeps that found a duplicate at this
- * port since the last event.
+ * GUID it is 1 minute again. Each event gives the number of times that a duplicate newly appeared
+ * at this port since the last event.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/sweep/state.h"

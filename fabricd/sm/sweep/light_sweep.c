@@ -57,8 +57,9 @@ static void suspect_neighbours(struct sm *s, uint32_t node)
     }
 }
 
-/* A switch has another LinearFDBTop than the manager has written. If the switch did not restart
- * (LinearFDBTop 0, or changed ports), another program has written it; emits an event. */
+/* Emits an event if another program has written the LinearFDBTop of a switch. The value then
+ * differs from the one that the manager wrote, and nothing shows that the switch restarted: after a
+ * restart, LinearFDBTop is 0, or ports have changed. */
 static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switch_info *info)
 {
     const struct fab_node *node = &s->model.fabric->nodes[sw];
@@ -106,8 +107,8 @@ static bool finished(const struct sm *s)
     return s->sweep->next_switch >= s->model.fabric->switch_count;
 }
 
-/* Some switches have not answered within the time of one try. Gives up their requests, and lets
- * links/silent_check.c find out whether they are silent. */
+/* Some switches have not answered within the time of one try. Gives up the requests to them, and
+ * lets links/silent_check.c find out whether these switches are silent. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint32_t count = s->model.fabric->switch_count;

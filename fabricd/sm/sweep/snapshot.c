@@ -109,9 +109,9 @@ static void prepare(void *ctx)
     l->status = fab_discover_new(&config, &l->discover);
 }
 
-/* Sets what the discovery starts from. A targeted sweep: the known fabric, and the suspects. A
- * round that takes over a background heavy sweep: the result of this sweep, and the touched nodes
- * (background_sweep.c). Any other heavy sweep: nothing. */
+/* Sets what the discovery starts from. A targeted sweep starts from the known fabric and the
+ * suspects. A round that takes over a background heavy sweep starts from the result of that sweep
+ * and the touched nodes (background_sweep.c). Any other heavy sweep starts from nothing. */
 static int set_out(const struct sm *s, struct step *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;

@@ -38,7 +38,7 @@ struct sm_confirming {
 struct sm_duplicate {
     uint64_t near_guid, claimed;
     uint8_t near_port;
-    /* number of sweeps since the last event that found a duplicate GUID at this port */
+    /* number of times since the last event that a duplicate GUID newly appeared at this port */
     uint32_t unreported;
     /* told_us: manager's clock at the last event. wait_us: minimum time until the next event, in
      * microseconds. */
@@ -54,7 +54,8 @@ struct sm_sweep {
     /* In the running light sweep. next_switch: id of the switch that is asked next. unanswered:
      * number of switches that did not answer. */
     uint32_t next_switch, unanswered;
-    /* Bitset of the switches that have not answered the running light sweep yet. */
+    /* Bitset of the switches that the running light sweep has asked, and that have not answered
+     * yet. */
     uint64_t *asked;
     /* number of switches of this light sweep with another LinearFDBTop than the manager has
      * written */

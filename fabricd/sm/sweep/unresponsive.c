@@ -36,8 +36,8 @@ static void emit(struct sm *s, const struct fab_unresponsive *place)
         return;
     }
     if (sm_port_is_disabled(s, place->near_guid, place->near_port))
-        /* An operator has disabled this port, but the switch has forgotten it. After this sweep,
-         * the manager disables the port again. */
+        /* An operator has disabled this port, but the switch has lost this setting. After this
+         * sweep, the manager disables the port again. */
         return;
     sm_place_name(s->model.fabric, place->near_guid, place->near_port, name);
     event_emit(s->in.bus, node_unresponsive, .subject = name, .guid = place->near_guid,

@@ -222,7 +222,7 @@ static const char *state_name(const struct sm *s)
     if (master &&
         (sm_requested_targets(s)->count ||
          sm_is_requested(s, SM_REQUEST_HEAVY | SM_REQUEST_BACKGROUND) || sm_probe_unchecked(s)))
-        /* traps have just come; the next sweep waits, because more may follow
+        /* a sweep is due but has not begun, mostly because traps have just come and more may follow
          * (sweep.trap_settle_ms) */
         return "settling";
     if (master)
