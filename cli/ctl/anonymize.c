@@ -43,7 +43,8 @@ static void note(struct anonymizer *a, int status)
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 /* Returns true if the part describes the hardware or the operating system. Unknown words of such a
- * part are not replaced, because they are rarely names. Its names are also in other parts. */
+ * part are not replaced, because they are rarely names, and because the names in such a part are
+ * also in other parts, from which they are learned. */
 static bool is_of_system(const char *part)
 {
     static const char *const parts[] = {"kernel.txt", "system.txt", "cpus.txt", "process.txt"};

@@ -47,7 +47,7 @@ struct sink {
     char time[40];
     uint32_t files;
     bool has_settings;
-    /* start: when the transfer began; shown: when the last progress line was printed */
+    /* started: when the transfer began; shown: when the last progress line was printed */
     time_t started, shown;
     bool progress; /* true: the terminal shows a line about the progress */
 };

@@ -127,15 +127,15 @@ static void offer_argument(const struct line *l, const char *argument)
             offer_names(l, name_lists[i].list, NULL, "");
 }
 
-/* Offers values for the argument of the command to which the present word belongs. */
+/* Offers values for the present word, which is an argument of the command. */
 static void offer_arguments(const struct line *l)
 {
     const char *usage = l->cmd->args != NULL ? l->cmd->args : "";
-    int place = l->count - (l->cmd->verb != NULL ? 2 : 1);
+    int index = l->count - (l->cmd->verb != NULL ? 2 : 1);
     char word[40];
     bool repeated = false;
     for (int i = 0; next_argument(&usage, word, &repeated); i++) {
-        if (i < place && !repeated)
+        if (i < index && !repeated)
             continue;
         if (strchr(word, '|') == NULL) {
             offer_argument(l, word);

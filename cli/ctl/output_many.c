@@ -5,8 +5,9 @@
  *
  * Lists become one list, with the context in the first column. Any other output becomes an item:
  * JSON and YAML have one object with the array "items", text has a blank line between two items,
- * and the other formats have one row for each item. In these formats, an item that begins with a
- * table is printed unchanged. If no run prints anything, nothing is printed.
+ * and the other formats (csv, wide, name) have one row for each item. In csv, wide and name, an
+ * item that begins with a table is printed unchanged. If no run prints anything, nothing is
+ * printed.
  */
 #include "cli/ctl/output_format.h"
 

@@ -18,10 +18,8 @@ bool screen_open(void);
 void screen_close(void);
 /* Writes the number of columns and rows; 80 and 24 if the terminal does not know them. */
 void screen_size(unsigned *ret_width, unsigned *ret_height);
-/*
- * Shows a picture. Each line of the text must end with
- * , and must erase the rest of its row.
- */
+/* Shows a picture. Each line of the text must erase the rest of its row ("\033[K"). All lines
+ * except the last must end with "\n". */
 void screen_show(const char *text, size_t len);
 
 enum { SCREEN_TIMEOUT = -1, SCREEN_RESIZED = -2, SCREEN_ENDED = -3 };

@@ -522,8 +522,8 @@ static bool read_pattern(char *pattern, struct place *ret)
     return strpbrk(pattern, "*?[") != NULL;
 }
 
-/* Causes the fault at every node whose description matches the pattern. Returns an error if no node
- * matches. */
+/* Causes the fault at every node whose description matches the pattern. Stops at the first node at
+ * which the fault fails. Returns enum cmd_exit; it is an error if no node matches. */
 static int at_pattern(const struct fault_call *o)
 {
     const struct fab_fabric *f = fab_sim_fabric(o->sim);

@@ -33,7 +33,8 @@
  * received. It returns the request to B as lost if A disconnects or does not answer in time.
  *
  * The hub trusts no data from a client. It accepts a control datagram only from the process that
- * connected. The hub itself sets the LIDs of senders, and all lengths except those of SA tables.
+ * connected. The hub itself sets the LIDs of senders, and all lengths except those of RMPP MADs of
+ * the SA class (length_of).
  */
 #include "cli/sim/hub.h"
 

@@ -517,8 +517,8 @@ static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Checks that no configured partition has the P_Key of quarantined hosts; otherwise its members
- * could reach quarantined hosts. */
+/* Checks that no configured partition has the P_Key of quarantined hosts, because the members of
+ * such a partition could reach quarantined hosts. */
 static int check_quarantine(const struct config *c, char *why, size_t why_len)
 {
     const struct fab_partitions *p = c->policy.partitions;

@@ -49,8 +49,7 @@ struct config_sweep {
     uint32_t confirm_loss_percent;
 };
 
-/* The etcd servers through which managers share their state (fabricd/replica), at most this
- * number. */
+/* maximum number of etcd servers through which managers share their state (fabricd/replica) */
 #define CONFIG_ENDPOINTS_MAX 7
 struct config_replication {
     char *endpoint[CONFIG_ENDPOINTS_MAX]; /* addresses "tls:HOST:PORT" */
@@ -72,7 +71,7 @@ struct config_managers {
      * tables. 0: it does not read them. */
     uint32_t standby_rate;
     /* Time in s for which this manager does not hand over to a manager that has lost the role of
-     * master repeatedly; it doubles with each further loss. 0: no delay. */
+     * master repeatedly. This time doubles with each further loss. 0: no delay. */
     uint32_t handover_hold_s;
 };
 

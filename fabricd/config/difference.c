@@ -100,8 +100,9 @@ static int compare_paths(const char *a, const char *b)
     split(a, &a_len);
     split(b, &b_len);
     int order = strncmp(a, b, a_len < b_len ? a_len : b_len);
-    /* qsort has compared whole lines, in which a ':' follows the path. If one path is the beginning
-     * of the other, this ':' has decided, so strcmp must compare it, too. */
+    /* The lines are sorted as whole lines, in which a ':' follows the path. If one path is the
+     * beginning of the other, the order of the lines depends on this ':'. So strcmp compares it,
+     * too. */
     return order != 0 || a_len == b_len ? order : strcmp(a, b);
 }
 

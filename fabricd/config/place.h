@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the line and column of a value in the configuration file, and writes error messages with
- * this place. A path such as "subnet.lmc" or "listen[1]" names a value. For this folder only.
+ * this position. A path such as "subnet.lmc" or "listen[1]" names a value. For this folder only.
  */
 #ifndef FABRICD_CONFIG_PLACE_H
 #define FABRICD_CONFIG_PLACE_H

@@ -135,8 +135,8 @@ int caller_of_unix(int fd, struct caller **ret)
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
-/* Returns a copy of the text with `prefix` before it. log_clean has replaced control characters and
- * invalid UTF-8 in it. NULL: memory ran out. */
+/* Returns a copy of the text with `prefix` before it. In the copy, log_clean has replaced control
+ * characters and invalid UTF-8. NULL: memory ran out. */
 static char *clean_copy(const char *prefix, const char *text)
 {
     size_t used = strlen(prefix), room = used + 4 * strlen(text) + 1;

@@ -169,9 +169,9 @@ static const struct event_field *field_of(const struct event *e, const char *nam
     return NULL;
 }
 
-/* Returns true if the event is about a port to which a link of the object leads. An event with a
- * field `peer_guid` is about a link between two ports, perhaps an earlier one of that port, so it
- * does not count. */
+/* Returns true if the event is about a port to which a link of the object leads. Events with a
+ * field `peer_guid` do not count: such an event is about a link, which may be an earlier link of
+ * that port to another node. */
 static bool is_about_end(const struct concern *c, const struct event *e)
 {
     if (field_of(e, "peer_guid") != NULL)

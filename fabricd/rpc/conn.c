@@ -266,8 +266,8 @@ static bool goes_first(const struct conn *c, const struct conn *other)
 /* Closes a connection if the pool of the new connection `newcomer` has too many. The client with
  * the most connections in the pool loses one: the oldest whose handshakes are not complete (first
  * those from addresses that never completed a handshake), else the one that has been idle longest,
- * else the oldest. If this is the newcomer's own client, and all its other connections have calls,
- * closes none and returns false: the caller must close the newcomer. */
+ * else the oldest. If this is the newcomer's own client, and all its other connections have calls
+ * or unsent answers, closes none and returns false: the caller must close the newcomer. */
 static bool make_way(struct conn *newcomer)
 {
     struct conn_set *set = newcomer->set;

@@ -34,7 +34,8 @@ void conn_set_free(struct conn_set *set); /* closes all connections; `set` may b
  * RPC_MAX_HANDSHAKES connections whose handshakes are not complete. If the new connection exceeds a
  * limit, the client with the most connections of this kind loses one: first one whose handshakes
  * are not complete, then the one that has been idle longest, then the oldest. If this is the client
- * of the new connection, and all its other connections have calls, the new connection is closed.
+ * of the new connection, and all other connections of this client have calls or unsent answers, the
+ * new connection is closed.
  * peer: the IPv4 address of the client, or the first 64 bits of its IPv6 address, because a single
  * host may have all IPv6 addresses with the same 64 bits. */
 void conn_accept_unix(struct conn_set *set, int fd);

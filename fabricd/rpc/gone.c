@@ -28,9 +28,9 @@ static void name_port(const struct fab_fabric *f, uint32_t port, char text[PLACE
     snprintf(text, PLACE_LEN, "%s/%u", f->nodes[p->node].name, p->num);
 }
 
-/* Writes why a link is gone. The text calls the end at the node with the GUID `place` "this port",
- * because the caller has named this end before. place == 0: the caller has named neither end. */
-static void write_reason(const struct gone *g, const struct store_gone_link *l, uint64_t place,
+/* Writes why a link is gone. The text calls the end at the node with the GUID `near` "this port",
+ * because the caller has named this end before. near == 0: the caller has named neither end. */
+static void write_reason(const struct gone *g, const struct store_gone_link *l, uint64_t near,
                          char *text, size_t len)
 {
     const struct fab_fabric *f = g->view->fabric;
@@ -39,15 +39,15 @@ static void write_reason(const struct gone *g, const struct store_gone_link *l, 
     const struct fab_gone_why why = fab_view_why_gone(f, &link);
     char name[PLACE_LEN], peer[PLACE_LEN];
     if (why.cause == FAB_GONE_NODES) {
-        int far = l->end[0].guid == place ? 0 : 1;
-        snprintf(text, len, place != 0 ? "%s is gone, too" : "both nodes are gone",
+        int far = l->end[0].guid == near ? 0 : 1;
+        snprintf(text, len, near != 0 ? "%s is gone, too" : "both nodes are gone",
                  l->end[far].name);
         return;
     }
     const struct fab_port *p = fab_fabric_port(f, why.port);
     uint64_t guid = f->nodes[p->node].guid;
     name_port(f, why.port, name);
-    if (guid == place)
+    if (guid == near)
         snprintf(name, sizeof name, "this port");
     const char *excluded = excluded_why(&g->excluded, f, why.port);
     if (why.cause == FAB_GONE_REPLACED) {
@@ -243,9 +243,9 @@ static void add_place(void *ctx, const struct store_gone_link *l)
 {
     struct explanation *e = ctx;
     char reason[2 * PLACE_LEN + 80];
-    int place = l->end[0].guid == e->node;
-    write_reason(&e->g, l, l->end[place].guid, reason, sizeof reason);
-    add(e, "; it was last seen at %s/%u", l->end[place].name, l->end[place].port);
+    int far = l->end[0].guid == e->node;
+    write_reason(&e->g, l, l->end[far].guid, reason, sizeof reason);
+    add(e, "; it was last seen at %s/%u", l->end[far].name, l->end[far].port);
     if (e->seen.last < e->seen.gone_since) {
         add(e, " at ");
         add_time(e, e->seen.last);

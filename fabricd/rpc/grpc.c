@@ -6,7 +6,8 @@
  * accepts or refuses the call. Then it reads one message and passes this message to the method. The
  * method finishes the call at once or, after call_later, at any later time. If the call ends before
  * the method has finished it (the client resets it, its deadline passes, or the connection breaks),
- * the server calls the hook `gone` once.
+ * the server calls the hook `gone` once. A method with `many` (call.h) gets each message of the
+ * client, and the server finishes the call after the last one.
  *
  * Messages are never compressed, because answers are small and every client must accept the
  * encoding "identity".

@@ -109,8 +109,9 @@ static uint32_t advance(struct handshake *h)
 }
 
 /* Takes the handshake `wanted`, for which epoll has reported an event, from the list `pending`.
- * Returns NULL if the loop thread has cancelled it meanwhile. If its memory already belongs to a
- * newer handshake, returns the newer one. This does no harm, because it finds no bytes to read. */
+ * Returns NULL if the loop thread has cancelled `wanted` meanwhile. If the memory of `wanted`
+ * already belongs to a newer handshake, returns the newer one. This does no harm: if no bytes have
+ * arrived for the newer handshake, the thread goes on waiting for them. */
 static struct handshake *take_pending(struct handshakes *set, const void *wanted)
 {
     struct handshake *h;

@@ -24,7 +24,8 @@
 #define RPC_ACCEPTS 32
 #define RPC_ACCEPT_US 5000ull
 /* Number of descriptors that the process needs besides those of connections. If the process may
- * open fewer descriptors than it needs for both, the manager lowers the limits of connections. */
+ * open fewer descriptors than this number and all connections need together, the manager lowers the
+ * limits of connections. */
 #define RPC_OTHER_DESCRIPTORS 64u
 #define RPC_LEAST_CONNECTIONS 4u
 /* maximum number of network clients whose TLS and HTTP/2 handshakes are not complete */

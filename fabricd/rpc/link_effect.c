@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * While an unhealthy link stays in use, its errors damage packets on the paths that lead over it.
- * The measure of this effect is the number of errors per hour, multiplied by the number of LIDs
- * that the two switches reach over the link. While the link is isolated, its leaf or pod lacks an
- * uplink.
+ * The measure of this effect is e * (n + 1): e is the number of errors per hour, and n the number
+ * of LIDs that the two switches reach over the link. While an uplink is isolated, its leaf or pod
+ * has one uplink less.
  */
 #include "fabricd/rpc/link_effect.h"
 

@@ -104,7 +104,7 @@ static int add_end(struct resolving *r, const char *name, uint32_t port)
     return FAB_OK;
 }
 
-/* Adds those endports of the adapters of a host whose links are active. Returns NOT_FOUND if no
+/* Adds those endports of the adapters of a host that are up and have a LID. Returns NOT_FOUND if no
  * host has this name. On other errors, the study fails. */
 static int add_host(struct resolving *r, const char *name)
 {

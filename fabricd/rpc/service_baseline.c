@@ -171,9 +171,9 @@ void list_baseline(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* Marks the devices and links that the request names, with one element of marks[] for each device
- * or link that is not approved. If a text of the request names none of them, finishes the call with
- * an error and returns false. */
+/* Marks the devices and links that the request names. marks[] has one element for each device or
+ * link that is not approved. If a text of the request names none of these devices and links,
+ * finishes the call with an error and returns false. */
 static bool mark_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__ApproveBaselineRequest *q, bool *marks)
 {

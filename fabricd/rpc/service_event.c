@@ -34,7 +34,7 @@
 #define EVENTS_AT_ONCE 64u
 /* How much the clocks of two managers may differ (event.proto). */
 #define CLOCKS_US INT64_C(5000000)
-/* Maximum number of events in the store that are searched for a time. */
+/* Maximum number of events in the store that are examined to find the last event before a time. */
 #define SEARCHED 65536u
 
 struct follower {
@@ -47,8 +47,8 @@ struct follower {
     /* Number of events of severity debug that were sent or skipped (journal.h). */
     uint64_t debug_sent;
     int min_severity; /* enum EventSeverity of the API */
-    /* 0, or a time: the client has followed the journal of another manager, and must learn that the
-     * events of this journal begin at this time */
+    /* Not 0: the client has followed the journal of another manager, and the next response must say
+     * that the events of this journal begin at this Unix time in us. 0: there is nothing to say. */
     int64_t begins_us;
     /* true: the follower has reached the newest event at least once */
     bool live;
@@ -190,7 +190,7 @@ static void send_old(struct follower *f)
         uint64_t before = f->sent;
         if (f->rpc->in.store != NULL)
             store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
-        /* The store has no events between f->sent and the oldest event of the journal. */
+        /* if nothing was sent, the store has no events between f->sent and `oldest` */
         if (f->sent == before)
             pass_over(f, oldest - 1);
     }
@@ -254,7 +254,8 @@ void followers_turn(void *ctx)
     }
 }
 
-/* The state of a search, from new to old, for the last event before the time before_us. */
+/* The state of a search for the last event before the time before_us. The search begins with the
+ * newest event. */
 struct search {
     int64_t before_us;
     /* the result so far: no event with a higher sequence number occurred before the time */

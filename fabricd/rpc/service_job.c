@@ -43,7 +43,8 @@ struct job_study {
     uint32_t *by_short; /* [hosts.count] indices of the hosts, sorted by host name without domain */
     uint64_t *cut;      /* bitset of the ports of failed links, by their ids in `whole` */
     uint64_t *failed;   /* bitset of the ports of failed links, by their ids in the view */
-    /* bitset of the switches with a link that is down, by their ids in the view */
+    /* bitset of the switches at the ends of those failed ISLs that are down, by their ids in the
+     * view */
     uint64_t *near;
     uint32_t *ends; /* ids in the view of the endports of the present job */
     uint64_t *seen; /* bitset of the endports of the present job, by their ids in `whole` */

@@ -20,7 +20,8 @@ struct studies {
     TAILQ_HEAD(, study) list;    /* running and queued studies, in the order of their arrival */
     unsigned count;              /* number of studies in `list` */
     const struct study *running; /* NULL: no study is running */
-    /* number of the newest turn; each run of a study's function `work` is a turn */
+    /* The last number that was given to a member `turn` of clients[]. Each run of a study's
+     * function `work` is a turn and gets the next number. */
     uint64_t turn;
     struct study_client clients[RPC_STUDIES_MAX];
 };

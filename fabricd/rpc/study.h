@@ -56,8 +56,8 @@ struct study_client {
     struct caller *who; /* NULL: the record is free */
     unsigned count;     /* number of studies that are queued or running */
     unsigned queued;
-    /* Number of the client's last turn. A client that had no studies gets the number of the newest
-     * turn, so that it waits behind the clients that came before. */
+    /* Number of the client's last turn. A client that had no studies gets the next number, as if it
+     * had just had a turn, so that it waits behind the clients that came before. */
     uint64_t turn;
 };
 /* Returns the index of the client whose study runs next: among the clients with a queued study, the

@@ -27,7 +27,7 @@ void tls_expiry_of(SSL_CTX *ctx, struct tls_expiry *ret);
 
 /* Returns the certificate of the client if the handshake failed because the certificate was not
  * accepted; otherwise NULL. SSL_get_verify_result has the reason. The certificate belongs to the
- * connection. Its names are not proven: anybody can make a certificate with any name. */
+ * connection. The names in it are not proven: anybody can make a certificate with any name. */
 X509 *tls_refused(const SSL *connection);
 
 /* Returns true if the context still accepts the client's certificate of an open connection: its

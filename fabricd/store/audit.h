@@ -33,8 +33,8 @@ enum audit_kind {
     /* The row is about the manager itself: it started, it stopped, or it read its settings
      * again. */
     AUDIT_NOTE = 3,
-    /* Rows were pruned. `call` is the number of the last pruned row. The text AUDIT_AFTER is the
-     * MAC of this row. */
+    /* Rows were pruned. `call` is the number of the last pruned row, and the text AUDIT_AFTER is
+     * the MAC of the last pruned row. */
     AUDIT_CHECKPOINT = 4
 };
 

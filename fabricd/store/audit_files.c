@@ -60,7 +60,8 @@ int audit_key_get(const char *dir, struct audit_key *ret, char *why, size_t why_
 }
 
 /* Computes the MAC that protects the file audit_head, in the same way as the MAC of a row after the
- * head. Its input has values that no row has, so it is never equal to the MAC of a row. */
+ * head. The input of this MAC has values that no row has, so the MAC is never equal to that of a
+ * row. */
 static int head_mac(const struct audit_key *key, const struct audit_head *head,
                     uint8_t ret[AUDIT_MAC])
 {

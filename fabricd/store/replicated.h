@@ -79,8 +79,8 @@ int store_put_received(struct store *s, struct store_received *received);
 uint64_t store_received_changes(struct store *s);
 /* Returns the version of the last mark that is committed. */
 uint64_t store_marked_version(struct store *s);
-/* Returns the number of marks of this manager that store_put_received has deleted since the
- * start. */
+/* Returns an upper bound of the number of changes of this manager that store_put_received has
+ * undone since the start: it deleted the mark of a row, and also replaced or deleted the row. */
 uint64_t store_received_drops(struct store *s);
 
 /* Returns a random number that identifies this database to the other managers. Makes and stores the

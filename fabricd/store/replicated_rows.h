@@ -7,7 +7,8 @@
 
 #include "fabricd/store/replicated.h"
 
-/* How changes of rows are marked. Only the writer thread uses it, except `changes` and `drops`. */
+/* How changes of rows are marked, and what became of them. Only the writer thread uses this struct;
+ * other threads read copies of `changes`, `drops` and `version` (struct writer_received). */
 struct replicated {
     bool marks; /* true: the triggers that mark changes exist */
     /* true: the triggers do not mark now, because the rows come from another manager */
@@ -15,6 +16,7 @@ struct replicated {
     uint64_t version; /* version of the last mark */
     bool leases;      /* true: the open transaction has stored LID leases of another manager */
     uint64_t told;    /* value of `version` in the last call of the listener */
+    /* the results of store_received_changes and store_received_drops */
     uint64_t changes, drops;
 };
 

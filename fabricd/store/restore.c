@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Restores backups (backup.c). A restore first writes the files to the folder restore.new of the
- * state directory. It then opens this folder like a state directory, which checks and migrates the
- * database, and appends a row to the audit log in it. Only then does it rename the folder to
- * restore.moving, move the existing files away, and move the restored files into the state
- * directory. fabricd does not start while there is a folder restore.moving. */
+ * state directory. It then opens this folder like a state directory, so that store_open checks and
+ * migrates the database, and appends a row to the audit log in this folder. Only then does the
+ * restore rename the folder to restore.moving, move the existing files away, and move the restored
+ * files into the state directory. fabricd does not start while there is a folder restore.moving. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

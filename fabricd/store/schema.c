@@ -346,8 +346,9 @@ static const char step_14[] = "CREATE TABLE policy_version ("
                               "  text TEXT NOT NULL"  /* YAML, as it was applied */
                               ");";
 
-/* What devices and modules said about themselves when the manager last read them. Temperatures are
- * in 0.125 degrees Celsius; 0: the module has no such limit. */
+/* What devices and modules said about themselves when the manager last read them. The columns alarm
+ * and warning are temperature limits of a module in units of 0.125 degrees Celsius; 0: the module
+ * has no such limit. */
 static const char step_15[] = "CREATE TABLE inventory_device ("
                               "  node_guid TEXT PRIMARY KEY,"
                               "  name TEXT NOT NULL,"

@@ -31,7 +31,7 @@ struct store_snapshot {
 };
 
 /* Puts a snapshot of the fabric into the queue of the writer thread. The writer makes the text. It
- * drops the snapshot if there is one with this name, or if the snapshot is automatic and the
+ * drops the new snapshot if another one has the same name, or if the new one is automatic and the
  * topology has not changed since the last automatic one. store_delete_snapshot deletes the snapshot
  * with this name. */
 void store_put_snapshot(struct store *s, const struct store_snapshot *snapshot,

@@ -58,9 +58,9 @@ void store_put_event(struct store *s, const struct event *e);
 /* Stores a reroute. The database keeps the last 10,000 of them. */
 void store_put_reroute(struct store *s, const struct reroute *r);
 void store_journal_keep(struct store *s, uint32_t events);
-/* Ports that an operator disabled; they stay disabled after a restart. This load function and those
- * below set *ret to an array from malloc, or to NULL if there are no rows. They return OK, NOMEM,
- * IO or FORMAT. */
+/* Ports that an operator disabled; they stay disabled after a restart. store_load_disabled and the
+ * load functions below set *ret to an array from malloc, or to NULL if there are no rows. They
+ * return OK, NOMEM, IO or FORMAT. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
 struct store_port {
     uint64_t node_guid;

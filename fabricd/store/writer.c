@@ -82,7 +82,8 @@ struct writer {
     /* true: a host waits until a record in `pending` is committed */
     bool urgent;
     /* put: number of records that have entered the queue. written: how many of them are committed
-     * or were dropped (give_up). Both number the records, from 1. */
+     * or were dropped (give_up). A record has the value of `put` after it has entered as its
+     * number. */
     uint64_t put, written;
     /* The last batch that lost records had the records whose numbers are greater than lost_from and
      * at most `lost`. They all count as lost, because a change can consist of several records. */
@@ -360,7 +361,7 @@ static void give_up(struct writer *w)
     log_error("store",
               "dropped %s that violates the schema; please report this fault of fabricd: %s",
               w->work.record_count > 0 ? "a record" : "a set of leases or a view", w->failure);
-    /* Without the copies of the rows, the whole next view is written. */
+    /* Without the copy of the registry, all rows of the next view are written. */
     registry_fini(&w->registry);
     division_give_up(&w->division, &w->work, w->written);
 }

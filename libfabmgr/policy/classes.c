@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds traffic classes while fabricd.yaml and qos-policy.conf are read. Afterwards the classes
- * are shared and do not change. This file also parses numbers, ranges, and the tables of
- * OpenSM's options. */
+/* Builds traffic classes while fabricd.yaml, qos-policy.conf or an applied policy is read.
+ * Afterwards the classes are shared and do not change. This file also parses numbers, ranges, and
+ * the tables of OpenSM's options. */
 #include "libfabmgr/policy/classes.h"
 
 #include <assert.h>

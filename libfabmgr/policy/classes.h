@@ -56,7 +56,7 @@ enum fab_class_member_kind {
     FAB_CLASS_PARTITION, /* members of the partition `name` */
     /* nodes whose NodeDescription, or its first word, matches the pattern `name` */
     FAB_CLASS_NODES,
-    FAB_CLASS_OF_OTHERS, /* members of the port group of partitions.conf with a certain name */
+    FAB_CLASS_OF_OTHERS, /* members of the port group `name` of partitions.conf */
     FAB_CLASS_TYPES,     /* nodes of certain node types */
     FAB_CLASS_SELF       /* the manager's own port */
 };

@@ -24,7 +24,8 @@ enum {
     CABLE_M,
     QUEUE_KB,
     TABLE,
-    /* index in the table of keys of the key for the first value of enum fab_congestion_value */
+    /* Here begin the keys for the values of enum fab_congestion_value, in the order of that enum.
+     */
     VALUES,
     CONGESTION_KEYS = VALUES + FAB_CONGESTION_VALUES
 };

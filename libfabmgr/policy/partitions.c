@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds partitions while partitions.conf is read. Afterwards the partitions are shared and do
- * not change. */
+/* Builds partitions while partitions.conf or an applied policy is read. Afterwards the partitions
+ * are shared and do not change. */
 #include "libfabmgr/policy/partitions.h"
 
 #include <assert.h>

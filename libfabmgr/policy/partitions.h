@@ -104,8 +104,9 @@ struct fab_partitions_error {
     uint32_t line, column; /* position in partitions.conf, from 1 */
     char message[200];     /* what the parser found, and what it expected */
 };
-/* Reads partitions.conf into a new struct with one reference (refs == 1). Its first two rules
- * belong to the default partition: all ports are limited members, and the manager is a full member.
+/* Reads partitions.conf into a new struct with one reference (refs == 1). The first two rules of
+ * the struct are those of the default partition: all ports are limited members, and the manager is
+ * a full member.
  * Returns FORMAT, LIMIT (the text is longer than FAB_PARTITIONS_TEXT_MAX, or has too many
  * partitions or multicast groups) or NOMEM. After FORMAT and LIMIT, *ret_error has the position and
  * the reason. */

@@ -518,9 +518,9 @@ static bool is_ip(const uint8_t *mgid)
     return (mgid[2] == 0x40 || mgid[2] == 0x60) && mgid[3] == 0x1b;
 }
 
-/* Prepares a multicast group for IP over InfiniBand: writes the P_Key of the partition into its
- * MGID. Adds a note and returns false if the group has another P_Key, or if its rate or MTU differs
- * from the broadcast group's (RFC 4391, 5). */
+/* Prepares a multicast group for IP over InfiniBand: writes the P_Key of the partition into mgid[].
+ * Adds a note and returns false if mgid[] has another P_Key already, or if the rate or MTU of the
+ * group differs from that of the broadcast group (RFC 4391, 5). */
 static bool fit_ip(struct reader *r, const struct definition *d, const struct word *w,
                    struct flags *f, uint8_t *mgid)
 {

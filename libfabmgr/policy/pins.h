@@ -3,12 +3,13 @@
  * Pins of node descriptions. The administrator of a host chooses its node description. So if a
  * policy selects nodes by name, a host could select itself. A pin prevents this: it binds a name
  * that matches a policy to the node GUID that first showed this name. Patterns are compared with
- * the pinned name, whatever the node calls itself later, and no other GUID can show that name.
+ * the pinned name, whatever the node calls itself later. If another GUID shows that name, no
+ * pattern matches it until an operator approves it.
  *
  * The first word of a description is the name of the host ("node-0001 mlx5_0"). A pin also reserves
- * this host name: another GUID cannot show "node-0001 mlx5_7" either. But the adapters of one host
- * can all be pinned: those that appear within two minutes of the first one, and those that an
- * operator approves.
+ * this host name: another GUID that shows "node-0001 mlx5_7" needs an approval, too. But the
+ * adapters of one host can all be pinned: those that appear within two minutes of the first one,
+ * and those that an operator approves.
  *
  * A set of pins does not change; the functions below make changed copies. libfabmgr/target/pins.h
  * makes the pins of a fabric.
@@ -25,8 +26,9 @@
 /* How nodes get pins. */
 enum fab_pin_mode {
     /* The first node that shows a name gets a pin, if the name matches a pattern of the policy. If
-     * another GUID is already pinned with this host name, the node gets a pin only if both nodes
-     * appeared within the last two minutes. The adapters of one host appear in this manner. */
+     * another GUID is already pinned with this host name, the node gets a pin only if two things
+     * happened within the last two minutes: the first pin of this host name was made, and the node
+     * appeared. So all adapters of a host that starts get pins. */
     FAB_PIN_FIRST_SEEN,
     FAB_PIN_APPROVED, /* A node gets a pin only if an operator approves the node. */
     /* Pins are not used. Patterns are compared with the names that nodes show now. */
@@ -45,7 +47,9 @@ struct fab_pin {
     char by[FAB_PIN_BY_LEN];
     /* Unix time in us at which the pin was made */
     int64_t since_us;
-    /* time in us of the manager's clock at which the pin was made; 0: before the manager started */
+    /* Time in us of the manager's clock at which the pin was made or, if the manager made it
+     * because another adapter of the host had a pin, the time of that pin. 0: before the manager
+     * started. */
     uint64_t made_us;
 };
 enum fab_pin_reason {

@@ -254,7 +254,8 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
     return log;
 }
 
-/* Returns the data VL to which an SL is mapped by the SLtoVLMappingTable after power-on. */
+/* Returns the VL whose counter a congestion event of this SL raises: the SL modulo the number of
+ * operational VLs. The SLtoVLMappingTable is not used. */
 static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 {
     unsigned vls = fab_wire_op_vls_count(s->ports[port].info.op_vls);

@@ -171,8 +171,8 @@ int fab_sim_traffic(struct fab_sim *s, double load, uint64_t seed);
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
                          enum fab_sim_counter counter);
 /* Finds a counter by its name in the specification, such as "PortXmitWait". If each VL, SL or lane
- * has its own counter, the name ends with its number, as in "PortVLXmitWait3". Returns NOT_FOUND if
- * there is no such counter. */
+ * has its own counter, the name ends with the number of the VL, SL or lane, as in
+ * "PortVLXmitWait3". Returns NOT_FOUND if there is no such counter. */
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 
 struct fab_sim_congestion {

@@ -168,8 +168,8 @@ static bool find_module(const struct fab_sim *s, uint32_t node, unsigned index, 
     return true;
 }
 
-/* Returns the temperature of a module in degrees Celsius. Returns 0 for copper cables, which have
- * no sensor, unless fab_sim_heat has heated the module. */
+/* Returns the temperature of a module in units of 0.125 degrees Celsius. Returns 0 for copper
+ * cables, which have no sensor, unless fab_sim_heat has heated the module. */
 static int temperature_of(const struct fab_sim *s, const struct module *m)
 {
     int8_t heat = s->ports[m->port].heat;

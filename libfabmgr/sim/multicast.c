@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Moves MADs that are sent to a multicast LID. Each switch sends a copy to every port in its MFT
- * entry except the input port (IBA 18.2.4.3.3). If the entry is empty, the switch uses its default
- * multicast ports. Each manager at a port that the MAD reaches receives a copy.
+ * entry except the input port (IBA 18.2.4.3.3). If the entry is empty, the switch sends one copy to
+ * its DefaultMulticastPrimaryPort or, if the MAD came in by this port, to its
+ * DefaultMulticastNotPrimaryPort. Each manager at a port that the MAD reaches receives a copy.
  *
  * Wrong tables can contain forwarding loops. So the simulator makes at most as many copies as the
  * fabric has ports, and no copy crosses more than 64 links.

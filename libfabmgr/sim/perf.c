@@ -33,9 +33,9 @@ static const struct place {
     /* width of the counter in PortCounters on the wire, in bits */
     uint8_t bits;
     /* Numbers of the bits that select this counter; -1: no bit selects it. `select` is for
-     * PortCounters: 0 to 15 are the bits of CounterSelect, and 16 and above are the bits of
-     * CounterSelect2, which begin with 0 there. The others are for PortCountersExtended:
-     * select_wide for its CounterSelect, and select_wide2 for its CounterSelect2. */
+     * PortCounters: a number n below 16 means bit n of CounterSelect, and a higher n means bit
+     * n - 16 of CounterSelect2. For PortCountersExtended, select_wide is the bit in CounterSelect,
+     * and select_wide2 the bit in CounterSelect2. */
     int8_t select, select_wide, select_wide2;
 } places[] = {
     {"SymbolErrorCounter", NARROW(symbol_errors), WIDE(symbol_errors), 16, 0, -1, 0},

@@ -40,8 +40,8 @@ static bool is_subset(uint8_t want, uint8_t supported, uint8_t all)
     return want == 0 || want == all || (want & ~supported) == 0;
 }
 
-/* Returns true if a Set may request the PortState `want` in the present state: Armed in Init,
- * Active in Armed, or the present state itself. */
+/* Returns true if a Set may request the PortState `want` in the present state: no change and Down
+ * in every state, Armed in Init or Armed, Active in Armed or Active. */
 static bool state_allowed(const struct fab_port_info *now, uint8_t want)
 {
     switch (want) {
@@ -57,8 +57,8 @@ static bool state_allowed(const struct fab_port_info *now, uint8_t want)
     }
 }
 
-/* Returns true if a Set may have this PortPhysicalState: Sleep, Polling or Disabled. In a Set that
- * requests PortState Armed or Active, none of them is allowed. */
+/* Returns true if a Set may have this PortPhysicalState: no change, Sleep, Polling or Disabled. A
+ * Set that requests PortState Armed or Active may only have "no change". */
 static bool phys_allowed(const struct fab_port_info *want)
 {
     return want->phys_state <= FAB_PHYS_DISABLED &&
@@ -145,7 +145,7 @@ static void move_link(struct fab_sim *s, uint32_t port, const struct fab_port_in
     if (want->phys_state == FAB_PHYS_DISABLED) {
         fab_sim_link_down(s, port, FAB_PHYS_DISABLED);
     } else if (want->phys_state != FAB_PHYS_NOP || want->port_state == FAB_STATE_DOWN) {
-        /* the Set requests PortPhysicalState Polling or Sleep */
+        /* true: the Set requests PortPhysicalState Polling or Sleep; false: only PortState Down */
         bool ordered = want->phys_state != FAB_PHYS_NOP;
         if (now->phys_state == FAB_PHYS_DISABLED && !ordered)
             return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The simulated fabric. It moves a MAD from the sending port to its destination, and the answer
- * back. A request takes effect when it is sent. The answer comes at once or, if delays are
- * configured, later through the outbox.
+ * back. A request takes effect when it is sent or, if an impairment delays the request, at the end
+ * of this delay. The answer comes at once or, if delays are configured, later through the outbox.
  *
  * The topology is the caller's snapshot, to which the simulation holds a reference. Everything that
  * changes (port states, tables) is in the simulation. The contents of MADs are untrusted.

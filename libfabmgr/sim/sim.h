@@ -81,7 +81,8 @@ int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent);
 /* rate: share (0..1) of MADs that are lost at random */
 void fab_sim_loss(struct fab_sim *s, double rate);
 
-/* Finds the node with this GUID ("0x...") or description. Returns NOT_FOUND. */
+/* Finds the node with this node GUID, port GUID (both in hexadecimal) or description. Returns
+ * NOT_FOUND. */
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
 /* Returns the snapshot that was given to fab_sim_new. */
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s);

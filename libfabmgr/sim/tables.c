@@ -129,7 +129,8 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
 
 /* Writes the block if the request is a Set, and reads it if it is a Get. Returns false if a Get
  * reads a block that was never written; its data are then zeros. used: number of bytes at the
- * beginning of the block that the device implements; a Set does not change the others. */
+ * beginning of the block that the device implements; in place of the other bytes, a Set stores
+ * zeros. */
 static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
 {
     *ret_status = 0;

@@ -45,7 +45,9 @@ struct rates {
 
 /* The parts of the work for the next epoch, in the order in which they are done. */
 enum part {
-    PART_SETTLE, /* computes the counters of all ports up to the beginning of the present epoch */
+    /* updates all counters that were last updated before the present epoch began, because the next
+     * epoch discards the rates of the epoch before the present one */
+    PART_SETTLE,
     PART_ENDS,   /* collects the endports */
     PART_FLOWS,  /* chooses the flow of each endport */
     PART_DEMAND, /* adds up the demands of the flows at each port */

@@ -256,8 +256,8 @@ static int describe(struct fab_sim *s, uint32_t port, struct fab_notice *n)
 }
 
 /* Queues the trap that the device must send because this counter rose; most counters cause no trap.
- * It is not sent at once, because the error may occur while the simulator moves another MAD, or
- * this trap itself. */
+ * The trap is not sent at once, because the counter may have risen while the simulator moved
+ * another MAD, or a trap about the same counter. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     if (counter == FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS)
