@@ -14,6 +14,7 @@ from google.protobuf import timestamp_pb2
 
 import python_client
 from harness import PATIENCE, SOURCE, main, make_certificate, wait_until
+from old_manager import old_manager
 from place import Place, TlsPlace
 
 python_client.skip_or_install()
@@ -416,6 +417,31 @@ def tls_and_roles_are_obeyed():
                 del os.environ[name]
 
 
+def an_old_manager_gets_no_dry_run():
+    """It does not know the field dry_run, and would make the change."""
+    async def dry_runs(address):
+        async with fabricd.AsyncFabric(address) as fabric:
+            for call in (fabric.disable_port("leaf-001/1", dry_run=True), fabric.sweep(dry_run=True)):
+                try:
+                    await call
+                    raise AssertionError("NotSupported was not raised")
+                except fabricd.NotSupported:
+                    pass
+
+    with old_manager("Reroute") as manager:
+        with Fabric(manager.address) as fabric:
+            error = raises(fabricd.NotSupported, fabric.disable_port, "leaf-001/1", dry_run=True)
+            assert str(error) == ("fabricd 0.0.9 has no dry run of DisablePort, and would make the change; update "
+                                  "fabricd"), error
+            raises(fabricd.NotSupported, fabric.undrain, "leaf-001", dry_run=True)
+        asyncio.run(dry_runs(manager.address))
+        assert manager.called == [], manager.called
+        with Fabric(manager.address) as fabric:
+            fabric.reroute(dry_run=True)
+            fabric.disable_port("leaf-001/1")
+        assert manager.called == ["Reroute", "DisablePort"], manager.called
+
+
 main([
     types_are_right,
     degraded_links_and_reroutes_are_seen,
@@ -426,6 +452,7 @@ main([
     policies_are_applied,
     jobs_are_compared_with_faults,
     errors_are_sentences,
+    an_old_manager_gets_no_dry_run,
     watching_survives_a_restart,
     coroutines_survive_a_restart,
     positions_report_gaps,
