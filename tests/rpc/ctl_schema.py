@@ -6,12 +6,29 @@ import subprocess
 import jsonschema
 
 
-class Schema:
-    """The schemas of all commands of a fabricctl."""
+VALUES = ("pattern", "minimum", "maximum", "enum")
 
-    def __init__(self, ctl):
+
+def without_values(schema):
+    """Returns a schema without ranges, patterns and lists of words: it is about keys and types only."""
+    if isinstance(schema, list):
+        return [without_values(s) for s in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "properties" in schema:
+        return {k: {n: without_values(p) for n, p in v.items()} if k == "properties" else without_values(v)
+                for k, v in schema.items()}
+    return {k: without_values(v) for k, v in schema.items() if k not in VALUES}
+
+
+class Schema:
+    """The schemas of all commands of a fabricctl. strict: values must be valid, too, and not only keys and types."""
+
+    def __init__(self, ctl, strict=True):
         text = subprocess.run([ctl, "schema"], capture_output=True, check=True).stdout
         self.definitions = json.loads(text)["$defs"]
+        if not strict:
+            self.definitions = without_values(self.definitions)
         self.validators = {}
 
     def _validator(self, name):

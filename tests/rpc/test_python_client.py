@@ -74,6 +74,11 @@ def degraded_links_and_reroutes_are_seen():
         assert (link_name(link), link.rate_reason) in [
             (DEGRADED, "width 1x of 4x"), (" - ".join(reversed(DEGRADED.split(" - "))), "width 1x of 4x")], link
         assert link.state == port_pb2.PORT_STATE_ACTIVE and fabric.status().fabric.degraded_links == 1
+        drain = fabric.drain("leaf-001/4", "link", reason="a cable of width 1x")
+        assert drain.link_count == 1 and [d.name for d in fabric.drains()] == ["leaf-001/4"], drain
+        assert fabric.undrain("leaf-001/4", "link") == "1 drain ended"
+        place.rest()
+        events = fabric.watch(types=REROUTES, seconds=PATIENCE, after=max(e.sequence for e in fabric.events()))
         place.ctl("sim", "unlink", "leaf-002/3")
         down, done = next(e for e in events if e.type == "link-down"), next(
             e for e in events if e.type == "reroute-done")
