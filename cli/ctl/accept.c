@@ -7,8 +7,25 @@
 #include "cli/ctl/cmd.h"
 #include "libfabmgr/base/near.h"
 
+/* Returns the only word of the list that begins with `word`; NULL: none or several do. */
+static const char *only_beginning(const char *word, const char *const *words)
+{
+    const char *found = NULL;
+    for (; *word != '\0' && *words != NULL; words++) {
+        if (strncasecmp(word, *words, strlen(word)) != 0)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = *words;
+    }
+    return found;
+}
+
 const char *near_word(const char *word, const char *const *words)
 {
+    const char *begun = only_beginning(word, words);
+    if (begun != NULL)
+        return begun;
     unsigned least = fab_base_near_most(strlen(word)) + 1;
     const char *nearest = NULL;
     for (; *words != NULL; words++) {

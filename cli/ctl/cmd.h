@@ -185,7 +185,8 @@ bool find_word(const char *word, const char *const *words, size_t *ret);
  * words, and suggests a near miss. what: the option or the kind of argument, such as "--by".
  * Returns the exit code. */
 int accept_word(const char *what, const char *word, const char *const *words, size_t *ret);
-/* Returns the word of the list of which `word` is a near miss; NULL: there is none. */
+/* Returns the word of the list of which `word` is a near miss or the beginning; NULL: there is
+ * none. */
 const char *near_word(const char *word, const char *const *words);
 /* From now on, error messages with the exit code EXIT_NOT_FOUND end with this sentence. The text
  * must stay valid. */

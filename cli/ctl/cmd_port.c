@@ -88,14 +88,14 @@ static Fabric__V1__PortState state_of(const char *word)
 
 static int list(struct session *s)
 {
-    static const struct list ports = {
+    const struct list ports = {
         .method = "ListPorts",
         .reply = &fabric__v1__list_ports_response__descriptor,
         .items = "ports",
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
-        .none = "There are no ports.",
+        .none = s->state != NULL || s->rack != NULL ? "No port matches." : "There are no ports.",
     };
     Fabric__V1__ListPortsRequest q = FABRIC__V1__LIST_PORTS_REQUEST__INIT;
     if (s->argc > 0)

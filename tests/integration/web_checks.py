@@ -57,6 +57,9 @@ def scalar(field, rng):
 
 def fill(message, rng, depth=5):
     """Sets fields of a message to random values."""
+    if message.DESCRIPTOR.full_name.startswith("google.protobuf."):
+        message.seconds, message.nanos = rng.randrange(10 ** 9), rng.choice([0, 5, 250000000])
+        return message
     for field in message.DESCRIPTOR.fields:
         if rng.random() < 0.2 or (depth == 0 and field.message_type is not None):
             continue
@@ -76,8 +79,6 @@ def fill(message, rng, depth=5):
                     fill(value.add(), rng, depth - 1)
         elif field.message_type is None:
             setattr(message, field.name, scalar(field, rng))
-        elif field.message_type.full_name.startswith("google.protobuf."):
-            value.seconds, value.nanos = rng.randrange(10 ** 9), rng.choice([0, 5, 250000000])
         else:
             fill(value, rng, depth - 1)
     return message

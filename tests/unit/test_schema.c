@@ -136,6 +136,7 @@ START_TEST(near_misses_are_suggested)
     size_t i = 9;
     ck_assert_str_eq(near_word("swich", words), "switch");
     ck_assert_str_eq(near_word("ruoter", words), "router");
+    ck_assert_str_eq(near_word("Rout", words), "router");
     ck_assert_ptr_null(near_word("gateway", words));
     ck_assert_ptr_null(near_word("", words));
     ck_assert(find_word("ROUTER", words, &i));
