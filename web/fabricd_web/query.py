@@ -97,8 +97,11 @@ def request(kind: Any, pairs: Iterable[Tuple[str, str]]) -> Any:
 
 
 def from_body(kind: Any, body: bytes) -> Any:
-    """Makes a message of this class from JSON."""
+    """Makes a message of this class from JSON. Besides ParseError, protobuf raises the errors of Python for values that
+    are no objects or no UTF-8."""
+    if not body.lstrip().startswith(b"{"):  # protobuf takes [] for an empty message
+        raise BadQuery(f"the body is not a JSON object with the fields of {kind.DESCRIPTOR.name}")
     try:
         return json_format.Parse(body, kind())
-    except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+    except (json_format.ParseError, AttributeError, RecursionError, TypeError, ValueError) as error:
         raise BadQuery(f"the body is not accepted as JSON of {kind.DESCRIPTOR.name}: {error}") from error
