@@ -6,6 +6,7 @@ bin_PROGRAMS += cli/fabricctl cli/fabsim
 # cli/fabricctl is the program.
 noinst_LIBRARIES += cli/libctl.a
 cli_libctl_a_SOURCES = \
+	cli/ctl/accept.c \
 	cli/ctl/anonymize.c \
 	cli/ctl/anonymize.h \
 	cli/ctl/anonymize_json.c \
@@ -94,6 +95,7 @@ cli_libctl_a_SOURCES = \
 	cli/ctl/cmd_quality.c \
 	cli/ctl/cmd_reroute.c \
 	cli/ctl/cmd_route.c \
+	cli/ctl/cmd_schema.c \
 	cli/ctl/cmd_sim.c \
 	cli/ctl/cmd_status.c \
 	cli/ctl/cmd_sweep.c \
@@ -108,6 +110,9 @@ cli_libctl_a_SOURCES = \
 	cli/ctl/top_view.h \
 	cli/ctl/frame.c \
 	cli/ctl/frame.h \
+	cli/ctl/schema.c \
+	cli/ctl/schema.h \
+	cli/ctl/schema_parts.c \
 	cli/ctl/screen.c \
 	cli/ctl/screen.h \
 	cli/ctl/cmd_drain.c \

@@ -13,6 +13,7 @@ check_PROGRAMS += doc/events_page
 doc_events_page_SOURCES = doc/events_page.c fabricd/base/events.h
 doc_events_page_LDADD = fabricd/libfabricd.a
 
-# The JSON Schema of applied policies: $(datadir)/fabricd.
+# The JSON Schemas of applied policies, and of the output of fabricctl: $(datadir)/fabricd. The latter is what
+# `fabricctl schema` prints.
 schemadir = $(pkgdatadir)
-dist_schema_DATA = doc/policy.schema.json
+dist_schema_DATA = doc/policy.schema.json doc/fabricctl.schema.json

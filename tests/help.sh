@@ -122,8 +122,8 @@ for noun in "${COMPREPLY[@]}"; do
     offer "$noun" ''
     verbs=()
     for verb in "${COMPREPLY[@]}"; do
-        # the candidates after diagnostics and undrain are arguments
-        [[ $verb =~ ^[a-z]+$ && ! $noun =~ ^(diagnostics|undrain)$ ]] && verbs+=("$verb")
+        # the candidates after these commands are arguments
+        [[ $verb =~ ^[a-z]+$ && ! $noun =~ ^(diagnostics|undrain|help|schema)$ ]] && verbs+=("$verb")
     done
     [ ${#verbs[@]} -eq 0 ] || [ "$noun" = reroute ] && echo "$noun"
     for verb in "${verbs[@]}"; do
@@ -175,6 +175,12 @@ for line in 'node ' 'node list --' 'topo export --format '; do
         same "fabricctl: fish completes '$line'"
     fi
 done
+
+# ---- the JSON Schema of the outputs
+
+"$ctl" schema >"$work/a"
+cp "$top/doc/fabricctl.schema.json" "$work/b"
+same 'fabricctl: doc/fabricctl.schema.json is what fabricctl schema prints'
 
 # ---- fabricd
 

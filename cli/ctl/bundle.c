@@ -32,12 +32,13 @@ static void learn_host(struct anonymizer *a, const char *name, size_t len)
 
 void bundle_learn_here(struct anonymizer *a, const char *address)
 {
+    address = address != NULL ? address : getenv("FABRICCTL_SERVER");
     static const char *const variables[] = {"USER", "LOGNAME", "SUDO_USER"};
     const struct passwd *user = getpwuid(getuid());
     char host[256] = "";
     if (gethostname(host, sizeof host - 1) == 0)
         learn_host(a, host, strlen(host));
-    if (strncmp(address, "tls:", 4) == 0 && address[4] != '[')
+    if (address != NULL && strncmp(address, "tls:", 4) == 0 && address[4] != '[')
         learn_host(a, address + 4, strcspn(address + 4, ":"));
     if (user != NULL)
         anonymizer_learn(a, PSEUDONYM_PERSON, user->pw_name);

@@ -7,8 +7,9 @@
 #include "cli/ctl/output.h"
 
 /* bundle_learn_here learns the names of this machine, of its user, and of the machine in the
- * address of the manager. bundle_learn_text and bundle_replace_text handle a text outside of the
- * bundle, such as an error message: they learn its names, or replace its names in place. */
+ * address of the manager (NULL: FABRICCTL_SERVER in the environment). bundle_learn_text and
+ * bundle_replace_text handle a text outside of the bundle, such as an error message: they learn its
+ * names, or replace its names in place. */
 void bundle_learn_here(struct anonymizer *a, const char *address);
 void bundle_learn_text(struct anonymizer *a, const char *text);
 void bundle_replace_text(struct anonymizer *a, char *text, size_t size);

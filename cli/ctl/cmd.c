@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "fabric/v1/access.pb-c.h"
+#include "fabric/v1/status.pb-c.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/grpc/descriptor.h"
 #include "proto/descriptors.h"
@@ -22,7 +23,7 @@
 #define ROLE_OPTION 50501
 
 static enum out_format complaint_format = OUT_TEXT;
-static const char *about_context, *about_object;
+static const char *about_context, *about_object, *about_hint;
 
 void complain_as(enum out_format format)
 {
@@ -33,6 +34,11 @@ void complain_about(const char *context, const char *object)
 {
     about_context = context;
     about_object = object;
+}
+
+void complain_hint(const char *hint)
+{
+    about_hint = hint;
 }
 
 int complain(int exit_code, const char *fmt, ...)
@@ -49,6 +55,10 @@ int complain(int exit_code, const char *fmt, ...)
         char rest[sizeof text];
         snprintf(rest, sizeof rest, "%s", text + used);
         snprintf(text + used, sizeof text - (size_t)used, "%.200s: %s", about_object, rest);
+    }
+    if (about_hint != NULL && exit_code == EXIT_NOT_FOUND) {
+        size_t len = strlen(text);
+        snprintf(text + len, sizeof text - len, "; %s", about_hint);
     }
     if (complaint_format == OUT_JSON)
         out_error(stderr, exit_code, text);
@@ -122,12 +132,48 @@ static bool may_call(const struct cmd *c, const char *method)
            (c->optional != NULL && strcmp(c->optional, method) == 0);
 }
 
+/* ---- dry runs -------------------------------------------------------------------------------- */
+
+static bool is_dry_run(const ProtobufCMessage *request)
+{
+    const ProtobufCFieldDescriptor *f =
+        protobuf_c_message_descriptor_get_field_by_name(request->descriptor, "dry_run");
+    return f != NULL && *(const protobuf_c_boolean *)((const char *)request + f->offset);
+}
+
+int check_dry_run(struct session *s, const char *method)
+{
+    const Fabric__V1__GetVersionRequest q = FABRIC__V1__GET_VERSION_REQUEST__INIT;
+    const char *name = strchr(method, '/') + 1;
+    struct fab_client_error error;
+    ProtobufCMessage *m;
+    bool known = false;
+    if (fab_client_call(s->client, "fabric.v1.FabricService/GetVersion", &q.base,
+                        &fabric__v1__get_version_response__descriptor, &m, &error) != FAB_GRPC_OK)
+        return say_error(&error);
+    const Fabric__V1__GetVersionResponse *r = (const Fabric__V1__GetVersionResponse *)m;
+    for (size_t i = 0; i < r->n_dry_run_methods && !known; i++)
+        known = strcmp(r->dry_run_methods[i], name) == 0;
+    int rc = known ? EXIT_OK
+                   : complain(EXIT_FAILED,
+                              "not supported: fabricd %.40s has no dry run of %s, and would make "
+                              "the change; update fabricd, or leave out --dry-run",
+                              r->version, name);
+    free_reply(m);
+    return rc;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret)
 {
     struct fab_client_error error;
     ProtobufCMessage *m;
     assert(may_call(s->cmd, method));
+    int rc = is_dry_run(request) ? check_dry_run(s, method) : EXIT_OK;
+    if (rc != EXIT_OK)
+        return rc;
     enum fab_grpc_code code = fab_client_call(s->client, method, request, reply, &m, &error);
     if (code == FAB_GRPC_UNIMPLEMENTED && strstr(method, ".SimService/") != NULL)
         return complain(EXIT_FAILED, "not supported: this manager runs on a real fabric; only the "

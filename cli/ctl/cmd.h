@@ -118,6 +118,8 @@ struct cmd {
     bool one_manager; /* true: the command cannot run with --all-contexts */
     bool asks;        /* true: the command itself asks for a confirmation */
     bool picture;     /* true: the command has the output format svg (plot.h) */
+    /* the JSON output in the notation of schema.h; NULL: the command prints a text or nothing */
+    const char *json;
     int (*run)(struct session *s);
 };
 
@@ -141,7 +143,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_help, cmd_sweep, cmd_rerout
     cmd_drain_link, cmd_drain_switch, cmd_drain_rack, cmd_drain_pod, cmd_drain_host, cmd_drain_list,
     cmd_drain_plan, cmd_undrain, cmd_manager_status, cmd_manager_freeze, cmd_manager_resume,
     cmd_apply, cmd_policy_show, cmd_policy_history, cmd_policy_diff, cmd_policy_rollback,
-    cmd_context_list, cmd_context_show, cmd_context_use, cmd_job_affected, cmd_top;
+    cmd_context_list, cmd_context_show, cmd_context_use, cmd_job_affected, cmd_top, cmd_schema;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
@@ -160,6 +162,10 @@ int ask(struct session *s, const char *method, const ProtobufCMessage *request,
 /* Like ask, but calls a method of any service, such as "fabric.v1.SimService/Unlink". */
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
+/* Checks that the manager knows dry runs of this method (full name as in struct cmd). An older
+ * manager ignores the field dry_run, and would make the change. `ask` checks it, too. Prints an
+ * error if the manager does not know it. Returns the exit code. */
+int check_dry_run(struct session *s, const char *method);
 void free_reply(void *message); /* `message` may be NULL */
 /* The next functions print an error message on standard error, and return the exit code for it. */
 int say_error(const struct fab_client_error *e);
@@ -171,6 +177,20 @@ void complain_as(enum out_format format);
  * there is none; both texts must stay valid. */
 void complain_about(const char *context, const char *object);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Finds a word in a list of words, which a NULL ends; case does not matter. *ret: the index of the
+ * word. Returns false if the word is not in the list. */
+bool find_word(const char *word, const char *const *words, size_t *ret);
+/* Like find_word, but if the word is not in the list, prints an error that lists the accepted
+ * words, and suggests a near miss. what: the option or the kind of argument, such as "--by".
+ * Returns the exit code. */
+int accept_word(const char *what, const char *word, const char *const *words, size_t *ret);
+/* Returns the word of the list of which `word` is a near miss or the beginning; NULL: there is
+ * none. */
+const char *near_word(const char *word, const char *const *words);
+/* From now on, error messages with the exit code EXIT_NOT_FOUND end with this sentence. The text
+ * must stay valid. */
+void complain_hint(const char *hint);
 
 /* Asks a question on the terminal. If --yes is given, does not ask. If there is no terminal, or if
  * the output is not text, prints `refusal` as an error of the command line. Returns the exit

@@ -140,6 +140,7 @@ const struct cmd cmd_audit_list = {
     .options = "niuboMt",
     .method = "fabric.v1.FabricService/ListAudit",
     .is_list = true,
+    .json = "records:[ =audit ]",
     .run = list,
 };
 const struct cmd cmd_audit_export = {
@@ -151,6 +152,7 @@ const struct cmd cmd_audit_export = {
     .options = "iuboMt",
     .slow = true,
     .method = "fabric.v1.FabricService/ListAudit",
+    .json = "=audit",
     .run = export,
 };
 const struct cmd cmd_audit_verify = {
@@ -159,5 +161,6 @@ const struct cmd cmd_audit_verify = {
     .summary = "find removed, changed and inserted rows of the audit log",
     .slow = true,
     .method = "fabric.v1.FabricService/VerifyAudit",
+    .json = "intact:bool @VerifyAuditResponse(rows first last bad problem head head_mac)",
     .run = verify,
 };

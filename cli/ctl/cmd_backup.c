@@ -207,5 +207,6 @@ const struct cmd cmd_backup = {
     .max_args = 1,
     .options = "pr",
     .method = "fabric.v1.FabricService/Backup",
+    .json = "file:text time:text files:u32 bytes:u64 has_settings:bool",
     .run = backup,
 };

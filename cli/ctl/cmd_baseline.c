@@ -161,6 +161,7 @@ const struct cmd cmd_topo_approve = {
     .options = "rADlU",
     .slow = true,
     .method = "fabric.v1.FabricService/ApproveBaseline",
+    .json = "message:text entries?:[ =baseline ]",
     .run = approve,
 };
 const struct cmd cmd_topo_disapprove = {
@@ -172,6 +173,7 @@ const struct cmd cmd_topo_disapprove = {
     .options = "rAlUD",
     .slow = true,
     .method = "fabric.v1.FabricService/DisapproveBaseline",
+    .json = "message:text",
     .run = disapprove,
 };
 const struct cmd cmd_topo_baseline = {
@@ -182,5 +184,6 @@ const struct cmd cmd_topo_baseline = {
     .options = "w",
     .method = "fabric.v1.FabricService/ListBaseline",
     .is_list = true,
+    .json = "entries:[ =baseline ]",
     .run = baseline,
 };

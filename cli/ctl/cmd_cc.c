@@ -169,6 +169,11 @@ const struct cmd cmd_cc_status = {
     .verb = "status",
     .summary = "state of congestion control, and devices that it could not program",
     .method = "fabric.v1.FabricService/GetCongestion",
+    .json = "@GetCongestionResponse(profile apply generation fan_in settings) "
+            "compute_ms:amount @GetCongestionResponse(programmed pending unsupported "
+            "foreign_key failed reads writes log_reads log_events without_log) "
+            "not_programmed?:[ =port state:text unresponsive:bool @CongestionDevice(tries "
+            "given_up) ] advice:[ advice:text ]",
     .run = status,
 };
 const struct cmd cmd_cc_show = {
@@ -180,5 +185,8 @@ const struct cmd cmd_cc_show = {
     .max_args = 1,
     .options = "ES",
     .method = "fabric.v1.FabricService/GetPortCongestion",
+    .json = "=port profile:text state:text values?:[ name:text value:u64 reason?:text ] "
+            "inputs?:[ name:text value:u64 ] table?:[ index:u32 entry:u16 "
+            "rate_percent:percent ]",
     .run = show,
 };

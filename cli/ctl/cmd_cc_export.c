@@ -248,5 +248,11 @@ const struct cmd cmd_cc_export = {
     .options = "REf",
     .formats = "sonic mlx5",
     .method = "fabric.v1.FabricService/GetRoce",
+    .json = "switch_ports:[ mbps:u32 ports:u32 to:'endports'|'switches' kmin_bytes:u32 "
+            "kmax_bytes:u32 pmax_percent:percent pause_bytes:u32 headroom_bytes:u32 ] "
+            "adapters:[ mbps:u32 cnp_interval_us:u32 alpha_update_us:u32 inverse_gain:u32 "
+            "rate_increase_us:u32 byte_counter_bytes:u32 recovery_stages:u32 "
+            "additive_increase_mbps:u32 hyper_increase_mbps:u32 ] reasons:[ mbps:u32 "
+            "to:'endports'|'switches' @CongestionValue(name value) why:text ]",
     .run = export,
 };

@@ -193,6 +193,7 @@ const struct cmd cmd_cert_init = {
     .args = "[--dir DIR] [--days N]",
     .summary = "make a certificate authority in a directory",
     .options = "yY",
+    .json = "directory:text",
     .run = init,
 };
 
@@ -204,6 +205,7 @@ const struct cmd cmd_cert_issue = {
     .min_args = 1,
     .max_args = 64,
     .options = "yY",
+    .json = "name:text directory:text",
     .run = issue,
 };
 
@@ -214,6 +216,8 @@ const struct cmd cmd_cert_list = {
     .summary = "certificates of the authority",
     .options = "y",
     .is_list = true,
+    .json = "certificates:[ name:text state:'valid'|'revoked'|'expired'|'replaced' "
+            "expires:text serial:text days_left:u32 expiring:bool ]",
     .run = list,
 };
 
@@ -225,6 +229,7 @@ const struct cmd cmd_cert_renew = {
     .min_args = 1,
     .max_args = 1,
     .options = "yY",
+    .json = "name:text directory:text expires:text former_expires:text",
     .run = renew,
 };
 
@@ -236,5 +241,6 @@ const struct cmd cmd_cert_revoke = {
     .min_args = 1,
     .max_args = 1,
     .options = "y",
+    .json = "name:text",
     .run = revoke,
 };

@@ -36,5 +36,10 @@ const struct cmd cmd_topo_check = {
     .max_args = 64,
     .options = "nk",
     .method = "fabric.v1.FabricService/Export",
+    .json = "format:text planned_nodes:u32 nodes_by_name:u32 nodes_by_guid:u32 nodes_by_place:u32 "
+            "other_names:[ node:text name:text guid:guid ] planned_links:u32 correct_links:u32 "
+            "kinds:{ *:u32 } =cabling_lists / planned_nodes:u32 present_nodes:u32 "
+            "planned_links:u32 correct_links:u32 links_per_minute:amount left_s:u64|null "
+            "racks:[ rack:text correct:u32 planned:u32 ]",
     .run = check,
 };

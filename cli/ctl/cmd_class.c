@@ -135,6 +135,9 @@ const struct cmd cmd_class_list = {
     .summary = "all traffic classes with shares, service levels and virtual lanes",
     .method = "fabric.v1.FabricService/ListClasses",
     .is_list = true,
+    .json = "classes:[ name:text share_percent:u32 guaranteed_permille:permille "
+            "priority:'high'|'low' service_levels:text virtual_lanes:text rate_limit_mbps:u32 "
+            "mtu_limit:u32 rules:u32 shares_with:text ]",
     .run = list,
 };
 const struct cmd cmd_class_show = {
@@ -146,5 +149,7 @@ const struct cmd cmd_class_show = {
     .max_args = 1,
     .method = "fabric.v1.FabricService/ListClassRules",
     .is_list = true,
+    .json = "rules:[ rule:u32 from:text to:text @ClassRule(either service_ids qos_classes "
+            "pkeys) ]",
     .run = show,
 };

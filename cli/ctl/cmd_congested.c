@@ -86,6 +86,9 @@ const struct cmd cmd_cc_congested = {
     .method = "fabric.v1.FabricService/ListCongestedPorts",
     .is_list = true,
     .picture = true,
+    .json = "total:u32 ports:[ =port kind:text credit_wait_percent:percent "
+            "@CongestedPort(mbps fecn becn events senders) interval_ms:amount ] advice:[ "
+            "advice:text ]",
     .run = congested,
 };
 
@@ -197,5 +200,8 @@ const struct cmd cmd_cc_log = {
     .summary = "congestion logs: ports that marked packets, senders that were throttled",
     .max_args = 1,
     .method = "fabric.v1.FabricService/ListCongestionLogs",
+    .json = "total:u32 logs:[ =port events:u32 marked_ports:text service_levels:text "
+            "read_time:time no_log:bool ] entries:[ time:time device:text sl:lane from:text "
+            "to:text @CongestionLogEntry(slid dlid local_qp remote_qp service) ]",
     .run = logs,
 };

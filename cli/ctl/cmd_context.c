@@ -123,6 +123,7 @@ const struct cmd cmd_context_list = {
     .verb = "list",
     .summary = "the managers that config.yaml names, and which of them is current",
     .is_list = true,
+    .json = "contexts:[ =context ]",
     .run = list,
 };
 const struct cmd cmd_context_show = {
@@ -131,6 +132,7 @@ const struct cmd cmd_context_show = {
     .args = "[CONTEXT]",
     .summary = "address and certificates of the current context, or of another one",
     .max_args = 1,
+    .json = "=context",
     .run = show,
 };
 const struct cmd cmd_context_use = {

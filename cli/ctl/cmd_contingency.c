@@ -218,5 +218,6 @@ const struct cmd cmd_route_contingency = {
     .options = "n",
     .method = "fabric.v1.FabricService/ListContingencies",
     .is_list = true,
+    .json = "contingencies:[ =contingency ] =contingencies? / =contingency =contingencies",
     .run = contingency,
 };

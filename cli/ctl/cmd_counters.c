@@ -452,6 +452,7 @@ const struct cmd cmd_port_top = {
     .options = "bin",
     .method = "fabric.v1.FabricService/ListTopPorts",
     .is_list = true,
+    .json = "total:u32 ports:[ =port =port(peer_) =sample ]",
     .run = top,
 };
 const struct cmd cmd_port_history = {
@@ -464,6 +465,7 @@ const struct cmd cmd_port_history = {
     .options = "ciun",
     .method = "fabric.v1.FabricService/GetPortHistory",
     .picture = true,
+    .json = "=port =port(peer_) samples:[ time:time seconds:u32 =sample ]",
     .run = port_history,
 };
 const struct cmd cmd_link_history = {
@@ -476,5 +478,6 @@ const struct cmd cmd_link_history = {
     .options = "iun",
     .method = "fabric.v1.FabricService/GetPortHistory",
     .picture = true,
+    .json = "=link samples:[ time:time seconds:u32 =sample(a_) =sample(b_) asymmetric:bool ]",
     .run = link_history,
 };

@@ -65,5 +65,6 @@ const struct cmd cmd_diagnostics = {
     .max_args = 1,
     .method = "fabric.v1.FabricService/GetDiagnostics",
     .slow = true,
+    .json = "parts:[ name:text text:text ]",
     .run = diagnostics,
 };

@@ -102,13 +102,14 @@ static int say_cost(struct session *s, struct out *o, Fabric__V1__DrainKind kind
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-static Fabric__V1__DrainKind kind_of(const char *word)
+static int read_kind(const char *word, Fabric__V1__DrainKind *ret)
 {
-    static const char *const words[] = {"", "link", "switch", "rack", "pod", "host"};
-    for (int i = 1; i <= FABRIC__V1__DRAIN_KIND__DRAIN_KIND_HOST; i++)
-        if (strcmp(word, words[i]) == 0)
-            return (Fabric__V1__DrainKind)i;
-    return FABRIC__V1__DRAIN_KIND__DRAIN_KIND_UNSPECIFIED;
+    static const char *const words[] = {"link", "switch", "rack", "pod", "host", NULL};
+    size_t i;
+    int rc = accept_word("the kind", word, words, &i);
+    if (rc == EXIT_OK)
+        *ret = (Fabric__V1__DrainKind)(FABRIC__V1__DRAIN_KIND__DRAIN_KIND_LINK + i);
+    return rc;
 }
 
 /* Reads the end of the drain from --for or --until. If neither option was given, *ret stays
@@ -194,9 +195,10 @@ static int drain(struct session *s)
     Fabric__V1__GetDrainPreviewRequest q = FABRIC__V1__GET_DRAIN_PREVIEW_REQUEST__INIT;
     Fabric__V1__GetDrainPreviewResponse *p = NULL;
     Google__Protobuf__Timestamp room, *until = NULL;
-    q.kind = kind_of(s->cmd->verb);
     q.name = s->argv[0];
-    int rc = read_end(s, &room, &until);
+    int rc = read_kind(s->cmd->verb, &q.kind);
+    if (rc == EXIT_OK)
+        rc = read_end(s, &room, &until);
     if (rc == EXIT_OK)
         rc = ask(s, "GetDrainPreview", &q.base, &fabric__v1__get_drain_preview_response__descriptor,
                  &p);
@@ -223,16 +225,15 @@ static int undrain(struct session *s)
     if (s->all ? s->argc != 0 : s->argc != 2)
         return complain(EXIT_USAGE, "name a drain, such as 'fabricctl undrain switch NAME', or use "
                                     "--all");
+    int rc = EXIT_OK;
     q.all = s->all;
     if (!s->all) {
-        q.kind = kind_of(s->argv[0]);
+        rc = read_kind(s->argv[0], &q.kind);
         q.name = s->argv[1];
-        if (q.kind == FABRIC__V1__DRAIN_KIND__DRAIN_KIND_UNSPECIFIED)
-            return complain(EXIT_USAGE, "'%s' is not accepted: link, switch, rack, pod or host are",
-                            s->argv[0]);
     }
     q.dry_run = s->dry_run;
-    int rc = ask(s, "EndDrain", &q.base, &fabric__v1__end_drain_response__descriptor, &r);
+    if (rc == EXIT_OK)
+        rc = ask(s, "EndDrain", &q.base, &fabric__v1__end_drain_response__descriptor, &r);
     if (rc == EXIT_OK && s->dry_run)
         say_message(s->out, r->message);
     free_reply(r);
@@ -255,6 +256,7 @@ static int undrain(struct session *s)
         .slow = true,                                                                              \
         .asks = true,                                                                              \
         .method = "fabric.v1.FabricService/StartDrain",                                            \
+        .json = "=begin_drain",                                                                    \
         .run = drain,                                                                              \
     }
 DRAIN(link, "NODE/PORT", "move traffic away from a link, for maintenance");
@@ -270,5 +272,6 @@ const struct cmd cmd_undrain = {
     .max_args = 2,
     .options = "ArlUD",
     .method = "fabric.v1.FabricService/EndDrain",
+    .json = "message:text",
     .run = undrain,
 };

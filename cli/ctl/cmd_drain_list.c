@@ -151,6 +151,7 @@ const struct cmd cmd_drain_list = {
     .summary = "what is drained, since when, by whom, and what still carries traffic",
     .is_list = true,
     .method = "fabric.v1.FabricService/ListDrains",
+    .json = "drains:[ =drain ]",
     .run = list,
 };
 const struct cmd cmd_drain_plan = {
@@ -161,5 +162,7 @@ const struct cmd cmd_drain_plan = {
     .options = "XZ",
     .is_list = true,
     .method = "fabric.v1.FabricService/GetDrainPlan",
+    .json = "generation:u64 batches:[ batch:u32 switches:text kept_percent:percent "
+            "least_switch:text endport_count:u32 ] left_over:text",
     .run = plan,
 };

@@ -261,6 +261,8 @@ const struct cmd cmd_event_list = {
     .options = "nsiuJK",
     .method = "fabric.v1.FabricService/ListEvents",
     .is_list = true,
+    .json = "events:[ sequence:u64 time:time severity:severity @Event(type subject message "
+            "node_guid) port:u8 fields:{ *:u64|text } ]",
     .run = list,
 };
 const struct cmd cmd_event_watch = {
@@ -271,5 +273,9 @@ const struct cmd cmd_event_watch = {
     .summary = "events as they happen; with --after or --since, first those in the journal",
     .options = "nasi7",
     .method = "fabric.v1.FabricService/WatchEvents",
+    .json = "sequence:u64 journal?:text time:time severity:severity @Event(type subject "
+            "message node_guid) port:u8 fields:{ *:u64|text } / missed_debug_events?:u64 "
+            "missed_first_sequence&:u64 missed_last_sequence&:u64 other_journal?:bool "
+            "since?:time",
     .run = watch,
 };

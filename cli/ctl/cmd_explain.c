@@ -107,5 +107,11 @@ const struct cmd cmd_route_explain = {
     .verb = "explain",
     .summary = "why the manager chose the routing engine",
     .method = "fabric.v1.FabricService/GetRoutingChoice",
+    .json = "routing_engine:text routing_reason:text generation:u64 engines:[ "
+            "@ConsideredEngine(engine local_search) outcome:'?'|'taken'|'not better'|'not "
+            "applicable'|'proof failed'|'too many lanes' max_over_mean:amount|null "
+            "worst_shift:amount|null mean_shift:amount|null shift_bandwidth:amount|null "
+            "permutation_bandwidth:amount|null virtual_lanes:u8|null time_ms:amount|null "
+            "reason:text ]",
     .run = explain,
 };

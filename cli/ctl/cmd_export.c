@@ -13,6 +13,7 @@ struct format {
     const char *name;
     Fabric__V1__ExportFormat format;
 };
+#define FORMATS_MAX 12
 static const struct format topo_formats[] = {
     {"ibnetdiscover", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_IBNETDISCOVER},
     {"dot", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_DOT},
@@ -41,15 +42,13 @@ static const struct format certificate_format[] = {
  * such format, prints an error and returns NULL. */
 static const struct format *find_format(const struct format *formats, const char *name)
 {
-    char all[120] = "";
-    for (const struct format *f = formats; f->name != NULL; f++) {
-        size_t len = strlen(all);
-        if (name == NULL || strcmp(f->name, name) == 0)
-            return f;
-        snprintf(all + len, sizeof all - len, "%s%s", len > 0 ? ", " : "", f->name);
-    }
-    complain(EXIT_USAGE, "--format \"%s\": one of %s is expected", name, all);
-    return NULL;
+    const char *names[FORMATS_MAX + 1] = {NULL};
+    size_t i = 0;
+    for (size_t n = 0; n < FORMATS_MAX && formats[n].name != NULL; n++)
+        names[n] = formats[n].name;
+    if (name != NULL && accept_word("--format", name, names, &i) != EXIT_OK)
+        return NULL;
+    return &formats[i];
 }
 
 static bool each(void *ctx, const ProtobufCMessage *message)

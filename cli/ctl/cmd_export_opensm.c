@@ -219,5 +219,7 @@ const struct cmd cmd_export_opensm = {
     .options = "N",
     .method = "fabric.v1.FabricService/GetDiagnostics",
     .slow = true,
+    .json = "directory:text ports:u32 files:[ file:text ] settings_without_equivalent:[ "
+            "setting:text ]",
     .run = export_opensm,
 };

@@ -239,5 +239,6 @@ const struct cmd cmd_node_forget = {
     .max_args = 1,
     .options = "rDOlU",
     .method = "fabric.v1.FabricService/ForgetNodes",
+    .json = "nodes:[ =gone_node ] node_count:u32 link_count:u32 message:text",
     .run = forget,
 };

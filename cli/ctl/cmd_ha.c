@@ -273,6 +273,14 @@ const struct cmd cmd_ha_status = {
     .verb = "status",
     .summary = "the role of this manager, and the other subnet managers that it sees",
     .method = "fabric.v1.FabricService/GetManagers",
+    .json = "role:manager_role since:time reason:text =priorities @GetManagersResponse(guid "
+            "master_guid) handing_over:bool replication:null|{ majority:bool "
+            "@Replication(leads leader_guid level reason endpoint pending) "
+            "lost_for_ms:amount|null last_confirmed:time commit_time_ms:amount|null "
+            "lag_ms:amount|null @Replication(confirmed received dropped) } others:[ "
+            "@OtherManager(node guid node_guid lid activity_count) role:manager_role "
+            "priority:priority trusted:bool activity_advancing:bool "
+            "last_answer_ms:amount|null place:text held_ms:amount|null ]",
     .run = status,
 };
 const struct cmd cmd_ha_handover = {
@@ -283,6 +291,7 @@ const struct cmd cmd_ha_handover = {
     .options = "rHD",
     .slow = true,
     .method = "fabric.v1.FabricService/HandOver",
+    .json = "message:text new_master:text confirmed:bool",
     .run = hand_over,
 };
 const struct cmd cmd_ha_priority = {
@@ -294,5 +303,6 @@ const struct cmd cmd_ha_priority = {
     .options = "rD",
     .method = "fabric.v1.FabricService/GetManagers",
     .optional = "fabric.v1.FabricService/SetManagerPriority",
+    .json = "=priorities / message:text",
     .run = priority,
 };

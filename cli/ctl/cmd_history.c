@@ -355,5 +355,8 @@ const struct cmd cmd_history = {
     .takes_patterns = true,
     .picture = true,
     .is_list = true,
+    .json = "object:text with_audit_log:bool entries:[ time:time by:text what:text text:text "
+            "severity:severity subject:text event:u64 / time:time by:text what:text "
+            "@AuditRecord(object before after reason result message source) record:u64 ]",
     .run = run,
 };

@@ -213,6 +213,8 @@ const struct cmd cmd_host_list = {
     .options = "X",
     .method = "fabric.v1.FabricService/ListHosts",
     .is_list = true,
+    .json = "hosts:[ name:text =place adapters:u32 active_ports:u32 ports:u32 "
+            "degraded_links:u32 ]",
     .run = list,
 };
 const struct cmd cmd_host_show = {
@@ -223,6 +225,8 @@ const struct cmd cmd_host_show = {
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/GetHost",
+    .json = "name:text =place ports:[ adapter:text guid:guid node:text rail?:u32 port:u8 "
+            "lid:u16 state:port_state =rate degraded:bool =port(peer_) ]",
     .run = show,
 };
 const struct cmd cmd_rack_list = {
@@ -234,5 +238,7 @@ const struct cmd cmd_rack_list = {
     .takes_patterns = true,
     .method = "fabric.v1.FabricService/ListRacks",
     .is_list = true,
+    .json = "racks:[ name:text row:text switches:u32 hosts:u32 adapters:u32 ] "
+            "without_rack:u32",
     .run = list_racks,
 };

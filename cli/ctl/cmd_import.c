@@ -161,5 +161,9 @@ const struct cmd cmd_import_opensm = {
     .summary = "convert the configuration of OpenSM",
     .max_args = 1,
     .options = "QyADN",
+    .json = "directory:text written:bool taken:u32 default:u32 no_meaning:u32 decide:u32 "
+            "unknown:u32 options:[ name:text line:u32 value:text opensm_default:bool "
+            "fate:'taken'|'default'|'no meaning'|'decide'|'unknown' setting:text note:text ] "
+            "files:[ file:text secret:bool ]",
     .run = import_opensm,
 };

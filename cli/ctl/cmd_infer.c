@@ -150,5 +150,9 @@ const struct cmd cmd_topo_infer = {
     .one_manager = true,
     .summary = "the shape that the fabric seems to have, and the odd ones out",
     .method = "fabric.v1.FabricService/Export",
+    .json = "tree:bool hosts:u32 adapter_ports:u32 rails:u32 links:u32 links_in_pattern:u32 "
+            "levels:[ level:u32 switches:u32 ports:u32 hosts:u32 down:u32 up:u32 side:u32 "
+            "odd:u32 ] odd_switches:[ switch:text level:u32 down:u32 up:u32 side:u32 ] "
+            "odd_adapters:[ adapter:text rail:u32 at:text other_rail:u32 ] =cabling_lists",
     .run = infer,
 };

@@ -132,15 +132,10 @@ static int list_nodes(struct session *s)
     q.rack = word_of(s->rack);
     q.odd = s->odd;
     q.gone = s->gone;
-    bool typed = s->argc > 0 && parse_node_type(s->argv[0], &q.type);
-    if (s->argc == 2 && !typed)
-        return complain(EXIT_USAGE,
-                        "\"%s\" is not a node type; switch, adapter or router is expected",
-                        s->argv[0]);
-    if (s->gone && s->argc > typed)
-        return complain(EXIT_USAGE, "--gone takes no node");
-    q.name = word_of(s->argc > typed ? s->argv[typed] : NULL);
-    return say_list(s, &nodes, &q.base);
+    int rc = read_type_and_node(s, &q.type, &q.name);
+    if (rc == EXIT_OK && s->gone && q.name[0] != '\0')
+        rc = complain(EXIT_USAGE, "--gone takes no node");
+    return rc != EXIT_OK ? rc : say_list(s, &nodes, &q.base);
 }
 
 /* ---- cables ---------------------------------------------------------------------------------- */
@@ -215,6 +210,12 @@ const struct cmd cmd_inventory_nodes = {
     .method = "fabric.v1.FabricService/ListNodeInventory",
     .is_list = true,
     .takes_patterns = true,
+    .json = "nodes:[ name:text state:'read'|'unsupported'|'no-answer'|'unread' product:text "
+            "part:text serial:text psid:text firmware:text usual_firmware:text "
+            "celsius:real|null limit_celsius:real|null hot:bool type:node_type "
+            "@NodeInventory(guid vendor_id device_id hardware_revision) revision:text "
+            "firmware_date:text odd_firmware:bool fans:u32 slowest_fan_rpm:u64 "
+            "uptime_seconds:u64 cables:u32 read_time:time gone:bool =place ]",
     .run = list_nodes,
 };
 const struct cmd cmd_inventory_cables = {
@@ -228,5 +229,9 @@ const struct cmd cmd_inventory_cables = {
     .method = "fabric.v1.FabricService/ListCableInventory",
     .is_list = true,
     .takes_patterns = true,
+    .json = "cables:[ =port =port(peer_) kind:text medium:text vendor:text part:text "
+            "serial:text length_metres:amount|null celsius:real|null limit_celsius:real|null "
+            "warning_celsius:real|null hot:bool revision:text date:text "
+            "power_watts:amount|null damaged:bool read_time:time ]",
     .run = list_cables,
 };

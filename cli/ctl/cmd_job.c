@@ -170,5 +170,9 @@ const struct cmd cmd_job_affected = {
      * */
     .one_manager = true,
     .method = "fabric.v1.FabricService/GetAffectedJobs",
+    .json = "@GetAffectedJobsResponse(generation links links_down) jobs:[ job:text hosts:u32 "
+            "endports:u32 lost_endports:u32 lost_hosts:text pairs:u64 hit_pairs:u64 "
+            "near_pairs:u64 absent_endports:u32 unknown_host_count:u32 unknown_hosts:text ] "
+            "job_count:u64 affected_count:u64",
     .run = affected,
 };

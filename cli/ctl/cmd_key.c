@@ -147,6 +147,7 @@ const struct cmd cmd_key_show = {
     .verb = "show",
     .summary = "the numbers of the M_Key and the CC_Key, and how many ports have them",
     .method = "fabric.v1.FabricService/GetKey",
+    .json = "=key ports:u32 congestion_key?:{ =key devices:u32 }",
     .run = show,
 };
 const struct cmd cmd_key_rotate = {
@@ -157,5 +158,6 @@ const struct cmd cmd_key_rotate = {
     .summary = "give a new random M_Key (or CC_Key) to all ports, and wait until they have it",
     .slow = true,
     .method = "fabric.v1.FabricService/RotateKey",
+    .json = "=key ports:u32 congestion_key?:{ =key devices:u32 } / message:text",
     .run = rotate,
 };

@@ -127,6 +127,8 @@ const struct cmd cmd_link_list = {
     .options = "gBX",
     .method = "fabric.v1.FabricService/ListLinks",
     .is_list = true,
+    .json = "links:[ =link state:port_state =rate =rates(a_) =rates(b_) @Link(degraded "
+            "rate_reason) ] / links:[ =gone_link ]",
     .run = list,
 };
 
@@ -207,6 +209,8 @@ const struct cmd cmd_link_flapping = {
     .summary = "links that recently went down, and which of them are held down",
     .method = "fabric.v1.FabricService/ListFlappingLinks",
     .is_list = true,
+    .json = "links:[ =link state:'held down'|'flapping'|'watched' flaps:u64 up:yes_no "
+            "hold_down_s:u64 release_time:time last_flap:time ]",
     .run = flapping,
 };
 const struct cmd cmd_link_release = {
@@ -218,5 +222,6 @@ const struct cmd cmd_link_release = {
     .max_args = 1,
     .method = "fabric.v1.FabricService/ReleaseLink",
     .options = "rlUD",
+    .json = "message:text",
     .run = release,
 };

@@ -110,6 +110,10 @@ const struct cmd cmd_manager_status = {
     .verb = "status",
     .summary = "whether the manager may write, and what waits until it may",
     .method = "fabric.v1.FabricService/GetManagerMode",
+    .json = "mode:'?'|'normal'|'repairs only'|'no writes' since:time until:time by:text "
+            "reason:text @GetManagerModeResponse(withheld_writes withheld_blocks "
+            "withheld_switches new_nodes new_links) postponed:text "
+            "@GetManagerModeResponse(stopped_sets) confirming:text",
     .run = status,
 };
 const struct cmd cmd_manager_freeze = {
@@ -119,6 +123,7 @@ const struct cmd cmd_manager_freeze = {
     .summary = "let the manager write only repairs, or nothing",
     .options = "r65D",
     .method = "fabric.v1.FabricService/FreezeManager",
+    .json = "message:text",
     .run = freeze,
 };
 const struct cmd cmd_manager_resume = {
@@ -128,5 +133,6 @@ const struct cmd cmd_manager_resume = {
     .summary = "let the manager write again, and do what was postponed",
     .options = "rD",
     .method = "fabric.v1.FabricService/ResumeManager",
+    .json = "message:text",
     .run = resume,
 };

@@ -101,6 +101,8 @@ const struct cmd cmd_multicast_list = {
     .summary = "all multicast groups with their numbers of members",
     .method = "fabric.v1.FabricService/ListMulticastGroups",
     .is_list = true,
+    .json = "groups:[ mgid:text mlid:hex16 pkey:hex16 members:u32 unreached:u32 "
+            "@MulticastGroup(mtu rate_mbps service_level configured) ]",
     .run = list,
 };
 const struct cmd cmd_multicast_show = {
@@ -112,5 +114,7 @@ const struct cmd cmd_multicast_show = {
     .max_args = 1,
     .method = "fabric.v1.FabricService/ListMulticastMembers",
     .is_list = true,
+    .json = "members:[ node?:text node_guid?:guid port?:u8 guid:guid lid:u16 join:'full "
+            "send-only'|'full'|'non-member'|'send-only' proxy:bool reached:bool ]",
     .run = show,
 };

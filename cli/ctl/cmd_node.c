@@ -39,17 +39,35 @@ static void say_row(struct out *o, const void *item)
     out_row_end(o);
 }
 
-bool parse_node_type(const char *text, Fabric__V1__NodeType *ret)
+/* If the manager finds no node with this name, the word is perhaps meant as a type. */
+static void hint_at_types(const char *word, const char *const *types)
 {
-    if (strcmp(text, "switch") == 0)
-        *ret = FABRIC__V1__NODE_TYPE__NODE_TYPE_SWITCH;
-    else if (strcmp(text, "adapter") == 0)
-        *ret = FABRIC__V1__NODE_TYPE__NODE_TYPE_ADAPTER;
-    else if (strcmp(text, "router") == 0)
-        *ret = FABRIC__V1__NODE_TYPE__NODE_TYPE_ROUTER;
-    else
-        return false;
-    return true;
+    static char hint[100] = "accepted are also the types switch, adapter and router";
+    const char *near = near_word(word, types);
+    if (near != NULL)
+        snprintf(hint, sizeof hint, "did you mean the type \"%s\"?", near);
+    complain_hint(hint);
+}
+
+int read_type_and_node(const struct session *s, Fabric__V1__NodeType *ret_type, char **ret_name)
+{
+    static const char *const types[] = {"switch", "adapter", "router", NULL};
+    static const Fabric__V1__NodeType values[] = {FABRIC__V1__NODE_TYPE__NODE_TYPE_SWITCH,
+                                                  FABRIC__V1__NODE_TYPE__NODE_TYPE_ADAPTER,
+                                                  FABRIC__V1__NODE_TYPE__NODE_TYPE_ROUTER};
+    size_t i = 0;
+    if (s->argc == 2) {
+        int rc = accept_word("the type of nodes", s->argv[0], types, &i);
+        if (rc != EXIT_OK)
+            return rc;
+    }
+    bool typed = s->argc > 0 && find_word(s->argv[0], types, &i);
+    if (typed)
+        *ret_type = values[i];
+    else if (s->argc > 0)
+        hint_at_types(s->argv[0], types);
+    *ret_name = word_of(s->argc > typed ? s->argv[typed] : NULL);
+    return EXIT_OK;
 }
 
 static int list(struct session *s)
@@ -68,14 +86,10 @@ static int list(struct session *s)
         return complain(EXIT_USAGE, "--gone and --rack exclude each other");
     if (s->rack != NULL)
         q.rack = (char *)(uintptr_t)s->rack;
-    bool typed = s->argc > 0 && parse_node_type(s->argv[0], &q.type);
-    if (s->argc == 2 && !typed)
-        return complain(EXIT_USAGE,
-                        "\"%s\" is not a node type; switch, adapter or router is expected",
-                        s->argv[0]);
-    if (s->argc > typed)
-        q.name = s->argv[typed];
-    if (s->gone && s->argc > typed)
+    int rc = read_type_and_node(s, &q.type, &q.name);
+    if (rc != EXIT_OK)
+        return rc;
+    if (s->gone && q.name[0] != '\0')
         return complain(EXIT_USAGE, "--gone takes no node; 'fabricctl node show %s' shows one",
                         q.name);
     return s->gone ? list_gone_nodes(s, q.type) : say_list(s, &nodes, &q.base);
@@ -147,6 +161,8 @@ const struct cmd cmd_node_list = {
     .options = "BX",
     .method = "fabric.v1.FabricService/ListNodes",
     .is_list = true,
+    .json = "nodes:[ name:text type:node_type guid:guid lid:u16 active_ports:u32 ports:u32 "
+            "degraded_links:u32 =node_place ] / nodes:[ =gone_node ]",
     .run = list,
 };
 const struct cmd cmd_node_show = {
@@ -157,5 +173,9 @@ const struct cmd cmd_node_show = {
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/GetNode",
+    .json = "name:text type:node_type @Node(guid system_guid port_guid) lid:u16 ports:u32 "
+            "active_ports:u32 degraded_links:u32 @Node(vendor_id device_id revision) "
+            "=node_place earlier_links:[ =gone_link ] replaced:[ =gone_link ] / gone:bool "
+            "=gone_node",
     .run = show,
 };

@@ -83,6 +83,8 @@ const struct cmd cmd_partition_list = {
     .summary = "all partitions with their numbers of members",
     .method = "fabric.v1.FabricService/ListPartitions",
     .is_list = true,
+    .json = "partitions:[ name:text pkey:hex16 @Partition(full_members limited_members "
+            "service_level ipoib multicast_groups) ]",
     .run = list,
 };
 const struct cmd cmd_partition_show = {
@@ -94,5 +96,6 @@ const struct cmd cmd_partition_show = {
     .max_args = 1,
     .method = "fabric.v1.FabricService/ListPartitionMembers",
     .is_list = true,
+    .json = "members:[ =port guid:guid lid:u16 membership:'full'|'limited' index:u32 ]",
     .run = show,
 };

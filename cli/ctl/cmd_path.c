@@ -231,5 +231,11 @@ const struct cmd cmd_path = {
     .max_args = 2,
     .takes_patterns = true,
     .method = "fabric.v1.FabricService/TracePath",
+    .json = "=port(source_) source_lid:u16 =port(destination_) destination_lid:u16 "
+            "service_level:lane @Path(traffic_class pkey partition) reachable:bool "
+            "problem:text hops:[ hop:u32 =port(from_) =port(to_) =rate virtual_lane:lane ] / "
+            "paths:[ source_node:text destination_node:text source_lid:u16 "
+            "destination_lid:u16 switches:u32 service_level:lane slowest_mbps:u32 "
+            "reachable:bool problem:text ]",
     .run = run,
 };

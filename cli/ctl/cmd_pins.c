@@ -107,6 +107,8 @@ const struct cmd cmd_node_pins = {
     .options = "w",
     .method = "fabric.v1.FabricService/ListNodePins",
     .is_list = true,
+    .json = "pins:[ pinned_name:text guid:guid pin_time:time approved_by:text shown_name:text "
+            "=port(at_) waits:yes_no reason:text waiting_time:time holder:text ]",
     .run = pins,
 };
 const struct cmd cmd_node_approve = {
@@ -118,5 +120,6 @@ const struct cmd cmd_node_approve = {
     .options = "rAFlUD",
     .slow = true,
     .method = "fabric.v1.FabricService/ApproveNode",
+    .json = "message:text",
     .run = approve,
 };

@@ -270,6 +270,7 @@ const struct cmd cmd_apply = {
     .options = "8DUrl",
     .slow = true,
     .method = "fabric.v1.FabricService/ApplyPolicy",
+    .json = "=apply",
     .run = apply,
 };
 const struct cmd cmd_policy_show = {
@@ -279,6 +280,8 @@ const struct cmd cmd_policy_show = {
     .summary = "the applied policy, as YAML",
     .max_args = 1,
     .method = "fabric.v1.FabricService/GetPolicy",
+    .json = "@PolicyVersion(version by reason hash in_force) time:time text:text / "
+            "version:u64",
     .run = show,
 };
 const struct cmd cmd_policy_history = {
@@ -289,6 +292,7 @@ const struct cmd cmd_policy_history = {
     .options = "",
     .method = "fabric.v1.FabricService/ListPolicies",
     .is_list = true,
+    .json = "versions:[ version:u64 in_force:bool time:time by:text reason:text hash:text ]",
     .run = history,
 };
 const struct cmd cmd_policy_diff = {
@@ -300,6 +304,7 @@ const struct cmd cmd_policy_diff = {
     .max_args = 2,
     .method = "fabric.v1.FabricService/ComparePolicies",
     .is_list = true,
+    .json = "changes:[ =policy_change ]",
     .run = diff,
 };
 const struct cmd cmd_policy_rollback = {
@@ -312,5 +317,6 @@ const struct cmd cmd_policy_rollback = {
     .options = "8DUrl",
     .slow = true,
     .method = "fabric.v1.FabricService/ApplyPolicy",
+    .json = "=apply",
     .run = rollback,
 };

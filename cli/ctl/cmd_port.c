@@ -88,14 +88,14 @@ static Fabric__V1__PortState state_of(const char *word)
 
 static int list(struct session *s)
 {
-    static const struct list ports = {
+    const struct list ports = {
         .method = "ListPorts",
         .reply = &fabric__v1__list_ports_response__descriptor,
         .items = "ports",
         .columns = columns,
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
-        .none = "There are no ports.",
+        .none = s->state != NULL || s->rack != NULL ? "No port matches." : "There are no ports.",
     };
     Fabric__V1__ListPortsRequest q = FABRIC__V1__LIST_PORTS_REQUEST__INIT;
     if (s->argc > 0)
@@ -203,6 +203,7 @@ const struct cmd cmd_port_list = {
     .takes_patterns = true,
     .method = "fabric.v1.FabricService/ListPorts",
     .is_list = true,
+    .json = "ports:[ =port_keys ]",
     .run = list,
 };
 const struct cmd cmd_port_show = {
@@ -213,6 +214,7 @@ const struct cmd cmd_port_show = {
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/GetPort",
+    .json = "=port_keys",
     .run = show,
 };
 const struct cmd cmd_port_disable = {
@@ -224,6 +226,7 @@ const struct cmd cmd_port_disable = {
     .max_args = 1,
     .method = "fabric.v1.FabricService/DisablePort",
     .options = "rlUD",
+    .json = "message:text",
     .run = disable,
 };
 const struct cmd cmd_port_enable = {
@@ -235,5 +238,6 @@ const struct cmd cmd_port_enable = {
     .max_args = 1,
     .method = "fabric.v1.FabricService/EnablePort",
     .options = "rlUD",
+    .json = "message:text",
     .run = enable,
 };

@@ -218,6 +218,8 @@ const struct cmd cmd_route_quality = {
     .slow = true,
     .method = "fabric.v1.FabricService/GetQuality",
     .picture = true,
+    .json = "@GetQualityResponse(engine generation) time_ms:amount =quality hops:[ "
+            "switches:u32 pairs:u64 ] worst:[ load:u64 =port(from_) =port(to_) ]",
     .run = quality,
 };
 const struct cmd cmd_route_compare = {
@@ -230,5 +232,9 @@ const struct cmd cmd_route_compare = {
     .slow = true,
     .method = "fabric.v1.FabricService/CompareEngines",
     .picture = true,
+    .json = "engines:[ @EngineReport(engine summary active routed reason) "
+            "verdict:'-'|'DEADLOCK'|'UNREACHABLE'|'sound'|'NOT SOUND'|'refuses' "
+            "route_ms:amount verify_ms&:amount longest_path&:u32 virtual_lanes&:u8 "
+            "passed&:bool witness&:text class_notes&:text =quality? ]",
     .run = compare,
 };

@@ -111,6 +111,8 @@ const struct cmd cmd_service_list = {
     .summary = "services that hosts registered",
     .method = "fabric.v1.FabricService/ListServices",
     .is_list = true,
+    .json = "services:[ @Service(id name) node&:text node_guid&:guid port&:u8 pkey:hex16 "
+            "@Service(gid owner) ends:text ]",
     .run = list_services,
 };
 const struct cmd cmd_subscription_list = {
@@ -119,5 +121,8 @@ const struct cmd cmd_subscription_list = {
     .summary = "subscriptions of hosts to notices (InformInfo)",
     .method = "fabric.v1.FabricService/ListSubscriptions",
     .is_list = true,
+    .json = "subscriptions:[ subscriber:text node&:text node_guid&:guid port&:u8 number:u32 "
+            "notice:text vendor:bool issuer:text @Subscription(queue_pair trusted) "
+            "unanswered:u32 ]",
     .run = list_subscriptions,
 };

@@ -176,6 +176,7 @@ const struct cmd cmd_reroute = {
     .slow = true,
     .method = "fabric.v1.FabricService/Reroute",
     .options = "rD",
+    .json = "message:text",
     .run = reroute,
 };
 const struct cmd cmd_route_rebalance = {
@@ -186,6 +187,7 @@ const struct cmd cmd_route_rebalance = {
     .slow = true,
     .method = "fabric.v1.FabricService/Rebalance",
     .options = "rD",
+    .json = "message:text",
     .run = rebalance,
 };
 const struct cmd cmd_reroute_list = {
@@ -196,6 +198,7 @@ const struct cmd cmd_reroute_list = {
     .options = "ni",
     .method = "fabric.v1.FabricService/ListReroutes",
     .is_list = true,
+    .json = "reroutes:[ =reroute ]",
     .run = list,
 };
 const struct cmd cmd_reroute_show = {
@@ -206,5 +209,6 @@ const struct cmd cmd_reroute_show = {
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/GetReroute",
+    .json = "=reroute",
     .run = show,
 };

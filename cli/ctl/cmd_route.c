@@ -146,6 +146,7 @@ const struct cmd cmd_route_show = {
     .max_args = 1,
     .method = "fabric.v1.FabricService/GetForwardingTable",
     .is_list = true,
+    .json = "entries:[ lid:u16 out_port:u8 =port(to_) ]",
     .run = show,
 };
 const struct cmd cmd_route_verify = {
@@ -154,5 +155,15 @@ const struct cmd cmd_route_verify = {
     .summary = "verify the active tables again",
     .slow = true,
     .method = "fabric.v1.FabricService/GetVerdict",
+    .json = "settings_not_restored:u32 passed:bool generation:u64 deadlock_free:bool "
+            "@Verdict(pairs unreachable_pairs longest_path dependencies) proof_generation:u64 "
+            "=proof "
+            "witness_kind:'?'|'none'|'unreachable'|'loop'|'cycle'|'too-long'|'dead-port'|'device-"
+            "limit' "
+            "witness:text multicast_passed&:bool multicast_pending&:bool "
+            "multicast_dependencies_verified&:bool multicast_deadlock_free&:bool "
+            "multicast_mlids&:u32 multicast_failed_mlids&:u32 multicast_members&:u64 "
+            "multicast_unserved_members&:u64 multicast_dependencies&:u64 "
+            "multicast_witness&:text",
     .run = verify,
 };

@@ -42,18 +42,15 @@ static int relink_cable(struct session *s)
 /* Parses the option --width, such as "1x". Without the option, *ret_lanes stays unchanged. */
 static int parse_width(const struct session *s, uint32_t *ret_lanes)
 {
+    static const char *const words[] = {"1x", "2x", "4x", "8x", "12x", NULL};
     static const uint32_t lanes[] = {1, 2, 4, 8, 12};
-    char text[16];
+    size_t i = 0;
     if (s->width == NULL)
         return EXIT_OK;
-    for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
-        snprintf(text, sizeof text, "%ux", lanes[i]);
-        if (strcmp(s->width, text) == 0) {
-            *ret_lanes = lanes[i];
-            return EXIT_OK;
-        }
-    }
-    return complain(EXIT_USAGE, "--width \"%s\": 1x, 2x, 4x, 8x or 12x is expected", s->width);
+    int rc = accept_word("--width", s->width, words, &i);
+    if (rc == EXIT_OK)
+        *ret_lanes = lanes[i];
+    return rc;
 }
 
 static int degrade_link(struct session *s)

@@ -301,5 +301,16 @@ const struct cmd cmd_status = {
     .noun = "status",
     .summary = "the state of the manager and of its fabric",
     .method = "fabric.v1.FabricService/GetStatus",
+    .json = "role:manager_role @Status(state generation version) uptime_s:u64 "
+            "@Status(master_lid master_guid) =fabric @FabricCounts(aggregation_nodes routers) "
+            "@Status(gone_hosts gone_switches gone_others) routing_engine:text|null "
+            "routing_reason:text|null deadlock_free:bool|null unreachable_pairs:u64|null "
+            "virtual_lanes:u8|null repaired_entries:u64|null rebalance_in_ms:amount|null "
+            "proof_generation:u64|null =proof? published_at&:time pairs&:u64 "
+            "longest_path&:u32 max_lid&:u16 last_sweep_ms:amount|null "
+            "last_reroute_ms:amount|null sweeps:u64 =packets? unresponsive_port_count:u32 "
+            "unresponsive_ports:[ port:text problem:text ] @Status(unapproved_count "
+            "waiting_name_count policy_version) policy_sections:text alarm:text frozen:text "
+            "multicast_alarm:text device_alarm:text store_alarm:text certificate_alarm:text",
     .run = run,
 };

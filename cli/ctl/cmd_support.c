@@ -421,5 +421,6 @@ const struct cmd cmd_support_bundle = {
     .summary = "collect what a report about a fault needs",
     .max_args = 1,
     .options = "zq",
+    .json = "file:text left_out:u32 anonymized:bool replaced?:{ *:u32 } map?:text",
     .run = support_bundle,
 };

@@ -26,5 +26,6 @@ const struct cmd cmd_sweep = {
     .slow = true,
     .method = "fabric.v1.FabricService/Sweep",
     .options = "rD",
+    .json = "message:text",
     .run = sweep,
 };

@@ -282,5 +282,9 @@ const struct cmd cmd_top = {
     .one_manager = true,
     .options = "bn",
     .method = "fabric.v1.FabricService/GetStatus",
+    .json = "@Status(state generation) cpu_percent:amount|null loop_percent:amount|null "
+            "resident_bytes?:u64 =fabric? ports:[ =port =port(peer_) load_percent:amount|null "
+            "=sample ] links:[ state:text =link reason:text ] events:[ time:time "
+            "severity:severity @Event(type subject message sequence) ]",
     .run = run,
 };

@@ -96,6 +96,8 @@ static int isolate(struct session *s)
     struct fab_cabling_plan *plan = NULL;
     struct compared x = {0};
     int rc = read_plan(s, &plan);
+    if (rc == EXIT_OK && s->dry_run)
+        rc = check_dry_run(s, s->cmd->method);
     if (rc == EXIT_OK)
         rc = compare_fabric(s, plan, &x);
     if (rc == EXIT_OK)
@@ -114,5 +116,6 @@ const struct cmd cmd_topo_isolate = {
     .max_args = 64,
     .options = "Drl",
     .method = "fabric.v1.FabricService/IsolateLink",
+    .json = "links:[ link:text kind:cabling_kind result:text ]",
     .run = isolate,
 };

@@ -232,6 +232,7 @@ const struct cmd cmd_topo_snapshot = {
     .max_args = 1,
     .options = "rFD",
     .method = "fabric.v1.FabricService/MakeSnapshot",
+    .json = "message:text",
     .run = snapshot,
 };
 const struct cmd cmd_topo_list = {
@@ -240,6 +241,8 @@ const struct cmd cmd_topo_list = {
     .summary = "the snapshots of the topology",
     .method = "fabric.v1.FabricService/ListSnapshots",
     .is_list = true,
+    .json = "snapshots:[ name:text time:time @TopologySnapshot(automatic made_by nodes links "
+            "size) ]",
     .run = list,
 };
 const struct cmd cmd_topo_diff = {
@@ -252,5 +255,9 @@ const struct cmd cmd_topo_diff = {
     .slow = true,
     .method = "fabric.v1.FabricService/CompareTopologies",
     .is_list = true,
+    .json = "before:text|null after:text|null change_count:u32 changes:[ kind:'?'|'node "
+            "removed'|'node added'|'node renamed'|'link moved'|'link removed'|'link "
+            "added'|'link rate' name:text guid:guid =port =port(peer_) =port(peer_before_) "
+            "before:text after:text ]",
     .run = diff,
 };

@@ -286,6 +286,9 @@ const struct cmd cmd_link_unhealthy = {
     .takes_patterns = true,
     .method = "fabric.v1.FabricService/ListUnhealthyLinks",
     .is_list = true,
+    .json = "links:[ =unhealthy ] / =unhealthy counters:[ end:text counter:text "
+            "@CounterIncrease(total recent per_hour) ] history:[ time:time end:text "
+            "counter:text increase:u64 ]",
     .run = unhealthy,
 };
 const struct cmd cmd_link_isolate = {
@@ -297,6 +300,7 @@ const struct cmd cmd_link_isolate = {
     .max_args = 1,
     .method = "fabric.v1.FabricService/IsolateLink",
     .options = "rlUD",
+    .json = "message:text",
     .run = isolate,
 };
 
@@ -355,5 +359,6 @@ const struct cmd cmd_port_counters = {
     .takes_patterns = true,
     .method = "fabric.v1.FabricService/ListPortCounters",
     .is_list = true,
+    .json = "ports:[ =port read_time:time *:u64 ]",
     .run = counters,
 };

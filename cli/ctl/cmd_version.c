@@ -26,5 +26,6 @@ const struct cmd cmd_version = {
     .noun = "version",
     .summary = "versions of fabricctl and of the manager",
     .method = "fabric.v1.FabricService/GetVersion",
+    .json = "fabricctl:text fabricd:text api:text",
     .run = run,
 };

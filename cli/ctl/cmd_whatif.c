@@ -184,5 +184,10 @@ const struct cmd cmd_route_whatif = {
     .options = "hjmdex",
     .slow = true,
     .method = "fabric.v1.FabricService/WhatIf",
+    .json = "generation:u64 @WhatIfResponse(links lost_switches lost_endport_count) "
+            "lost_endports:[ =port lid:u16 ] class_notes:text engine:text engine_active:bool "
+            "routed:bool reason:text route_ms:amount verify_ms:amount virtual_lanes:u8 "
+            "passed:bool witness:text rejected_engines:text blocks_changed&:u64 blocks&:u64 "
+            "switches_changed&:u32 entries_changed&:u64 =quality?(before_) =quality?(after_)",
     .run = whatif,
 };

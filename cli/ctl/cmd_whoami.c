@@ -43,5 +43,8 @@ const struct cmd cmd_whoami = {
     .noun = "whoami",
     .summary = "for whom the manager takes you, and your role",
     .method = "fabric.v1.FabricService/WhoAmI",
+    .json = "caller:text role:'unknown'|'tenant'|'viewer'|'operator'|'administrator' "
+            "reason:text transport:'TLS'|'Unix socket' subject?:text issuer?:text "
+            "serial?:text address?:text user&:text uid&:u32 gid&:u32",
     .run = run,
 };

@@ -127,11 +127,21 @@ static void offer_argument(const struct line *l, const char *argument)
             offer_names(l, name_lists[i].list, NULL, "");
 }
 
-/* Offers values for the present word, which is an argument of the command. */
+static void offer_nouns(const struct line *l);
+static void offer_verbs(const struct line *l, const char *noun);
+
+/* Offers values for the argument of the command to which the present word belongs. */
 static void offer_arguments(const struct line *l)
 {
     const char *usage = l->cmd->args != NULL ? l->cmd->args : "";
     int index = l->count - (l->cmd->verb != NULL ? 2 : 1);
+    if (strcmp(usage, "[COMMAND]") == 0) {
+        if (index == 0)
+            offer_nouns(l);
+        else if (index == 1)
+            offer_verbs(l, l->words[1]);
+        return;
+    }
     char word[40];
     bool repeated = false;
     for (int i = 0; next_argument(&usage, word, &repeated); i++) {
@@ -221,10 +231,10 @@ static void offer_nouns(const struct line *l)
     }
 }
 
-static void offer_verbs(const struct line *l)
+static void offer_verbs(const struct line *l, const char *noun)
 {
     for (size_t i = 0; commands[i] != NULL; i++)
-        if (strcmp(commands[i]->noun, l->words[0]) == 0 && commands[i]->verb != NULL)
+        if (strcmp(commands[i]->noun, noun) == 0 && commands[i]->verb != NULL)
             offer(l, commands[i]->verb, commands[i]->summary);
 }
 
@@ -262,7 +272,7 @@ void complete(struct options *o, int argc, char **argv)
     else if (l.count == 0)
         offer_nouns(&l);
     else if (l.count == 1)
-        offer_verbs(&l);
+        offer_verbs(&l, l.words[0]);
     if (option == NULL && l.current[0] != '-' && l.cmd != NULL)
         offer_arguments(&l);
 }

@@ -59,6 +59,20 @@ bool has_patterns(const struct session *s)
     return false;
 }
 
+bool takes_pattern(const struct cmd *c)
+{
+    const struct session s = {.cmd = c};
+    const char *usage = c->args != NULL ? c->args : "";
+    char word[WORD_LEN];
+    bool repeated;
+    while (c->method != NULL && !c->takes_patterns && next_argument(&usage, word, &repeated)) {
+        word[strcspn(word, "|")] = '\0';
+        if (can_match(&s, word))
+            return true;
+    }
+    return false;
+}
+
 /* ---- objects --------------------------------------------------------------------------------- */
 
 static int expand_argument(struct session *s, int i, struct expansion *e)

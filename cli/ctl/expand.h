@@ -8,6 +8,8 @@
 /* Returns true if an argument of the command is a pattern, such as "leaf-0[1-8]", and must be
  * expanded here, because neither the command nor the manager does it. */
 bool has_patterns(const struct session *s);
+/* Returns true if some argument of the command can be such a pattern. */
+bool takes_pattern(const struct cmd *c);
 /* Runs the command for each combination of the objects that match its patterns. A command that
  * takes several objects runs only once, with all of them. If the command changes something, asks
  * the user first. context: see out_next. Returns the exit code of the first run that failed. */

@@ -6,9 +6,9 @@
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
 
-/* Parses "switch", "adapter" or "router"; defined in cmd_node.c. Returns false if the text is none
- * of them. */
-bool parse_node_type(const char *text, Fabric__V1__NodeType *ret);
+/* Reads the arguments "[switch|adapter|router] [NODE]"; defined in cmd_node.c. *ret_name: "": no
+ * node is named. Returns the exit code. */
+int read_type_and_node(const struct session *s, Fabric__V1__NodeType *ret_type, char **ret_name);
 /* The next functions print a list, and return the exit code. With type 0, the list has nodes of all
  * types. With node == NULL, it has the links of all nodes. */
 int list_gone_nodes(struct session *s, Fabric__V1__NodeType type);

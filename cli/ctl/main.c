@@ -57,8 +57,6 @@ int main(int argc, char **argv)
         contexts_fini(&o.contexts);
         return EXIT_OK;
     }
-    /* getopt prints argv[0] at the beginning of its error messages */
-    argv[0] = (char *)(uintptr_t) "fabricctl";
     int rc = obey(&o, argc, argv);
     free(o.session.fails);
     free(o.session.node);

@@ -160,25 +160,22 @@ static int parse_timeout(struct options *o, const char *text)
 
 static int parse_format(struct options *o, const char *text)
 {
-    if (out_format_of(text, &o->format)) {
+    static const char *const words[] = {"text", "json", "yaml", "csv", "wide", "name", "svg", NULL};
+    size_t i;
+    int rc = accept_word("-o", text, words, &i);
+    if (rc == EXIT_OK && out_format_of(words[i], &o->format))
         complain_as(o->format);
-        return EXIT_OK;
-    }
-    return complain(EXIT_USAGE, "-o \"%s\": text, wide, json, yaml, csv, name or svg is expected",
-                    text);
+    return rc;
 }
 
 static int parse_severity(struct options *o, const char *text)
 {
-    static const char *const words[] = {"debug", "info", "warning", "error"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(words[i], text) == 0) {
-            o->session.severity = (int)i + 1;
-            return EXIT_OK;
-        }
-    }
-    return complain(EXIT_USAGE, "--severity \"%s\": debug, info, warning or error is expected",
-                    text);
+    static const char *const words[] = {"debug", "info", "warning", "error", NULL};
+    size_t i = 0;
+    int rc = accept_word("--severity", text, words, &i);
+    if (rc == EXIT_OK)
+        o->session.severity = (int)i + 1;
+    return rc;
 }
 
 static int add_failure(struct session *s, const char *text)
@@ -383,18 +380,74 @@ static int parse_option(struct options *o, int option, const char *text)
         o->version = true;
         return EXIT_OK;
     default:
-        if (option > OPT_OWN)
-            return parse_own(o, (char)(option - OPT_OWN), text);
-        return EXIT_USAGE; /* getopt has already printed the error */
+        return parse_own(o, (char)(option - OPT_OWN), text);
+    }
+}
+
+/* ---- options that are not accepted ----------------------------------------------------------- */
+
+/* Returns the long option to which the text after the dashes is equal or nearest; NULL: none. */
+static const char *nearest_option(const char *text)
+{
+    const char *names[sizeof long_options / sizeof long_options[0]] = {NULL};
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+    for (size_t i = 0; long_options[i].name != NULL; i++)
+        names[i] = long_options[i].name;
+    return near_word(name, names);
+}
+
+/* Lists the long options that begin with the text, such as "--tls-ca, --tls-cert". Returns how many
+ * there are. */
+static size_t list_beginnings(const char *text, char *list, size_t size)
+{
+    size_t count = 0, used = 0;
+    for (const struct option *l = long_options; l->name != NULL && used < size; l++)
+        if (strncmp(l->name, text, strlen(text)) == 0)
+            used += (size_t)snprintf(list + used, size - used, "%s--%s", count++ > 0 ? ", " : "",
+                                     l->name);
+    return count;
+}
+
+/* Prints why getopt_long did not accept an option. failure: its result, '?' or ':'. word: the word
+ * of the command line with the option. */
+static int complain_option(int failure, const char *word)
+{
+    char list[600] = "";
+    if (failure == ':')
+        return complain(EXIT_USAGE, "%.100s needs a value", word);
+    if (optopt != 0 && strncmp(word, "--", 2) == 0 && strchr(word, '=') != NULL)
+        return complain(EXIT_USAGE, "%.*s takes no value", (int)strcspn(word, "="), word);
+    if (optopt != 0)
+        return complain(EXIT_USAGE, "no option -%c; 'fabricctl -h' lists all options", optopt);
+    if (word[2] != '\0' && list_beginnings(word + 2, list, sizeof list) > 1)
+        return complain(EXIT_USAGE, "%.100s is ambiguous: %s", word, list);
+    const char *near = nearest_option(word + 2);
+    if (near == NULL)
+        return complain(EXIT_USAGE, "no option %.100s; 'fabricctl -h' lists all options", word);
+    return complain(EXIT_USAGE, "no option %.100s; did you mean --%s?", word, near);
+}
+
+/* Errors are JSON if -o json is anywhere on the command line, also after the error. */
+static void find_format(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        bool apart = strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0;
+        if (strcmp(argv[i], "-ojson") == 0 || strcmp(argv[i], "--output=json") == 0 ||
+            (apart && i + 1 < argc && strcmp(argv[i + 1], "json") == 0))
+            complain_as(OUT_JSON);
     }
 }
 
 int parse_options(struct options *o, int argc, char **argv)
 {
     int option, rc = EXIT_OK;
+    opterr = 0;
+    find_format(argc, argv);
     while (rc == EXIT_OK &&
-           (option = getopt_long(argc, argv, "s:o:n:hV", long_options, NULL)) != -1)
-        rc = parse_option(o, option, optarg);
+           (option = getopt_long(argc, argv, ":s:o:n:hV", long_options, NULL)) != -1)
+        rc = option == '?' || option == ':' ? complain_option(option, argv[optind - 1])
+                                            : parse_option(o, option, optarg);
     return rc;
 }
 

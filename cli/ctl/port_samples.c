@@ -70,15 +70,12 @@ void free_samples(struct port_samples *p)
 
 int parse_rank(const char *by, Fabric__V1__PortRank *ret)
 {
-    static const char *const names[] = {"data", "packets", "wait", "errors"};
-    for (int i = 0; by != NULL && i < 4; i++)
-        if (strcmp(by, names[i]) == 0) {
-            *ret = (Fabric__V1__PortRank)(FABRIC__V1__PORT_RANK__PORT_RANK_DATA + i);
-            return EXIT_OK;
-        }
-    return by == NULL
-               ? EXIT_OK
-               : complain(EXIT_USAGE, "--by \"%s\": data, packets, wait or errors is expected", by);
+    static const char *const names[] = {"data", "packets", "wait", "errors", NULL};
+    size_t i = 0;
+    int rc = by != NULL ? accept_word("--by", by, names, &i) : EXIT_OK;
+    if (by != NULL && rc == EXIT_OK)
+        *ret = (Fabric__V1__PortRank)(FABRIC__V1__PORT_RANK__PORT_RANK_DATA + i);
+    return rc;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

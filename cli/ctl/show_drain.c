@@ -135,10 +135,10 @@ static void say_figures(struct out *o, const Fabric__V1__WhatIfResponse *cost)
     out_quality_keys(o, "before_", now);
     out_quality_keys(o, "after_", then);
     if (now->all_to_all != NULL && then->all_to_all != NULL)
-        say_figure(o, "Load, max/mean", 2, now->all_to_all->max_over_mean,
+        say_figure(o, "Max/mean", 2, now->all_to_all->max_over_mean,
                    then->all_to_all->max_over_mean, true);
     if (now->all_to_all != NULL && then->all_to_all != NULL)
-        say_figure(o, "Load, max", 0, (double)now->all_to_all->max, (double)then->all_to_all->max,
+        say_figure(o, "Max load", 0, (double)now->all_to_all->max, (double)then->all_to_all->max,
                    true);
     if (now->bisections != NULL && then->bisections != NULL)
         say_figure(o, "Bandwidth", 3, now->bisections->mean, then->bisections->mean, false);

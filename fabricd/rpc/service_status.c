@@ -97,11 +97,21 @@ void get_status(struct call *c, const void *request)
     fab_view_unref(v);
 }
 
+static void list_dry_runs(struct answer *a, Fabric__V1__GetVersionResponse *m)
+{
+    const struct service *s = &service_fabric;
+    m->dry_run_methods = answer_alloc(a, s->method_count, sizeof *m->dry_run_methods);
+    for (size_t i = 0; m->dry_run_methods != NULL && i < s->method_count; i++)
+        if (protobuf_c_message_descriptor_get_field_by_name(s->methods[i].request, "dry_run"))
+            m->dry_run_methods[m->n_dry_run_methods++] = answer_text(a, s->methods[i].name);
+}
+
 void get_version(struct call *c, const void *request)
 {
     (void)request;
     Fabric__V1__GetVersionResponse m = FABRIC__V1__GET_VERSION_RESPONSE__INIT;
     struct answer a = {0};
+    list_dry_runs(&a, &m);
     m.version = answer_text(&a, fab_base_version());
     m.api_version = answer_text(&a, "fabric.v1");
     answer_reply(&a, c, &m.base);

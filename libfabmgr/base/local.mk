@@ -18,6 +18,8 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/map.h \
 	%D%/match.c \
 	%D%/match.h \
+	%D%/near.c \
+	%D%/near.h \
 	%D%/owners.h \
 	%D%/pages.c \
 	%D%/pages.h \

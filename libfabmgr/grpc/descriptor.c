@@ -5,8 +5,8 @@
  *
  * The field numbers used here are: FileDescriptorSet.file 1; FileDescriptorProto.name 1, package 2,
  * message_type 4, enum_type 5, service 6; ServiceDescriptorProto.method 2;
- * MethodDescriptorProto.options 4. The name of a message, enumeration, service or method is
- * field 1.
+ * MethodDescriptorProto.options 4; DescriptorProto.field 2; FieldDescriptorProto.type 5. The name
+ * of a message, field, enumeration, service or method is field 1.
  */
 #include "libfabmgr/grpc/descriptor.h"
 
@@ -150,7 +150,7 @@ int fab_grpc_descriptor_by_symbol(const uint8_t *set, size_t len, const char *sy
     return find_file(set, len, has_symbol, symbol, ret);
 }
 
-/* ---- options of methods ---------------------------------------------------------------------- */
+/* ---- options of methods, types of fields ----------------------------------------------------- */
 
 /* Each field with this field number is an encoded message whose field 1 is a name. Returns the
  * field with the name `name`. If there is none, the member `bytes` of the result is NULL. */
@@ -164,6 +164,19 @@ static struct field find_named(const uint8_t *bytes, size_t len, uint64_t number
     return (struct field){0};
 }
 
+/* Reads the number with this field number in the message `in`. Returns NOT_FOUND or FORMAT. */
+static int find_number(struct field in, uint64_t number, uint64_t *ret)
+{
+    struct cursor c = cursor(in.bytes, in.len);
+    for (struct field f; next_field(&c, &f);) {
+        if (f.number == number && f.bytes == NULL) {
+            *ret = f.value;
+            return FAB_OK;
+        }
+    }
+    return c.bad ? FAB_E_FORMAT : FAB_E_NOT_FOUND;
+}
+
 int fab_grpc_descriptor_method_option(const uint8_t *set, size_t len, const char *service,
                                       const char *method, uint32_t option, uint64_t *ret)
 {
@@ -175,12 +188,17 @@ int fab_grpc_descriptor_method_option(const uint8_t *set, size_t len, const char
     struct field s = find_named(file.bytes, file.len, 6, dot != NULL ? dot + 1 : service);
     struct field m = find_named(s.bytes, s.len, 2, method);
     struct field options = find_field(m.bytes, m.len, 4);
-    struct cursor c = cursor(options.bytes, options.len);
-    for (struct field f; next_field(&c, &f);) {
-        if (f.number == option && f.bytes == NULL) {
-            *ret = f.value;
-            return FAB_OK;
-        }
-    }
-    return c.bad ? FAB_E_FORMAT : FAB_E_NOT_FOUND;
+    return find_number(options, option, ret);
+}
+
+int fab_grpc_descriptor_field_type(const uint8_t *set, size_t len, const char *message,
+                                   const char *field, uint64_t *ret)
+{
+    struct fab_grpc_descriptor_file file;
+    const char *dot = strrchr(message, '.');
+    int rc = fab_grpc_descriptor_by_symbol(set, len, message, &file);
+    if (rc < 0)
+        return rc;
+    struct field m = find_named(file.bytes, file.len, 4, dot != NULL ? dot + 1 : message);
+    return find_number(find_named(m.bytes, m.len, 2, field), 5, ret);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds a file in serialized protobuf descriptors, by its file name or by a symbol that it defines,
- * and reads options of methods. These functions are for the reflection service, the check of roles,
- * and fabricctl.
+ * and reads options of methods and types of fields. These functions are for the reflection service,
+ * the check of roles, and fabricctl.
  */
 #ifndef LIBFABMGR_GRPC_DESCRIPTOR_H
 #define LIBFABMGR_GRPC_DESCRIPTOR_H
@@ -28,5 +28,10 @@ int fab_grpc_descriptor_by_symbol(const uint8_t *set, size_t len, const char *sy
  * method lacks the option) or FORMAT. */
 int fab_grpc_descriptor_method_option(const uint8_t *set, size_t len, const char *service,
                                       const char *method, uint32_t option, uint64_t *ret);
+/* Reads the type of a field. message: full name of the message, which must not be nested in another
+ * one. *ret: a FieldDescriptorProto.Type, for example 13 for uint32. Returns NOT_FOUND (no such
+ * message or field) or FORMAT. */
+int fab_grpc_descriptor_field_type(const uint8_t *set, size_t len, const char *message,
+                                   const char *field, uint64_t *ret);
 
 #endif

@@ -19,8 +19,8 @@ struct share {
 };
 struct planner {
     struct fab_arena arena;
+    const struct fab_drain_plan_input *input;
     const struct fab_fabric *f;
-    uint32_t keep_percent;
     uint32_t *hosts; /* [switch_count] number of endports at the switch */
     uint32_t *pod;   /* [switch_count] the lowest switch id in the pod of each switch */
     uint64_t *top;   /* bitset of the switches that are farthest from hosts */
@@ -102,7 +102,7 @@ static void put(struct planner *p, uint32_t sw, bool in)
 
 static bool is_enough(const struct planner *p, const struct share *s)
 {
-    return (uint64_t)(s->links - s->out) * 100 >= (uint64_t)p->keep_percent * s->links;
+    return (uint64_t)(s->links - s->out) * 100 >= (uint64_t)p->input->keep_percent * s->links;
 }
 
 /* Returns true if a switch may join the batch: each neighbour outside of the batch must keep enough
@@ -128,8 +128,11 @@ static bool may_join(const struct planner *p, uint32_t sw)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
+/* Returns BUSY if the caller has stopped the computation. */
 static int cuts(const struct planner *p, bool *ret)
 {
+    if (p->input->stopped != NULL && p->input->stopped(p->input->stopped_ctx))
+        return FAB_E_BUSY;
     const struct fab_drain_input in = {.fabric = p->f, .switches = p->in, .transit = p->none};
     struct fab_drain d = {0};
     int r = fab_health_drain(&in, &d);
@@ -158,13 +161,13 @@ static struct fab_drain_batch describe(const struct planner *p, uint32_t count)
 
 /* Makes one batch of switches that are in no batch yet. *ret_count: number of switches in the
  * batch. */
-static int make_batch(struct planner *p, const uint64_t *of, bool hosted,
-                      struct fab_drain_plan *ret, uint32_t *ret_count)
+static int make_batch(struct planner *p, bool hosted, struct fab_drain_plan *ret,
+                      uint32_t *ret_count)
 {
     uint32_t count = 0;
     bool cut = false;
     for (uint32_t sw = 0; sw < p->f->switch_count; sw++) {
-        if (!fab_base_bits_get(of, sw) || ret->batch_of[sw] != FAB_NONE ||
+        if (!fab_base_bits_get(p->input->of, sw) || ret->batch_of[sw] != FAB_NONE ||
             (p->hosts[sw] > 0) != hosted)
             continue;
         put(p, sw, true);
@@ -188,7 +191,7 @@ static int make_batch(struct planner *p, const uint64_t *of, bool hosted,
     return r;
 }
 
-static int plan(struct planner *p, const uint64_t *of, struct fab_drain_plan *ret)
+static int plan(struct planner *p, struct fab_drain_plan *ret)
 {
     int r = find_pods(p);
     for (uint32_t sw = 0; sw < p->f->switch_count; sw++) {
@@ -198,15 +201,15 @@ static int plan(struct planner *p, const uint64_t *of, struct fab_drain_plan *re
     count_links(p);
     for (int hosted = 0; hosted < 2; hosted++)
         for (uint32_t count = 1; r == FAB_OK && count > 0;)
-            r = make_batch(p, of, hosted, ret, &count);
+            r = make_batch(p, hosted, ret, &count);
     return r;
 }
 
-int fab_health_drain_plan(const struct fab_fabric *f, const uint64_t *of, uint32_t keep_percent,
-                          struct fab_drain_plan *ret)
+int fab_health_drain_plan(const struct fab_drain_plan_input *in, struct fab_drain_plan *ret)
 {
+    const struct fab_fabric *f = in->fabric;
     size_t n = f->switch_count + 1u, words = fab_base_bits_words(n);
-    struct planner p = {.f = f, .keep_percent = keep_percent};
+    struct planner p = {.input = in, .f = f};
     struct fab_drain_plan got = {calloc(n, sizeof(*got.batch_of)), calloc(n, sizeof(*got.batch)),
                                  0};
     p.hosts = fab_base_arena_alloc(&p.arena, n, sizeof(*p.hosts));
@@ -217,7 +220,7 @@ int fab_health_drain_plan(const struct fab_fabric *f, const uint64_t *of, uint32
     p.own = fab_base_arena_alloc(&p.arena, n, sizeof(*p.own));
     p.up = fab_base_arena_alloc(&p.arena, n, sizeof(*p.up));
     p.member = fab_base_arena_alloc(&p.arena, n, sizeof(*p.member));
-    int r = p.arena.failed || !got.batch_of || !got.batch ? FAB_E_NOMEM : plan(&p, of, &got);
+    int r = p.arena.failed || !got.batch_of || !got.batch ? FAB_E_NOMEM : plan(&p, &got);
     fab_base_arena_fini(&p.arena);
     if (r == FAB_OK)
         *ret = got;

@@ -21,12 +21,19 @@ struct fab_drain_plan {
     struct fab_drain_batch *batch;
     uint32_t count;
 };
-/* Divides the switches in the bitset `of` into batches. keep_percent: share of ISLs that must stay,
- * 1 to 100. No batch has both switches with hosts and switches without hosts. A switch is in no
- * batch if its drain alone would leave another switch or a pod too few ISLs, or would cut off a
- * part of the fabric. Returns NOMEM. */
-int fab_health_drain_plan(const struct fab_fabric *f, const uint64_t *of, uint32_t keep_percent,
-                          struct fab_drain_plan *ret);
+struct fab_drain_plan_input {
+    const struct fab_fabric *fabric;
+    const uint64_t *of;    /* bitset of the switches to divide */
+    uint32_t keep_percent; /* share of ISLs that must stay, 1 to 100 */
+    /* called from time to time with `stopped_ctx`; returns true to end the computation early. May
+     * be NULL. */
+    bool (*stopped)(void *ctx);
+    void *stopped_ctx;
+};
+/* Divides switches into batches. No batch has both switches with hosts and switches without hosts.
+ * A switch is in no batch if its drain alone would leave another switch or a pod too few ISLs, or
+ * would cut off a part of the fabric. Returns NOMEM, or BUSY (stopped). */
+int fab_health_drain_plan(const struct fab_drain_plan_input *in, struct fab_drain_plan *ret);
 void fab_health_drain_plan_fini(struct fab_drain_plan *p);
 
 #endif

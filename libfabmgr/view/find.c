@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "libfabmgr/base/digits.h"
+#include "libfabmgr/base/near.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/hosts/hosts.h"
 #include "libfabmgr/view/name.h"
@@ -24,8 +25,6 @@
 
 /* number of matches that the error message about an ambiguous name lists */
 #define SHOWN 4
-#define EDITS 2 /* largest edit distance of a suggested name */
-#define DESC_MAX FAB_NODE_DESC_LEN
 
 struct search {
     const struct fab_view *v;
@@ -208,41 +207,17 @@ static int ambiguous(const struct search *s, const struct matches *m, bool equal
     return FAB_E_EXISTS;
 }
 
-/* Returns the edit distance (Levenshtein) of two names, without regard to case. If the distance is
- * greater than EDITS, returns EDITS + 1. */
-static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-    unsigned row[DESC_MAX + 1], least = 0;
-    if (a_len > b_len + EDITS || b_len > a_len + EDITS || b_len > DESC_MAX)
-        return EDITS + 1;
-    for (size_t j = 0; j <= b_len; j++)
-        row[j] = j <= EDITS ? (unsigned)j : EDITS + 1;
-    for (size_t i = 1; i <= a_len && least <= EDITS; i++) {
-        size_t first = i > EDITS ? i - EDITS : 1, last = i + EDITS < b_len ? i + EDITS : b_len;
-        unsigned diagonal = row[first - 1];
-        row[first - 1] = first == 1 && i <= EDITS ? (unsigned)i : EDITS + 1;
-        least = row[first - 1];
-        for (size_t j = first; j <= last; j++) {
-            unsigned same = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-            unsigned other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = same < other ? same : other;
-            least = row[j] < least ? row[j] : least;
-        }
-    }
-    return least <= EDITS && row[b_len] <= EDITS ? row[b_len] : EDITS + 1;
-}
-
 static int not_found(const struct search *s)
 {
     const struct fab_fabric *f = s->v->fabric;
-    unsigned limit = s->len > 4 ? EDITS : s->len > 2, least = limit + 1;
+    unsigned limit = fab_base_near_most(s->len), least = limit + 1;
     const char *nearest = NULL;
     for (uint32_t n = 0; n < f->node_count; n++) {
-        unsigned d = distance(s->what, s->len, f->nodes[n].name, strlen(f->nodes[n].name));
+        const char *name = f->nodes[n].name;
+        unsigned d = fab_base_distance(s->what, s->len, name, strlen(name), limit);
         if (d < least) {
             least = d;
-            nearest = f->nodes[n].name;
+            nearest = name;
         }
     }
     if (nearest != NULL)

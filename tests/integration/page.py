@@ -65,6 +65,14 @@ async def shape(page):
     result("the view is small", 0 < size < 40000, f"{size} bytes")
 
 
+async def degraded(page):
+    """The list of links that need attention has the degraded link that page.sh made, with the reason."""
+    port, reason = {"24": ("leaf-004/7", "width 1x of 4x"), "648": ("leaf-030/25", "width 1x of 4x"),
+                    "11664": ("leaf-500/25", "width 2x of 4x")}[SIZE]
+    found = await page.evaluate("[...document.querySelectorAll('#problems li')].map(l => l.textContent)")
+    result("the page lists the degraded link", any(port in line and reason in line for line in found), str(found))
+
+
 async def names(page):
     """What a screen reader finds: each control has a name, and the parts of the page have roles."""
     await page.call("Accessibility.enable")
@@ -245,6 +253,7 @@ async def look():
         await page.open(URL + "/", "document.documentElement.dataset.drawn")
         await page.until("document.querySelector('#problems li')")
         await shape(page)
+        await degraded(page)
         map_picture = await picture_of_map(page)
         if SIZE == "24":
             compare(map_picture)

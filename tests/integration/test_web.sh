@@ -57,6 +57,11 @@ is_degraded() { links | grep -q 'width 1x of 4x'; }
 check 'curl lists a link that became degraded' await 20 is_degraded
 same 'with the reason' 'leaf-004/7: width 1x of 4x' "$(links)"
 
+jobs='{"failures": ["leaf-004/7"], "jobs": [{"id": "4711", "hosts": ["host-00[01-24]"]}, {"id": "4712", "hosts": ["host-0001"]}]}'
+affected=$(get /api/v1/GetAffectedJobs -H 'Content-Type: application/json' -d "$jobs")
+like 'curl asks which jobs a fault affects, with the jobs in a body' "$affected" '"id":"4711","hosts":24,"endports":24'
+like 'and learns that the other job has no pairs' "$affected" '"id":"4712","hosts":1,"endports":1'
+
 start events.txt curl -sSN "$url/api/v1/WatchEvents"
 watcher=$started
 await 10 grep -q '^: fabricd-web' events.txt
@@ -89,7 +94,7 @@ like 'with a sentence' "$(get '/api/v1/GetNode?node=leaf')" '"code":"INVALID_ARG
 same 'an unknown node is not found' 404 "$(code '/api/v1/GetNode?node=nobody')"
 same 'a path out of the folder of the page is not found' 404 "$(code '/..%2f..%2fetc/passwd' --path-as-is)"
 same 'a page of another server does not reach it by its name (DNS rebinding)' 403 "$(code /api/v1/GetStatus -H 'Host: evil.example')"
-same 'a body is refused' 413 "$(code /api/v1/GetStatus -X GET --data-binary @fabric.net)"
+same 'a body of GET is refused' 413 "$(code /api/v1/GetStatus -X GET --data-binary @fabric.net)"
 same 'so is a long address' 400 "$(code "/api/v1/GetNode?node=$(printf 'x%.0s' {1..9000})")"
 headers=$(get / -o /dev/null -D -)
 like 'the page may run only its own scripts' "$headers" "^Content-Security-Policy: default-src 'none'; script-src 'self';"

@@ -6,20 +6,26 @@ patterns, and for all contexts.
 The commands are those of `fabricctl help`, against the manager of FABRICCTL_SERVER, which is also that of the two
 contexts in XDG_CONFIG_HOME. Prints TAP, one result for each
 command. A result fails if the program crashes, its exit status is not one that the arguments allow, a JSON or YAML
-output or error cannot be parsed, YAML and JSON have different values, a key of a command has values of different types,
-a list has not the array that the man page names, or a CSV row has not as many cells as the header.
+output or a JSON error cannot be parsed or is not valid by `fabricctl schema`, YAML and JSON have different values, a list
+has not the array that the man page names, or a CSV row has not as many cells as the header.
 """
 
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import yaml
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../rpc"))
+from ctl_schema import Schema  # noqa: E402
+
 CTL = sys.argv[1]
+SCHEMA = Schema(CTL)
 FORMATS = ("text", "wide", "json", "yaml", "csv", "name")
 # An argument of the usage: good values, then values that name nothing (exit status 4, or 1), several things, or that
 # are malformed.
@@ -47,7 +53,8 @@ ARGUMENTS = {
     "ID": ([], ["0", "x", "", "-1", "99999999999999999999"]),
     "VERSION": (["0"], ["nosuch", "", "-1", "99999", "1x"]),
     "A": ([], ["nosuch", "", "1x"]),
-    "switch|adapter|router": (["switch"], ["gateway", ""]),
+    "switch|adapter|router": (["switch"], ["gateway", "swich", ""]),
+    "COMMAND": ([], ["nosuch", ""]),
     "N|default": (["default"], ["16", "x", ""]),
 }
 # Commands that run for long, write files, ask for a passphrase, or change the manager for the commands after them.
@@ -55,11 +62,34 @@ ARGUMENTS = {
 REFUSED_ONLY = ("backup", "restore", "support-bundle", "cert", "event watch", "key rotate", "ha handover", "audit export",
                 "topo check", "topo snapshot")
 OPTIONS = {"cc export": ["--roce"]} | {f"drain {kind}": ["--dry-run"] for kind in ("link", "switch", "rack", "pod", "host")}  # options that a command needs
+# Command lines of these commands, and of others that need a file or an option, whose JSON and YAML is validated. {} is
+# an empty folder. "lines": each line of the output is an object.
+MORE = """cert init --dir {}/ca | cert issue web web.example.net --dir {}/ca | cert list --dir {}/ca | cert renew web --dir {}/ca
+    cert revoke web --dir {}/ca | backup {}/backup --passphrase-file {}/secret | support-bundle {}/bundle.tar.gz
+    support-bundle {}/other.tar.gz --anonymize | topo snapshot walk --dry-run | topo snapshot walk | topo list
+    topo diff walk | topo snapshot walk --forget --dry-run | topo export --file {}/plan | topo check {}/plan
+    topo isolate {}/plan --dry-run | topo check {}/bad | topo isolate {}/bad --dry-run | topo infer | topo approve --dry-run
+    topo approve | topo approve --all --dry-run | topo baseline --waiting | topo disapprove --all --dry-run
+    key rotate --dry-run | ha priority 3 --dry-run | manager freeze --dry-run | manager resume --dry-run
+    sweep --dry-run | reroute --dry-run | route rebalance --dry-run | port disable leaf-001/1 --dry-run
+    port enable leaf-001/1 --dry-run | link isolate leaf-001/3 --dry-run | link release leaf-001/3 --dry-run
+    node approve --all --dry-run | node list --gone | link list --gone | link list --degraded | node pins
+    apply {}/policy.yaml --dry-run | apply {}/policy.yaml --diff | apply {}/policy.yaml --yes | policy show
+    policy history | policy diff 0 1 | policy rollback 0 --diff | policy rollback 0 --yes
+    drain link leaf-001/3 --dry-run | drain switch spine-001 --yes | drain list | undrain switch spine-001 --dry-run
+    drain rack A1 --dry-run --hosts host-000[1-2] | drain plan --keep 40 | drain host host-0001 --yes --force | undrain --all --dry-run
+    path host-000[1-2] host-000[3-4] | route whatif leaf-001/3 | route whatif spine-001 --engine minhop
+    route compare minhop updn | route contingency -n 3 | route contingency leaf-001/3 | route contingency spine-001
+    job affected leaf-001/3 --jobs {}/jobs --all | export opensm {}/opensm | import opensm {}/opensm --dry-run --dir {}/imported
+    history leaf-001 | event list -n 500 --severity debug | event watch -n 2 --after 1 | audit list | audit export | top -n 1
+    node show host-000[1-3] | port list leaf-00[1-2]/* | cc export --roce --explain | class list | context use one"""
+LINES = ("event watch", "audit export")
+JSON_ONLY = ("cert", "backup", "support", "export opensm", "audit export")  # they write a file, or print only JSON
 # Commands that find nothing to show or to undo for a good argument, the second time or at all.
 NOTHING_TO_DO = (["node", "approve"], ["node", "forget"], ["link", "isolate"], ["link", "unhealthy"], ["link", "release"], ["topo", "disapprove"], ["import", "opensm"])
 # commands that print an array only with some arguments
 NOT_ALWAYS_LISTS = {"route contingency", "path", "link unhealthy"}
-TEXT_ONLY = ("help", "topo export", "route export", "route certify")  # the output is a text or a file
+TEXT_ONLY = ("help", "schema", "topo export", "route export", "route certify")  # the output is a text or a file
 SKIPPED = ("NAME", "FILE")  # arguments that may be anything
 STATES = {0, 1, 2, 3, 4, 5}
 
@@ -138,24 +168,6 @@ def types(value, path=""):
             yield from types(v, f"{path}[]")
 
 
-class Schema:
-    """The types of all keys of a command, as its runs showed them so far."""
-
-    def __init__(self):
-        self.types = {}
-
-    def problem(self, value):
-        if not isinstance(value, dict):
-            return "the output is no object"
-        for key, found in types(value):
-            known = self.types.setdefault(key, found)
-            if known == "null":
-                self.types[key] = found
-            elif found not in (known, "null"):
-                return f"{key} is a {found} here, and a {known} elsewhere"
-        return None
-
-
 def arrays():
     """The key of the array of each list, as the man page says in its table of lists."""
     with open(sys.argv[2]) as f:
@@ -169,7 +181,7 @@ def arrays():
                 yield name.strip(), keys
 
 
-def check(words, arguments, good, form, seen, schema):
+def check(words, arguments, good, form, seen):
     """Returns what is wrong with a run, or None."""
     pattern = any(re.search(r"[*?]|\[\d", a) for a in arguments)
     confirm = ["--yes"] if good and pattern and "[--yes]" in seen["usage"] else []
@@ -187,17 +199,14 @@ def check(words, arguments, good, form, seen, schema):
     try:
         if form == "json" and out.strip():
             seen["json"] = json.loads(out)
-            items = seen["json"].get("items") if pattern and "items" in seen["json"] else [seen["json"]]
-            for item in items:
-                row = {k: v for k, v in item.items() if k != "argument"} if isinstance(item, dict) else item
-                if problem := schema.problem(row):
-                    return problem
-        if form == "json" and code != 0 and err.startswith("{"):
-            message = json.loads(err)["error"]
-            if message["exit_status"] != code:
-                return f"the error says exit status {message['exit_status']}, but it is {code}"
+            if problem := SCHEMA.problem(words, seen["json"]):
+                return problem
+        if form == "json" and code not in (0, 5) and (problem := SCHEMA.error_problem(err.strip().split("\n")[-1], code)):
+            return problem
         if form == "yaml" and out.strip():
             seen["yaml"] = yaml.safe_load(out)
+            if problem := SCHEMA.problem(words, seen["yaml"]):
+                return problem
             if "json" in seen and sorted(set(types(seen["yaml"]))) != sorted(set(types(seen["json"]))):
                 return f"YAML has other keys or types: {set(types(seen['yaml'])) ^ set(types(seen['json']))}"
         if form == "csv":
@@ -221,6 +230,8 @@ def check_contexts(words, arguments, form):
     if form == "text" or not out.strip() or code not in (0, 5):
         return None
     value = json.loads(out) if form == "json" else yaml.safe_load(out)
+    if problem := SCHEMA.problem(words, value):
+        return problem
     rows = next((v for v in value.values() if isinstance(v, list)), None)
     if rows is None or list(value) != [k for k, v in value.items() if v is rows]:
         return f"{form}: not one list, but {list(value)}"
@@ -231,6 +242,29 @@ def check_contexts(words, arguments, form):
     return None
 
 
+def more(folder):
+    """Runs the command lines of MORE. Yields what is wrong."""
+    for name, text in (("secret", "four words are long enough\n"), ("jobs", "4711 host-000[1-3]\n4712 host-0009\n"),
+                       ("policy.yaml", "partitions:\n  - {name: tenant, pkey: 0x8001, full: [host-0001, host-0002]}\n"),
+                       ("bad", "node_a,port_a,node_b,port_b\nhost-0001,1,leaf-002,1\nleaf-001,3,leaf-002,3\n")):
+        with open(os.path.join(folder, name), "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
+            f.write(text)
+    for line in (x.strip() for x in MORE.replace("\n", "|").split("|")):
+        words = line.replace("{}", folder).split()
+        for form in ("json",) if line.startswith(JSON_ONLY) else ("json", "yaml"):
+            code, out, err = run([*words, "-o", form])
+            if code not in (0, 1, 4, 5):
+                yield f"{line} -o {form}: exit status {code}: {err}"
+            elif code in (1, 4) and form == "json" and (problem := SCHEMA.error_problem(err.strip().split("\n")[-1], code)):
+                yield f"{line}: {problem}"
+            if form == "yaml":
+                values = [v for v in yaml.safe_load_all(out) if v is not None]
+            else:
+                values = [json.loads(x) for x in (out.split("\n") if line.startswith(LINES) else [out]) if x.strip()]
+            yield from (f"{line} -o {form}: {p}" for v in values if (p := SCHEMA.problem(words, v)))
+            print(f"# {line} -o {form}: {len(values)} valid, exit status {code}{': ' + err.strip() if code else ''}")
+
+
 def main():
     count = failed = runs = 0
     lists = dict(arrays())
@@ -238,7 +272,7 @@ def main():
         name = " ".join(words)
         if name in TEXT_ONLY:
             continue
-        wrong, schema, in_contexts = [], Schema(), False
+        wrong, in_contexts = [], False
         for arguments, good in cases(usage):
             if good and name.startswith(REFUSED_ONLY):
                 continue
@@ -247,7 +281,7 @@ def main():
             seen = {"usage": usage}
             for form in FORMATS:
                 runs += 1
-                problem = check(words, arguments, good, form, seen, schema)
+                problem = check(words, arguments, good, form, seen)
                 if problem:
                     wrong.append(f"{name} {arguments} -o {form}: {problem}")
             if good and name in lists and name not in NOT_ALWAYS_LISTS and "json" in seen and "items" not in seen[
@@ -264,6 +298,13 @@ def main():
         print(f"{'not ok' if wrong else 'ok'} {count} - fabricctl {name}: formats and arguments")
         for text in wrong[:5]:
             print("# " + text.replace("\n", "\n# "))
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = list(more(folder))
+    count += 1
+    failed += bool(wrong)
+    print(f"{'not ok' if wrong else 'ok'} {count} - other options and files: JSON and YAML are valid")
+    for text in wrong[:20]:
+        print("# " + text.replace("\n", "\n# "))
     print(f"# {runs} runs")
     return failed > 0
 

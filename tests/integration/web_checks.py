@@ -11,10 +11,10 @@ import urllib.parse
 import urllib.request
 
 import jsonschema
-from google.protobuf import message_factory, timestamp_pb2
+from google.protobuf import json_format, message_factory, timestamp_pb2
 
 from fabricd import text
-from fabricd.v1 import (access_pb2, event_pb2, fabric_service_pb2, link_pb2, node_pb2, port_pb2, quality_pb2)
+from fabricd.v1 import (access_pb2, event_pb2, fabric_service_pb2, job_pb2, link_pb2, node_pb2, port_pb2, quality_pb2)
 from fabricd_web import encode, methods, openapi, query, topology, views
 from fabricd_web.options import BadOption, parse, parse_address, tls_context
 
@@ -57,6 +57,9 @@ def scalar(field, rng):
 
 def fill(message, rng, depth=5):
     """Sets fields of a message to random values."""
+    if message.DESCRIPTOR.full_name.startswith("google.protobuf."):
+        message.seconds, message.nanos = rng.randrange(10 ** 9), rng.choice([0, 5, 250000000])
+        return message
     for field in message.DESCRIPTOR.fields:
         if rng.random() < 0.2 or (depth == 0 and field.message_type is not None):
             continue
@@ -76,8 +79,6 @@ def fill(message, rng, depth=5):
                     fill(value.add(), rng, depth - 1)
         elif field.message_type is None:
             setattr(message, field.name, scalar(field, rng))
-        elif field.message_type.full_name.startswith("google.protobuf."):
-            value.seconds, value.nanos = rng.randrange(10 ** 9), rng.choice([0, 5, 250000000])
         else:
             fill(value, rng, depth - 1)
     return message
@@ -138,6 +139,22 @@ def parameters():
     refused("twice", query.BadQuery, ask, nodes, ("rack", "a"), ("rack", "b"))
     expect("a message names what is accepted", True,
            "page_size, page_token" in refused("unknown", query.BadQuery, ask, nodes, ("x", "1")))
+
+
+def bodies():
+    jobs = job_pb2.GetAffectedJobsRequest
+    expect("a body with jobs", jobs(failures=["a/1"], jobs=[job_pb2.Job(id="7", hosts=["n[1-3]"])]),
+           query.from_body(jobs, b'{"failures": ["a/1"], "jobs": [{"id": "7", "hosts": ["n[1-3]"]}]}'))
+    expect("an empty object", jobs(), query.from_body(jobs, b"{}"))
+    for body in (b"", b"[]", b"7", b"{", b'{"job": []}', b'{"jobs": 7}', b'{"jobs": [{"id": 7}]}', b'{"failures": "a"}',
+                 b"\xff", b'{"failures": [], "failures": []}', b"[" * 100000, b'{"a":' * 100000):
+        refused(f"the body {body[:30]!r}", query.BadQuery, query.from_body, jobs, body)
+
+
+def dry_runs_are_not_served():
+    """An older manager would make the change (GetVersionResponse.dry_run_methods)."""
+    expect("served methods with dry runs", [], [n for n, m in methods.served().items()
+                                                if "dry_run" in m.descriptor.input_type.fields_by_name])
 
 
 # ---- addresses
@@ -260,6 +277,8 @@ def units():
     encodes_as_protobuf_does(rng)
     only_viewers()
     parameters()
+    bodies()
+    dry_runs_are_not_served()
     addresses()
     large_fabrics_are_aggregated()
     faults_are_seen_in_each_view()
@@ -271,6 +290,11 @@ def units():
 
 # What the document must be: the part of the OpenAPI 3.1 schema for what the gateway uses.
 REFERENCE = {"type": "object", "required": ["$ref"], "properties": {"$ref": {"pattern": "^#/components/"}}}
+RESPONSES = {"type": "object", "required": ["200", "default"], "properties": {
+    "200": {"type": "object", "required": ["description", "content"]}, "default": REFERENCE}}
+JSON_BODY = {"type": "object", "required": ["required", "content"], "properties": {
+    "required": {"const": True}, "content": {"type": "object", "required": ["application/json"], "properties": {
+        "application/json": {"type": "object", "required": ["schema"], "properties": {"schema": REFERENCE}}}}}}
 OPENAPI = {
     "type": "object", "required": ["openapi", "info", "paths", "components"], "additionalProperties": False,
     "properties": {
@@ -279,13 +303,13 @@ OPENAPI = {
             "license": {"type": "object", "required": ["name"]}}},
         "components": {"type": "object"},
         "paths": {"patternProperties": {"^/": {
-            "type": "object", "required": ["get"], "additionalProperties": False, "properties": {"get": {
-                "type": "object", "required": ["operationId", "parameters", "responses"], "properties": {
+            "type": "object", "required": ["get", "post"], "additionalProperties": False, "properties": {
+                "get": {"type": "object", "required": ["operationId", "parameters", "responses"], "properties": {
                     "parameters": {"type": "array", "items": {
                         "type": "object", "required": ["name", "in", "schema"], "properties": {"in": {"const": "query"}}}},
-                    "responses": {"type": "object", "required": ["200", "default"], "properties": {
-                        "200": {"type": "object", "required": ["description", "content"]},
-                        "default": REFERENCE}}}}}}}, "additionalProperties": False}}}
+                    "responses": RESPONSES}},
+                "post": {"type": "object", "required": ["operationId", "requestBody", "responses"], "properties": {
+                    "requestBody": JSON_BODY, "responses": RESPONSES}}}}}, "additionalProperties": False}}}
 
 
 def references(value):
@@ -310,15 +334,17 @@ def check_document(document):
         jsonschema.Draft202012Validator.check_schema(schema)
         expect(f"{name} is an object", "object", schema["type"])
     expect("paths", sorted(m.path for m in methods.served().values()), sorted(document["paths"]))
-    names = [o["get"]["operationId"] for o in document["paths"].values()]
+    names = [o[verb]["operationId"] for o in document["paths"].values() for verb in ("get", "post")]
     expect("ids differ", len(names), len(set(names)))
 
 
 # ---- a gateway
 
-def fetch(url, method="GET"):
+def fetch(url, method="GET", body=None, kind="application/json"):
+    headers = {"Content-Type": kind} if body is not None else {}
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=60) as answer:
+        request = urllib.request.Request(url, method=method, data=body, headers=headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
@@ -338,16 +364,51 @@ MAY_LACK = {"GetReroute": (404, 400), "ListPartitionMembers": (404, 400), "ListM
             "GetPortCongestion": (404, 409), "ListTopPorts": (409,), "ListClassRules": (404,)}
 
 
+def post(url, method):
+    """Makes the call of ARGUMENTS with a body."""
+    pairs = urllib.parse.parse_qsl(ARGUMENTS.get(method.name, ""))
+    request = query.request(method.request, pairs)
+    text = json_format.MessageToJson(request, preserving_proto_field_name=True)
+    return fetch(url + method.path, "POST", text.encode())
+
+
+def bodies_are_read(url):
+    path = url + methods.PREFIX + "GetAffectedJobs"
+    jobs = [{"id": "4711", "hosts": ["host-000[1-2]"]}, {"id": "4712", "hosts": ["host-0003"]}]
+    status, body = fetch(path, "POST", json.dumps({"failures": ["leaf-001/1"], "jobs": jobs}).encode())
+    expect("POST with jobs", 200, status)
+    answer = json.loads(body)
+    expect("the jobs", [("4711", 2), ("4712", 1)], [(j["id"], j["hosts"]) for j in answer.get("jobs", [])])
+    expect("the job that lost an endport", [1, 0], [j["lost_endports"] for j in answer.get("jobs", [])])
+    many = json.dumps({"jobs": [{"id": str(i), "hosts": ["host-0001"]} for i in range(2000)],
+                       "failures": ["leaf-001/1"]}).encode()
+    status, body = fetch(path, "POST", many)
+    expect("a large body", (True, 200, 2000), (len(many) > 65536, status, len(json.loads(body).get("jobs", []))))
+    for what, address, data, kind, code in (
+            ("no JSON", path, b"x", "application/json", 400), ("no object", path, b"[]", "application/json", 400),
+            ("deep", path, b"[" * 100000, "application/json", 400),
+            ("an unknown field", path, b'{"job": 1}', "application/json", 400),
+            ("a form", path, b"{}", "application/x-www-form-urlencoded", 400),
+            ("a plain text, which a page of another server could send", path, b"{}", "text/plain", 400),
+            ("a query, too", path + "?failures=leaf-001", b"{}", "application/json", 400),
+            ("a large one", path, b" " * (256 << 10) + b"{}", "application/json", 413),
+            ("the map", url + "/map/view", b"{}", "application/json", 405)):
+        expect(f"a body: {what}", code, fetch(address, "POST", data, kind)[0])
+
+
 def calls(url):
     status, body = fetch(url + methods.PREFIX + "openapi.json")
     document = json.loads(body)
     check_document(document)
     validator = jsonschema.Draft202012Validator({"components": document["components"]})
     answered = 0
+    bodies_are_read(url)
     for name, method in methods.served().items():
         if method.streams and not method.is_file:
             continue
         status, body = fetch(url + method.path + "?" + ARGUMENTS.get(name, ""))
+        posted = post(url, method)
+        expect(f"POST {name} answers as GET ({posted[1][:200]!r})", status, posted[0])
         if status != 200:
             expect(f"{name} may answer {status} ({body[:200]!r})", True, status in MAY_LACK.get(name, ()))
             schema = {"$ref": "#/components/schemas/Error"}
@@ -357,15 +418,18 @@ def calls(url):
                 expect("the file", True, body.startswith(b"graph"))
                 continue
             schema = {"$ref": f"#/components/schemas/{method.descriptor.output_type.name}"}
-        for error in validator.evolve(schema={**schema, "components": document["components"]}).iter_errors(json.loads(body)):
-            FAULTS.append(f"{name}: {error.message}")
+        check = validator.evolve(schema={**schema, "components": document["components"]})
+        for text in (body, posted[1]):
+            for error in check.iter_errors(json.loads(text)):
+                FAULTS.append(f"{name}: {error.message}")
     expect("most methods answer", True, answered > 35)
     for name in methods.served():
-        for verb in ("POST", "PUT", "DELETE", "PATCH"):
+        for verb in ("PUT", "DELETE", "PATCH"):
             expect(f"{verb} {name}", 405, fetch(url + methods.PREFIX + name, verb)[0])
     for name in methods.not_served():
         for verb in ("GET", "POST", "PUT", "DELETE"):
-            expect(f"{verb} {name}", 404, fetch(url + methods.PREFIX + name, verb)[0])
+            body = b"{}" if verb == "POST" else None
+            expect(f"{verb} {name}", 404, fetch(url + methods.PREFIX + name, verb, body)[0])
     print(f"{answered} of {len(methods.served())} methods answer, {len(methods.not_served())} have no path")
 
 

@@ -6,6 +6,7 @@ later step. UPDATE_GOLDEN=1 in the environment rewrites the files; read the diff
 
 import contextlib
 import difflib
+import json
 import os
 import pty
 import re
@@ -20,12 +21,35 @@ CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
 UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
 ENV = dict({k: v for k, v in os.environ.items() if not k.startswith("FABRICCTL")}, TZ="UTC", LC_ALL="C")
 
+try:
+    from ctl_schema import Schema
+except ImportError:
+    Schema = None
+    print("# no python3-jsonschema: JSON is not validated")
+schemas = []  # that of fabricctl, once it is needed
+
+
+def check_json(arguments, done):
+    """Validates the JSON output and the JSON error of fabricctl."""
+    words = arguments[arguments.index("-s") + 2:] if "-s" in arguments else arguments
+    if Schema is None or words[0].startswith("-"):
+        return
+    schemas.extend([] if schemas else [Schema(CTL)])
+    wrong = None
+    if done.stdout.strip():
+        wrong = schemas[0].problem(words, json.loads(done.stdout))
+    elif done.returncode not in (0, 5):
+        wrong = schemas[0].error_problem(done.stderr.strip().split("\n")[-1], done.returncode)
+    assert wrong is None, f"fabricctl {' '.join(words)}: {wrong}"
+
 
 def ran(program, *arguments, **how):
     """Returns the output of a program, followed by its errors, and by its exit status if it is not 0."""
     done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, env=ENV, **how)
     text = done.stdout + done.stderr
     assert done.returncode >= 0, f"{program} {arguments} was ended by signal {-done.returncode}: {text}"
+    if program == CTL and ("-o", "json") in zip(arguments, arguments[1:]):
+        check_json(arguments, done)
     return text + (f"exit status {done.returncode}\n" if done.returncode else "")
 
 

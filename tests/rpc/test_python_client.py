@@ -14,6 +14,7 @@ from google.protobuf import timestamp_pb2
 
 import python_client
 from harness import PATIENCE, SOURCE, main, make_certificate, wait_until
+from old_manager import old_manager
 from place import Place, TlsPlace
 
 python_client.skip_or_install()
@@ -73,6 +74,11 @@ def degraded_links_and_reroutes_are_seen():
         assert (link_name(link), link.rate_reason) in [
             (DEGRADED, "width 1x of 4x"), (" - ".join(reversed(DEGRADED.split(" - "))), "width 1x of 4x")], link
         assert link.state == port_pb2.PORT_STATE_ACTIVE and fabric.status().fabric.degraded_links == 1
+        drain = fabric.drain("leaf-001/4", "link", reason="a cable of width 1x")
+        assert drain.link_count == 1 and [d.name for d in fabric.drains()] == ["leaf-001/4"], drain
+        assert fabric.undrain("leaf-001/4", "link") == "1 drain ended"
+        place.rest()
+        events = fabric.watch(types=REROUTES, seconds=PATIENCE, after=max(e.sequence for e in fabric.events()))
         place.ctl("sim", "unlink", "leaf-002/3")
         down, done = next(e for e in events if e.type == "link-down"), next(
             e for e in events if e.type == "reroute-done")
@@ -416,6 +422,31 @@ def tls_and_roles_are_obeyed():
                 del os.environ[name]
 
 
+def an_old_manager_gets_no_dry_run():
+    """It does not know the field dry_run, and would make the change."""
+    async def dry_runs(address):
+        async with fabricd.AsyncFabric(address) as fabric:
+            for call in (fabric.disable_port("leaf-001/1", dry_run=True), fabric.sweep(dry_run=True)):
+                try:
+                    await call
+                    raise AssertionError("NotSupported was not raised")
+                except fabricd.NotSupported:
+                    pass
+
+    with old_manager("Reroute") as manager:
+        with Fabric(manager.address) as fabric:
+            error = raises(fabricd.NotSupported, fabric.disable_port, "leaf-001/1", dry_run=True)
+            assert str(error) == ("fabricd 0.0.9 has no dry run of DisablePort, and would make the change; update "
+                                  "fabricd"), error
+            raises(fabricd.NotSupported, fabric.undrain, "leaf-001", dry_run=True)
+        asyncio.run(dry_runs(manager.address))
+        assert manager.called == [], manager.called
+        with Fabric(manager.address) as fabric:
+            fabric.reroute(dry_run=True)
+            fabric.disable_port("leaf-001/1")
+        assert manager.called == ["Reroute", "DisablePort"], manager.called
+
+
 main([
     types_are_right,
     degraded_links_and_reroutes_are_seen,
@@ -426,6 +457,7 @@ main([
     policies_are_applied,
     jobs_are_compared_with_faults,
     errors_are_sentences,
+    an_old_manager_gets_no_dry_run,
     watching_survives_a_restart,
     coroutines_survive_a_restart,
     positions_report_gaps,

@@ -294,6 +294,31 @@ static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, const uint32_t 
     return n;
 }
 
+static bool stop(void *ctx)
+{
+    ++*(unsigned *)ctx;
+    return true;
+}
+
+START_TEST(plans_are_stopped)
+{
+    struct fab_prng prng;
+    unsigned asked = 0;
+    fab_base_prng_init(&prng, test_seed("stopped plans", 2103));
+    struct fab_fabric *f = draw(&prng);
+    uint64_t *of = fab_base_bits_new(f->switch_count);
+    const struct fab_drain_plan_input in = {f, of, 1, stop, &asked};
+    struct fab_drain_plan p = {.count = 77};
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        fab_base_bits_set(of, sw);
+    ck_assert_int_eq(fab_health_drain_plan(&in, &p), FAB_E_BUSY);
+    ck_assert_uint_eq(asked, 1);
+    ck_assert_uint_eq(p.count, 77); /* a failure leaves the output as it was */
+    free(of);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 /* Random plans of a maintenance. While a batch is drained, each switch outside of it must keep at
  * least `keep` percent of its ISLs, and no switch may be cut off. */
 START_TEST(batches_keep_their_share)
@@ -309,7 +334,8 @@ START_TEST(batches_keep_their_share)
         struct fab_drain_plan p;
         for (uint32_t sw = 0; sw < f->switch_count; sw++)
             fab_base_bits_put(of, sw, fab_base_prng_chance(&prng, 0.7));
-        ck_assert_int_eq(fab_health_drain_plan(f, of, keep, &p), FAB_OK);
+        const struct fab_drain_plan_input in = {.fabric = f, .of = of, .keep_percent = keep};
+        ck_assert_int_eq(fab_health_drain_plan(&in, &p), FAB_OK);
         for (uint32_t b = 0; b < p.count; b++) {
             uint64_t *in = fab_base_bits_new(f->switch_count);
             uint32_t least = 100;
@@ -356,6 +382,7 @@ int main(void)
     tcase_add_test(t, pods_of_a_tree);
     tcase_add_test(t, all_pods_at_once);
     tcase_add_test(t, batches_keep_their_share);
+    tcase_add_test(t, plans_are_stopped);
     suite_add_tcase(s, t);
     return test_run(s);
 }

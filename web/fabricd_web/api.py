@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The REST API: GET /api/v1/METHOD?field=value for each method that a viewer may call."""
+"""The REST API: GET /api/v1/METHOD?field=value for each method that a viewer may call, or POST /api/v1/METHOD with the
+request as JSON, as google.api.http transcodes a method with `body: "*"`."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from typing import Any, AsyncIterator, Dict, Optional, Tuple
 
 from aiohttp import web
 
-from fabricd import Exhausted, FabricError
+from fabricd import Exhausted, FabricError, TimedOut
 
 from . import __version__, encode, openapi, query
-from .limits import STREAMS, Places
+from .limits import BODIES, BODY_TIME, STREAMS, Places
 from .methods import PREFIX, Method, served
 from .upstream import Upstream
 
@@ -39,16 +40,19 @@ class Api:
         self.upstream = upstream
         self.methods: Dict[str, Method] = served()
         self.streams = Places(STREAMS)
+        self.bodies = Places(BODIES)
         self.document = encode.dumps(openapi.document(self.methods, __version__))
 
     def routes(self) -> Any:
         yield web.get(PREFIX + "openapi.json", self.get_document)
         for method in self.methods.values():
-            yield web.get(method.path, self._handler(method))
+            handler = self._handler(method)
+            yield web.get(method.path, handler)
+            yield web.post(method.path, handler)
 
     def _handler(self, method: Method) -> Any:
         async def unary(request: web.Request) -> web.StreamResponse:
-            message = query.request(method.request, request.query.items())
+            message = await self._message(request, method)
             answer = await self.upstream.call(method, message)
             if answer.ByteSize() < LARGE:
                 return json_response(encode.message_body(answer))
@@ -56,7 +60,7 @@ class Api:
             return json_response(await loop.run_in_executor(None, encode.message_body, answer))
 
         async def stream(request: web.Request) -> web.StreamResponse:
-            message = query.request(method.request, request.query.items())
+            message = await self._message(request, method)
             if not self.streams.take():
                 raise Exhausted(f"all {STREAMS} streams are in use; try again later")
             try:
@@ -65,6 +69,29 @@ class Api:
             finally:
                 self.streams.free()
         return stream if method.streams else unary
+
+    async def _message(self, request: web.Request, method: Method) -> Any:
+        """Returns the message of a request."""
+        if request.method != "POST":
+            return query.request(method.request, request.query.items())
+        if request.content_type != "application/json":
+            raise query.BadQuery(f'"{request.content_type}" is not accepted as Content-Type; accepted is application/json')
+        if request.query:
+            raise query.BadQuery("a POST has its parameters in the body, and none in the query")
+        body = await self._body(request)
+        if len(body) < LARGE:
+            return query.from_body(method.request, body)
+        return await asyncio.get_running_loop().run_in_executor(None, query.from_body, method.request, body)
+
+    async def _body(self, request: web.Request) -> bytes:
+        if not self.bodies.take():
+            raise Exhausted(f"{BODIES} requests with a body are being read; try again later")
+        try:
+            return await asyncio.wait_for(request.read(), BODY_TIME)
+        except asyncio.TimeoutError as error:
+            raise TimedOut(f"the body did not arrive within {BODY_TIME:g} s") from error
+        finally:
+            self.bodies.free()
 
     async def get_document(self, _: web.Request) -> web.StreamResponse:
         return json_response(self.document)

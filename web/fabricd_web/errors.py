@@ -14,12 +14,12 @@ STATUS = {"INVALID_ARGUMENT": 400, "OUT_OF_RANGE": 400, "FAILED_PRECONDITION": 4
           "NO_SUCH_PATH": 404, "TOO_LARGE": 413}
 
 
-def response(code: str, message: str) -> web.Response:
-    """Returns the answer for an error."""
+def response(code: str, message: str, allowed: str = "") -> web.Response:
+    """Returns the answer for an error. allowed: the HTTP methods of the path, for METHOD_NOT_ALLOWED."""
     answer = web.Response(status=STATUS.get(code, 500), body=dumps({"code": code, "message": message}),
                           content_type="application/json", charset="utf-8")
     if code == "METHOD_NOT_ALLOWED":
-        answer.headers["Allow"] = "GET, HEAD"
+        answer.headers["Allow"] = allowed
     if code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED"):
         answer.headers["Retry-After"] = "5"
     return answer

@@ -12,6 +12,10 @@ FIRST_REQUEST = 10.0  # seconds
 KEEP_ALIVE = 30.0
 HEADER = 8190  # bytes of the request line, and of one header
 HEADERS = 16384
+# A request of the manager has at most 64 KiB, and is larger as JSON.
+BODY = 256 << 10
+BODIES = 16  # so many bodies are read at a time
+BODY_TIME = 10.0  # seconds
 
 
 class Places:

@@ -88,24 +88,32 @@ def _content(method: Method, schemas: Schemas) -> Dict[str, Any]:
     return {"text/event-stream" if method.streams else "application/json": {"schema": schema}}
 
 
-def _operation(method: Method, schemas: Schemas) -> Dict[str, Any]:
+def _operation(name: str, method: Method, schemas: Schemas) -> Dict[str, Any]:
     told = "the data of each event is one message" if method.streams and not method.is_file else "the answer"
-    return {"operationId": method.name, "summary": _summary(method.name),
-            "parameters": [_parameter(n, f, schemas) for n, f in parameters(method.descriptor.input_type)],
+    return {"operationId": name, "summary": _summary(method.name),
             "responses": {"200": {"description": told, "content": _content(method, schemas)},
                           "default": {"$ref": "#/components/responses/Error"}}}
+
+
+def _path(method: Method, schemas: Schemas) -> Dict[str, Any]:
+    request = method.descriptor.input_type
+    query = [_parameter(n, f, schemas) for n, f in parameters(request)]
+    body = {"required": True, "content": {"application/json": {"schema": schemas.reference(request)}}}
+    return {"get": {**_operation(method.name, method, schemas), "parameters": query},
+            "post": {**_operation(method.name + "WithBody", method, schemas), "requestBody": body}}
 
 
 def document(methods: Dict[str, Method], version: str) -> Dict[str, Any]:
     """Returns the document, which json can write."""
     schemas = Schemas()
-    paths = {m.path: {"get": _operation(m, schemas)} for m in methods.values()}
+    paths = {m.path: _path(m, schemas) for m in methods.values()}
     error = {"type": "object", "required": ["code", "message"], "additionalProperties": False,
              "properties": {"code": {"type": "string", "enum": sorted(errors.STATUS)}, "message": {"type": "string"}}}
     return {"openapi": "3.1.0",
             "info": {"title": "fabricd-web", "version": version, "license": {"name": "BSD-3-Clause"},
                      "description": "The read methods of the fabric manager fabricd. proto/fabric/v1 describes each "
-                                    "method and field. JSON follows the mapping of protobuf, with the names of the "
+                                    "method and field. GET takes the fields as parameters, POST takes the whole "
+                                    "request as JSON: fields that are lists of messages fit only there. JSON follows the mapping of protobuf, with the names of the "
                                     "API; integers of 64 bits are strings."},
             "paths": paths,
             "components": {

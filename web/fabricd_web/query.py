@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Query parameters to request messages, by the JSON mapping of protobuf.
+"""Query parameters, or a body of JSON, to request messages, by the JSON mapping of protobuf.
 
 A field of a message within the request is "outer.inner". A repeated field is given several times. An enumeration is
 the name of the value (PORT_STATE_ACTIVE), its word (active) or its number. Names are those of the API (page_size) or
@@ -16,7 +16,7 @@ DEPTH = 8  # no request of the API is as deep
 
 
 class BadQuery(ValueError):
-    """A parameter is unknown, or has a value that is not accepted."""
+    """A parameter or a member of the body is unknown, or has a value that is not accepted."""
 
 
 # Messages that the JSON mapping writes as one string.
@@ -94,3 +94,14 @@ def request(kind: Any, pairs: Iterable[Tuple[str, str]]) -> Any:
         return json_format.ParseDict(tree, kind())
     except json_format.ParseError as error:
         raise BadQuery(f"a parameter is not accepted: {error}") from error
+
+
+def from_body(kind: Any, body: bytes) -> Any:
+    """Makes a message of this class from JSON. Besides ParseError, protobuf raises the errors of Python for values that
+    are no objects or no UTF-8."""
+    if not body.lstrip().startswith(b"{"):  # protobuf takes [] for an empty message
+        raise BadQuery(f"the body is not a JSON object with the fields of {kind.DESCRIPTOR.name}")
+    try:
+        return json_format.Parse(body, kind())
+    except (json_format.ParseError, AttributeError, RecursionError, TypeError, ValueError) as error:
+        raise BadQuery(f"the body is not accepted as JSON of {kind.DESCRIPTOR.name}: {error}") from error

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What every answer and every request must have: headers against scripts and frames of others, a Host that names this
-server, and a method that only reads."""
+server, and a body only where it is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aiohttp import web
 
 from fabricd import FabricError
 
-from . import errors
+from . import errors, limits
 from .query import BadQuery
 
 log = logging.getLogger("fabricd-web")
@@ -49,8 +49,9 @@ def only(accepted: Optional[Set[str]]) -> Any:
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         if accepted is not None and host_name(request.headers.get("Host", "")).lower() not in accepted:
             return errors.response("PERMISSION_DENIED", "this server is only for " + ", ".join(sorted(accepted)))
-        if request.can_read_body:
-            answer = errors.response("TOO_LARGE", "requests have no body: give parameters in the query")
+        if request.can_read_body and request.method != "POST":
+            answer = errors.response("TOO_LARGE", f"a {request.method} has no body: give parameters in the query, or "
+                                     "use POST")
             answer.force_close()
             return answer
         return await guarded(request, handler)
@@ -66,7 +67,13 @@ async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
     except FabricError as error:
         return errors.response(error.code, str(error))
     except web.HTTPMethodNotAllowed as error:
-        return errors.response("METHOD_NOT_ALLOWED", f"{error.method} is not accepted: the gateway only reads")
+        allowed = ", ".join(sorted(error.allowed_methods))
+        return errors.response("METHOD_NOT_ALLOWED", f"{error.method} is not accepted here; accepted are {allowed}",
+                               allowed)
+    except web.HTTPRequestEntityTooLarge:
+        answer = errors.response("TOO_LARGE", f"a body has at most {limits.BODY >> 10} KiB")
+        answer.force_close()
+        return answer
     except web.HTTPException as error:
         code = "NO_SUCH_PATH" if error.status == 404 else "INVALID_ARGUMENT"
         return errors.response(code, f"{error.reason}: /api/v1/openapi.json lists what there is")

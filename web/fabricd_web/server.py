@@ -32,7 +32,7 @@ def loopback_names(address: Address) -> Set[str]:
 def application(fabric: AsyncFabric, page_folder: str, accepted: Any) -> web.Application:
     """Makes the application. accepted: see security.only."""
     upstream = Upstream(fabric)
-    app = web.Application(middlewares=[security.only(accepted)], client_max_size=1)
+    app = web.Application(middlewares=[security.only(accepted)], client_max_size=limits.BODY)
     app["upstream"] = upstream
     maps = app["maps"] = Maps(upstream)
     app.on_response_prepare.append(security.add_headers)

@@ -13,14 +13,14 @@
 from .aio import AsyncFabric
 from .arguments import add_arguments, from_arguments
 from .errors import (AlreadyExists, Conflict, Denied, EventsMissed, Exhausted, FabricError, InvalidArgument,
-                     JournalReplaced, NotFound, NotStored, Refused, TimedOut, Unavailable)
+                     JournalReplaced, NotFound, NotStored, NotSupported, Refused, TimedOut, Unavailable)
 from .fabric import Fabric
 from .policy import read_policy, split_policy
 from .text import as_dict, link_name, parse_port, port_name, time_of, values, word
 
 __all__ = [
     "AlreadyExists", "AsyncFabric", "Conflict", "Denied", "EventsMissed", "Exhausted", "Fabric", "FabricError",
-    "InvalidArgument", "JournalReplaced", "NotFound", "NotStored", "Refused", "TimedOut", "Unavailable",
+    "InvalidArgument", "JournalReplaced", "NotFound", "NotStored", "NotSupported", "Refused", "TimedOut", "Unavailable",
     "add_arguments", "as_dict", "from_arguments", "link_name", "parse_port", "port_name", "read_policy",
     "split_policy", "time_of", "values", "word",
 ]

@@ -54,6 +54,8 @@ class AsyncFabric:
         return call.result(await self._send(call.method, call.request, reason))
 
     async def _send(self, method: str, request: Any, reason: str = "") -> Any:
+        if calls.is_dry_run(request):
+            calls.check_dry_run(method, await self._call(calls.version()))
         try:
             return await getattr(self.stub, method)(request, timeout=self.timeout, metadata=metadata(reason))
         except grpc.RpcError as error:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, Callable, Generic, List, Mapping, Optional, TypeVar
 
 from . import text
-from .errors import NotFound
+from .errors import NotFound, NotSupported
 from .policy import Policy, messages
 from .text import When, Words
 from .v1 import (access_pb2, drain_pb2, event_pb2, export_pb2, gone_pb2, host_pb2, job_pb2, link_pb2, node_pb2,
@@ -45,6 +45,22 @@ class Pages(Generic[T]):
 
     def of(self, reply: Any) -> List[T]:
         return [row for row in getattr(reply, self.rows) if self.keep is None or self.keep(row)]
+
+
+def version() -> Call[status_pb2.GetVersionResponse]:
+    return Call("GetVersion", status_pb2.GetVersionRequest(), lambda r: r)
+
+
+def is_dry_run(request: Any) -> bool:
+    return bool(getattr(request, "dry_run", False))
+
+
+def check_dry_run(method: str, manager: status_pb2.GetVersionResponse) -> None:
+    """Raises NotSupported if the manager does not know dry runs of the method. It would ignore the field dry_run, and
+    make the change."""
+    if method not in manager.dry_run_methods:
+        raise NotSupported(f"fabricd {manager.version} has no dry run of {method}, and would make the change; update "
+                           "fabricd")
 
 
 def _message(reply: Any) -> str:

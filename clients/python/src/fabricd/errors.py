@@ -54,6 +54,12 @@ class Denied(FabricError):
     code = "PERMISSION_DENIED"
 
 
+class NotSupported(FabricError):
+    """The manager is too old for the request."""
+
+    code = "UNIMPLEMENTED"
+
+
 class Exhausted(FabricError):
     """A limit was reached."""
 
@@ -98,8 +104,8 @@ class EventsMissed(FabricError):
 
 
 BY_CODE: Dict[str, Type[FabricError]] = {c.code: c for c in (
-    InvalidArgument, NotFound, AlreadyExists, Refused, Conflict, Denied, Exhausted, NotStored, Unavailable, TimedOut,
-    JournalReplaced)}
+    InvalidArgument, NotFound, AlreadyExists, Refused, Conflict, Denied, NotSupported, Exhausted, NotStored, Unavailable,
+    TimedOut, JournalReplaced)}
 
 
 def from_grpc(error: Any) -> FabricError:

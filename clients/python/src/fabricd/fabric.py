@@ -53,6 +53,8 @@ class Fabric:
         return call.result(self._send(call.method, call.request, reason))
 
     def _send(self, method: str, request: Any, reason: str = "") -> Any:
+        if calls.is_dry_run(request):
+            calls.check_dry_run(method, self._call(calls.version()))
         try:
             return getattr(self.stub, method)(request, timeout=self.timeout, metadata=metadata(reason))
         except grpc.RpcError as error:
