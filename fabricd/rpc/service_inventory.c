@@ -54,7 +54,7 @@ static void convert_device(struct answer *a, const struct inventory_node *n,
                                          FAB_NO_TEMPERATURE, n->hot);
     m->fan_rpm = answer_alloc(a, FAB_INVENTORY_FANS, sizeof *m->fan_rpm);
     for (int i = 0; m->fan_rpm != NULL && i < FAB_INVENTORY_FANS; i++)
-        if (n->fan_rpm[i] != 0)
+        if ((n->fans >> i & 1) != 0)
             m->fan_rpm[m->n_fan_rpm++] = n->fan_rpm[i];
     m->module_count = (uint32_t)n->module_count;
     if (n->read_us != 0)
@@ -99,7 +99,7 @@ static bool is_wanted(const Fabric__V1__ListNodeInventoryRequest *q, const struc
     const struct fab_view *v = filter->view;
     return (q->type == 0 || v->fabric->nodes[node].type == (uint8_t)q->type) &&
            is_in_rack(h, v, node, q->rack) && (!q->odd || (n != NULL && n->odd)) &&
-           fab_view_filter_node(filter, node);
+           (!q->hot || (n != NULL && n->hot)) && fab_view_filter_node(filter, node);
 }
 
 static void fill_current(struct answer *a, struct call *c, struct fab_view_filter *filter,
