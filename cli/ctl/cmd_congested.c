@@ -196,6 +196,7 @@ const struct cmd cmd_cc_log = {
     .args = "[NODE]",
     .summary = "congestion logs: ports that marked packets, senders that were throttled",
     .max_args = 1,
+    .takes_hosts = true,
     .method = "fabric.v1.FabricService/ListCongestionLogs",
     .run = logs,
 };

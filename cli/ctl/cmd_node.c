@@ -156,6 +156,7 @@ const struct cmd cmd_node_show = {
     .summary = "one node, by name, GUID or LID, also if it is gone",
     .min_args = 1,
     .max_args = 1,
+    .takes_hosts = true,
     .method = "fabric.v1.FabricService/GetNode",
     .run = show,
 };
