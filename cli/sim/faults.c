@@ -514,7 +514,7 @@ static int report(const struct fault_call *o, int status, const char *where)
         return print_usage(o);
     }
     fab_base_text_addf(o->out, "%s: %s\n", where,
-                       status == FAB_E_NOT_FOUND ? "no such link or port"
+                       status == FAB_E_NOT_FOUND ? "no such link, port or fan"
                                                  : fab_base_status_text(status));
     return CMD_FAILED;
 }

@@ -46,7 +46,7 @@ bool is_rack(const char *rack, const char *wanted)
 bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t node,
                 const char *rack)
 {
-    return is_rack(location_of_node(h, v, node)->rack, rack);
+    return rack[0] == '\0' || fab_hosts_is_rack(location_of_node(h, v, node)->rack, rack);
 }
 
 bool need_rack(struct call *c, const struct fab_hosts *h, const struct fab_view *v,
