@@ -36,6 +36,8 @@ struct session {
     char **argv;
     /* node name that parse_port has returned; freed when the session ends */
     char *node;
+    /* bit i: argument i is the name of a host with several adapters, or of a rack (expand.c) */
+    uint32_t several;
     uint32_t count; /* option -n: maximum number of items */
     /* option --after: sequence number of the event after which the list begins; 0: the option was
      * not given */
@@ -115,6 +117,9 @@ struct cmd {
     /* true: the command or the manager expands patterns in the arguments itself, so expand.c does
      * not */
     bool takes_patterns;
+    /* true: an argument NODE may be the name of a host with several adapters, or of a rack; the
+     * command then runs for each of its nodes (expand.c) */
+    bool takes_hosts;
     bool one_manager; /* true: the command cannot run with --all-contexts */
     bool asks;        /* true: the command itself asks for a confirmation */
     bool picture;     /* true: the command has the output format svg (plot.h) */

@@ -199,6 +199,7 @@ const struct cmd cmd_cc_log = {
     .args = "[NODE]",
     .summary = "congestion logs: ports that marked packets, senders that were throttled",
     .max_args = 1,
+    .takes_hosts = true,
     .method = "fabric.v1.FabricService/ListCongestionLogs",
     .json = "total:u32 logs:[ =port events:u32 marked_ports:text service_levels:text "
             "read_time:time no_log:bool ] entries:[ time:time device:text sl:lane from:text "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl history` lists the past of an object, which is a node, port or link.
+ * The command `fabricctl history` lists the past of an object, which is a node, port,
+ * link, host or rack.
  *
  * The list has the events about the object, the audit records about it, and the reactions of the
  * manager, such as reroutes. Events of the same round have successive numbers. So the reaction to
@@ -18,6 +19,7 @@
 #include "fabric/v1/access.pb-c.h"
 #include "fabric/v1/audit.pb-c.h"
 #include "fabric/v1/node.pb-c.h"
+#include "fabric/v1/port.pb-c.h"
 #include "libfabmgr/base/glob.h"
 
 #define COUNT_DEFAULT 50
@@ -313,17 +315,25 @@ static void say(struct session *s, struct history *h, uint64_t most)
     out_record_end(o);
 }
 
-/* Prints an error if no node has the name that the user gave for the object, or if the name is
- * ambiguous. Called if the history is empty. Returns the exit code. */
+/* Prints an error if no node, port, host or rack has the name that the user gave for the object, or
+ * if the name is ambiguous. Called if the history is empty. Returns the exit code. */
 static int check_name(struct session *s)
 {
-    Fabric__V1__GetNodeRequest q = FABRIC__V1__GET_NODE_REQUEST__INIT;
-    uint32_t port;
-    if (strchr(s->argv[0], '/') == NULL)
-        q.node = s->argv[0];
-    else if (parse_port(s, &q.node, &port) != EXIT_OK)
-        return EXIT_USAGE;
-    return ask(s, "GetNode", &q.base, &fabric__v1__get_node_response__descriptor, NULL);
+    Fabric__V1__GetNodeRequest node = FABRIC__V1__GET_NODE_REQUEST__INIT;
+    Fabric__V1__ListPortsRequest ports = FABRIC__V1__LIST_PORTS_REQUEST__INIT;
+    struct fab_client_error error;
+    ProtobufCMessage *m = NULL;
+    /* GetNode also finds nodes that are gone, and ListPorts everything else */
+    node.node = s->argv[0];
+    enum fab_grpc_code code =
+        fab_client_call(s->client, "fabric.v1.FabricService/GetNode", &node.base,
+                        &fabric__v1__get_node_response__descriptor, &m, &error);
+    free_reply(m);
+    if (code == FAB_GRPC_OK)
+        return EXIT_OK;
+    ports.node = s->argv[0];
+    ports.page_size = 1;
+    return ask(s, "ListPorts", &ports.base, &fabric__v1__list_ports_response__descriptor, NULL);
 }
 
 static int run(struct session *s)
@@ -346,7 +356,8 @@ static int run(struct session *s)
 const struct cmd cmd_history = {
     .noun = "history",
     .args = "NODE[/PORT] [--since TIME] [--until TIME] [-n COUNT]",
-    .summary = "what happened to a node or link, by whom, and what the manager did about it",
+    .summary =
+        "what happened to a node, link, host or rack, by whom, and what the manager did about it",
     .min_args = 1,
     .max_args = 1,
     .options = "niu",

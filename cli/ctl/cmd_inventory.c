@@ -127,10 +127,11 @@ static int list_nodes(struct session *s)
         .say_end = say_nodes_end,
     };
     Fabric__V1__ListNodeInventoryRequest q = FABRIC__V1__LIST_NODE_INVENTORY_REQUEST__INIT;
-    if (s->gone && (s->rack != NULL || s->odd))
-        return complain(EXIT_USAGE, "--gone excludes --rack and --odd");
+    if (s->gone && (s->rack != NULL || s->odd || s->hot))
+        return complain(EXIT_USAGE, "--gone excludes --rack, --odd and --hot");
     q.rack = word_of(s->rack);
     q.odd = s->odd;
+    q.hot = s->hot;
     q.gone = s->gone;
     int rc = read_type_and_node(s, &q.type, &q.name);
     if (rc == EXIT_OK && s->gone && q.name[0] != '\0')
@@ -202,11 +203,11 @@ static int list_cables(struct session *s)
 const struct cmd cmd_inventory_nodes = {
     .noun = "inventory",
     .verb = "nodes",
-    .args = "[switch|adapter|router] [NODE] [--rack RACK] [--odd | --gone]",
+    .args = "[switch|adapter|router] [NODE] [--rack RACK] [--odd | --hot | --gone]",
     .summary = "part, serial number, firmware and temperature of devices; --odd: those with other "
-               "firmware than their peers",
+               "firmware than their peers; --hot: those above a limit",
     .max_args = 2,
-    .options = "BX=",
+    .options = "BX=~",
     .method = "fabric.v1.FabricService/ListNodeInventory",
     .is_list = true,
     .takes_patterns = true,

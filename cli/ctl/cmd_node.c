@@ -172,6 +172,7 @@ const struct cmd cmd_node_show = {
     .summary = "one node, by name, GUID or LID, also if it is gone",
     .min_args = 1,
     .max_args = 1,
+    .takes_hosts = true,
     .method = "fabric.v1.FabricService/GetNode",
     .json = "name:text type:node_type @Node(guid system_guid port_guid) lid:u16 ports:u32 "
             "active_ports:u32 degraded_links:u32 @Node(vendor_id device_id revision) "

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The command `fabricctl path` prints the path of a packet, hop by hop. If the source or the
- * destination is a list of hosts, it prints a table with a row for each pair.
+ * destination is a list of hosts, or a host with several adapters, it prints a table with a row for
+ * each pair. The adapters of two hosts are paired by rail.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/job.h"
 #include "cli/ctl/matched.h"
 #include "cli/ctl/show.h"
+#include "fabric/v1/host.pb-c.h"
 #include "fabric/v1/route.pb-c.h"
 
 static const struct out_column columns[] = {
@@ -83,19 +86,6 @@ static int say(struct out *o, const Fabric__V1__Path *p)
     return p->reachable ? EXIT_OK : EXIT_UNSOUND;
 }
 
-static int show_one(struct session *s, char *source, char *destination)
-{
-    Fabric__V1__TracePathRequest q = FABRIC__V1__TRACE_PATH_REQUEST__INIT;
-    Fabric__V1__TracePathResponse *r = NULL;
-    q.source = source;
-    q.destination = destination;
-    int rc = ask(s, "TracePath", &q.base, &fabric__v1__trace_path_response__descriptor, &r);
-    if (rc == EXIT_OK && r->path != NULL)
-        rc = say(s->out, r->path);
-    free_reply(r);
-    return rc;
-}
-
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
 #define PAIRS_MOST 100000u
@@ -150,27 +140,217 @@ static void say_missing(struct out *o, char *source, char *destination, char *pr
     say_pair(o, &p);
 }
 
-/* Asks for the path of one pair, and prints its row. If the pair has no path, sets *unsound to
- * true. */
-static int ask_pair(struct session *s, char *source, char *destination, bool *unsound)
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+/* An endport of a host. */
+struct end {
+    char name[80]; /* GUID of the adapter, and "/PORT" */
+    uint32_t rail, port;
+};
+/* The endports of a source or destination: of one host, or a single endport. */
+struct ends {
+    struct end *end; /* [count] */
+    size_t count;
+    bool host; /* false: the text names no host with several endports */
+};
+
+/* Asks for the endports of the host that the text names. If it is no host, the result has one end,
+ * the text itself. */
+static int find_host_ends(struct session *s, const char *text, struct ends *ret)
+{
+    Fabric__V1__GetHostRequest q = FABRIC__V1__GET_HOST_REQUEST__INIT;
+    struct fab_client_error error;
+    ProtobufCMessage *m = NULL;
+    q.host = word_of(text);
+    size_t room = 1;
+    const Fabric__V1__Host *h = NULL;
+    if (strlen(text) < sizeof ret->end->name &&
+        fab_client_call(s->client, "fabric.v1.FabricService/GetHost", &q.base,
+                        &fabric__v1__get_host_response__descriptor, &m, &error) == FAB_GRPC_OK)
+        h = ((const Fabric__V1__GetHostResponse *)m)->host;
+    /* the name of one adapter also finds its host, but means this adapter only */
+    bool host = h != NULL && strcasecmp(h->name, text) == 0;
+    for (size_t i = 0; host && i < h->n_adapters; i++)
+        room += h->adapters[i]->n_ports;
+    *ret = (struct ends){.end = calloc(room, sizeof *ret->end)};
+    for (size_t i = 0; host && ret->end != NULL && i < h->n_adapters; i++)
+        for (size_t k = 0; k < h->adapters[i]->n_ports; k++) {
+            const Fabric__V1__HostPort *p = h->adapters[i]->ports[k];
+            struct end *e = &ret->end[ret->count];
+            if (p->lid == 0)
+                continue;
+            snprintf(e->name, sizeof e->name, "%s/%u", h->adapters[i]->guid, p->port_number);
+            e->rail = h->adapters[i]->rail;
+            e->port = p->port_number;
+            ret->count++;
+        }
+    free_reply(m);
+    if (ret->end == NULL)
+        return complain(EXIT_FAILED, "out of memory");
+    ret->host = ret->count > 1;
+    if (!ret->host) {
+        ret->count = 1;
+        snprintf(ret->end[0].name, sizeof ret->end[0].name, "%s", text);
+    }
+    return EXIT_OK;
+}
+
+static bool same_rail(const struct end *a, const struct end *b)
+{
+    return a->rail == b->rail && a->port == b->port;
+}
+
+static bool any_same_rail(const struct ends *a, const struct ends *b)
+{
+    for (size_t i = 0; a->host && b->host && i < a->count; i++)
+        for (size_t k = 0; k < b->count; k++)
+            if (same_rail(&a->end[i], &b->end[k]))
+                return true;
+    return false;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* Asks for the path of one pair of endports. Returns ret_error->code; if it is OK, the caller owns
+ * *ret. */
+static enum fab_grpc_code trace(struct session *s, char *source, char *destination,
+                                Fabric__V1__TracePathResponse **ret,
+                                struct fab_client_error *ret_error)
 {
     Fabric__V1__TracePathRequest q = FABRIC__V1__TRACE_PATH_REQUEST__INIT;
-    struct fab_client_error error;
     ProtobufCMessage *m = NULL;
     q.source = source;
     q.destination = destination;
-    fab_client_call(s->client, "fabric.v1.FabricService/TracePath", &q.base,
-                    &fabric__v1__trace_path_response__descriptor, &m, &error);
-    if (error.code != FAB_GRPC_OK && error.code != FAB_GRPC_NOT_FOUND)
-        return say_error(&error);
-    const Fabric__V1__TracePathResponse *r = (const Fabric__V1__TracePathResponse *)m;
-    if (error.code == FAB_GRPC_NOT_FOUND)
-        say_missing(s->out, source, destination, error.message);
+    enum fab_grpc_code code =
+        fab_client_call(s->client, "fabric.v1.FabricService/TracePath", &q.base,
+                        &fabric__v1__trace_path_response__descriptor, &m, ret_error);
+    *ret = (Fabric__V1__TracePathResponse *)m;
+    return code;
+}
+
+/* Prints the row of a pair of endports from the manager's answer, and frees the answer. If the pair
+ * has no path, sets *unsound to true. */
+static int say_answer(struct session *s, char *source, char *destination,
+                      Fabric__V1__TracePathResponse *r, struct fab_client_error *error,
+                      bool *unsound)
+{
+    if (error->code != FAB_GRPC_OK && error->code != FAB_GRPC_NOT_FOUND)
+        return say_error(error);
+    if (error->code == FAB_GRPC_NOT_FOUND)
+        say_missing(s->out, source, destination, error->message);
     else if (r->path != NULL)
         say_pair(s->out, r->path);
-    *unsound |= error.code != FAB_GRPC_OK || r->path == NULL || !r->path->reachable;
-    free_reply(m);
+    *unsound |= error->code != FAB_GRPC_OK || r->path == NULL || !r->path->reachable;
+    free_reply(r);
     return EXIT_OK;
+}
+
+static int ask_ends(struct session *s, char *source, char *destination, bool *unsound)
+{
+    Fabric__V1__TracePathResponse *r;
+    struct fab_client_error error;
+    trace(s, source, destination, &r, &error);
+    return say_answer(s, source, destination, r, &error, unsound);
+}
+
+/* Prints a row for each pair of endports, one of the source and one of the destination: those of
+ * the same rail and port number, if both are hosts and have common rails; otherwise all pairs. */
+static int say_rails(struct session *s, const struct ends *from, const struct ends *to,
+                     bool *unsound)
+{
+    bool by_rail = any_same_rail(from, to);
+    int rc = EXIT_OK;
+    for (size_t i = 0; i < from->count && rc == EXIT_OK; i++)
+        for (size_t k = 0; k < to->count && rc == EXIT_OK; k++)
+            if (!by_rail || same_rail(&from->end[i], &to->end[k]))
+                rc = ask_ends(s, from->end[i].name, to->end[k].name, unsound);
+    return rc;
+}
+
+/* A pair of which at least one is a host with several endports. */
+struct host_pair {
+    struct ends from, to;
+};
+
+static void host_pair_free(struct host_pair *p)
+{
+    free(p->from.end);
+    free(p->to.end);
+}
+
+/* Finds the endports of a pair for which the manager refused a path. If neither of the two is a
+ * host with several endports, prints the manager's error. Returns the exit code. */
+static int find_host_pair(struct session *s, const char *source, const char *destination,
+                          const struct fab_client_error *error, struct host_pair *ret)
+{
+    *ret = (struct host_pair){0};
+    int rc = find_host_ends(s, source, &ret->from);
+    if (rc == EXIT_OK)
+        rc = find_host_ends(s, destination, &ret->to);
+    if (rc == EXIT_OK && !ret->from.host && !ret->to.host)
+        rc = say_error(error);
+    if (rc != EXIT_OK)
+        host_pair_free(ret);
+    return rc;
+}
+
+/* Prints the row of a pair, or a row for each rail if it is a pair of hosts. */
+static int ask_pair(struct session *s, char *source, char *destination, bool *unsound)
+{
+    Fabric__V1__TracePathResponse *r;
+    struct fab_client_error error;
+    struct host_pair p;
+    if (trace(s, source, destination, &r, &error) != FAB_GRPC_INVALID_ARGUMENT)
+        return say_answer(s, source, destination, r, &error, unsound);
+    int rc = find_host_pair(s, source, destination, &error, &p);
+    if (rc != EXIT_OK)
+        return rc;
+    rc = say_rails(s, &p.from, &p.to, unsound);
+    host_pair_free(&p);
+    return rc;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void begin_pairs(struct out *o)
+{
+    out_record(o, NULL);
+    out_table(o, "paths", pair_columns, sizeof pair_columns / sizeof pair_columns[0], false);
+}
+
+static void end_pairs(struct out *o)
+{
+    out_table_end(o);
+    out_record_end(o);
+}
+
+static int show_hosts(struct session *s, const char *source, const char *destination,
+                      const struct fab_client_error *error)
+{
+    struct host_pair p;
+    bool unsound = false;
+    int rc = find_host_pair(s, source, destination, error, &p);
+    if (rc != EXIT_OK)
+        return rc;
+    begin_pairs(s->out);
+    rc = say_rails(s, &p.from, &p.to, &unsound);
+    end_pairs(s->out);
+    host_pair_free(&p);
+    return rc == EXIT_OK && unsound ? EXIT_UNSOUND : rc;
+}
+
+static int show_one(struct session *s, char *source, char *destination)
+{
+    Fabric__V1__TracePathResponse *r;
+    struct fab_client_error error;
+    enum fab_grpc_code code = trace(s, source, destination, &r, &error);
+    if (code == FAB_GRPC_INVALID_ARGUMENT)
+        return show_hosts(s, source, destination, &error);
+    if (code != FAB_GRPC_OK)
+        return say_error(&error);
+    int rc = r->path != NULL ? say(s->out, r->path) : EXIT_OK;
+    free_reply(r);
+    return rc;
 }
 
 static int show_pairs(struct session *s, const struct job *from, const struct job *to)
@@ -180,14 +360,12 @@ static int show_pairs(struct session *s, const struct job *from, const struct jo
     if ((uint64_t)from->count * to->count > PAIRS_MOST)
         return complain(EXIT_USAGE, "%zu sources and %zu destinations are more than %u pairs",
                         from->count, to->count, PAIRS_MOST);
-    out_record(s->out, NULL);
-    out_table(s->out, "paths", pair_columns, sizeof pair_columns / sizeof pair_columns[0], false);
+    begin_pairs(s->out);
     for (size_t i = 0; i < from->count && rc == EXIT_OK; i++)
         for (size_t k = 0; k < to->count && rc == EXIT_OK; k++)
             if (strcmp(from->names[i], to->names[k]) != 0)
                 rc = ask_pair(s, from->names[i], to->names[k], &unsound);
-    out_table_end(s->out);
-    out_record_end(s->out);
+    end_pairs(s->out);
     return rc == EXIT_OK && unsound ? EXIT_UNSOUND : rc;
 }
 

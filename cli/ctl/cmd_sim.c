@@ -10,11 +10,12 @@
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/sim_service.pb-c.h"
 
-/* Parses the argument, NODE/PORT or NODE. For NODE alone, *ret_number is 0, which means all cables
- * of the node. */
+/* Parses the argument, NODE/PORT or NODE. For NODE alone, which may be the name of a host or rack,
+ * *ret_number is 0, which means all cables. */
 static int parse_place(struct session *s, char **ret_node, uint32_t *ret_number)
 {
-    if (strchr(s->argv[0], '/') != NULL)
+    const char *slash = strrchr(s->argv[0], '/');
+    if (slash != NULL && slash[1 + strspn(slash + 1, "0123456789")] == '\0')
         return parse_port(s, ret_node, ret_number);
     *ret_node = s->argv[0];
     *ret_number = 0;

@@ -7,6 +7,7 @@
 #include "cli/ctl/commands.h"
 #include "cli/ctl/matched.h"
 #include "fabric/v1/access.pb-c.h"
+#include "fabric/v1/node.pb-c.h"
 #include "libfabmgr/base/glob.h"
 #include "libfabmgr/base/plural.h"
 
@@ -45,8 +46,36 @@ static bool is_pattern(const struct session *s, int i)
 {
     char word[WORD_LEN];
     bool repeated;
-    return fab_base_is_glob(s->argv[i]) && usage_of_argument(s->cmd, i, word, &repeated) &&
-           can_match(s, word);
+    return (fab_base_is_glob(s->argv[i]) || (s->several >> i & 1) != 0) &&
+           usage_of_argument(s->cmd, i, word, &repeated) && can_match(s, word);
+}
+
+/* Returns true if the manager knows several nodes by this name: the adapters of a host, or the
+ * nodes in a rack. If the request fails, returns false; the command itself then fails, too, and
+ * prints the reason. */
+static bool names_several(struct session *s, const char *name)
+{
+    Fabric__V1__ListNodesRequest q = FABRIC__V1__LIST_NODES_REQUEST__INIT;
+    struct fab_client_error error;
+    ProtobufCMessage *m = NULL;
+    q.name = word_of(name);
+    q.page_size = 2;
+    if (fab_client_call(s->client, "fabric.v1.FabricService/ListNodes", &q.base,
+                        &fabric__v1__list_nodes_response__descriptor, &m, &error) != FAB_GRPC_OK)
+        return false;
+    bool several = ((const Fabric__V1__ListNodesResponse *)m)->n_nodes == q.page_size;
+    free_reply(m);
+    return several;
+}
+
+void find_hosts(struct session *s)
+{
+    s->several = 0;
+    if (!s->cmd->takes_hosts)
+        return;
+    for (int i = 0; i < s->argc && i < ARGUMENTS_MAX; i++)
+        if (s->argv[i][0] != '\0' && !fab_base_is_glob(s->argv[i]) && names_several(s, s->argv[i]))
+            s->several |= 1u << i;
 }
 
 bool has_patterns(const struct session *s)

@@ -92,6 +92,7 @@ static int run_in_contexts(const struct cmd *c, struct options *o)
         int this = connect_to_manager(c, o);
         if (this == EXIT_OK) {
             out_next(o->session.out, x->name, NULL);
+            find_hosts(&o->session);
             this = has_patterns(&o->session) ? run_for_each(&o->session, x->name)
                                              : c->run(&o->session);
             fab_client_close(o->session.client);
@@ -105,6 +106,8 @@ static int run_in_contexts(const struct cmd *c, struct options *o)
 
 static int run_command(const struct cmd *c, struct options *o)
 {
+    if (!o->all_contexts)
+        find_hosts(&o->session);
     bool patterns = has_patterns(&o->session);
     if (patterns && o->format == OUT_SVG)
         return complain(EXIT_USAGE, "-o svg writes one picture, so it takes no pattern");

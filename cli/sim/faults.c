@@ -251,6 +251,33 @@ static int congest(const struct fault_call *o, struct place at)
                                                         .remote_qp = number_u32(o, "to", 0)});
 }
 
+/* ---- inventory ------------------------------------------------------------------------------- */
+
+static int heat(const struct fault_call *o, struct place at)
+{
+    uint32_t degrees = number_u32(o, "by", 0);
+    return degrees <= 100 ? fab_sim_heat(o->sim, at.node, at.port, (int)degrees) : FAB_E_INVAL;
+}
+
+static int firmware(const struct fault_call *o, struct place at)
+{
+    return fab_sim_firmware(o->sim, at.node, strcmp(o->word, "usual") != 0 ? o->word : NULL);
+}
+
+static int fan(const struct fault_call *o, struct place at)
+{
+    uint64_t which;
+    uint32_t rpm = number_u32(o, "rpm", FAB_SIM_FAN_USUAL);
+    if (!parse_integer(o->word, FAB_SIM_FANS, &which) || which == 0 || rpm > FAB_SIM_FAN_USUAL)
+        return FAB_E_INVAL;
+    return fab_sim_fan(o->sim, at.node, (uint8_t)(which - 1), (uint16_t)rpm);
+}
+
+static int replace(const struct fault_call *o, struct place at)
+{
+    return fab_sim_replace_module(o->sim, at.node, at.port);
+}
+
 /* ---- whole fabric ---------------------------------------------------------------------------- */
 
 static int impair(const struct fault_call *o, struct place at)
@@ -348,6 +375,15 @@ static const struct fault faults[] = {
      "sends trap 128-131, 144, 145 or 256-259 until it is repressed"},
     {"storm", NULL, NODES, "NUMBER", "every count ", storm, "NODE NUMBER [every=10ms] [count=100]",
      "sends a trap count times, repressed or not"},
+
+    {"heat", NULL, PORT, NULL, "by ", heat, "NODE[/PORT] [by=30]",
+     "heats a device, or the cable or optic at a port, by degrees Celsius; without by: no longer"},
+    {"firmware", NULL, NODES, "VERSION", "", firmware, "NODE VERSION|usual",
+     "gives a device this version of firmware, such as 28.39.1002"},
+    {"fan", NULL, NODES, "NUMBER", "rpm ", fan, "NODE NUMBER [rpm=0]",
+     "sets the speed of a fan of a switch; without rpm: the usual speed"},
+    {"replace", NULL, CABLE, NULL, "", replace, "NODE/PORT",
+     "replaces a cable or optic by another one of its kind"},
 
     {"impair", NULL, NOTHING, NULL, "loss duplicate delay by spread ", impair,
      "[loss=1%] [duplicate=1%] [delay=5% by=1ms spread=20ms]",
@@ -478,7 +514,7 @@ static int report(const struct fault_call *o, int status, const char *where)
         return print_usage(o);
     }
     fab_base_text_addf(o->out, "%s: %s\n", where,
-                       status == FAB_E_NOT_FOUND ? "no such link or port"
+                       status == FAB_E_NOT_FOUND ? "no such link, port or fan"
                                                  : fab_base_status_text(status));
     return CMD_FAILED;
 }

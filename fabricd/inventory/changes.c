@@ -131,6 +131,26 @@ static void report_firmware(struct inventory *inv, const struct inventory_node *
                    .firmware = now->device.firmware, .previous = was->device.firmware);
 }
 
+static bool has_stopped(const struct inventory_node *n, unsigned fan)
+{
+    return (n->fans >> fan & 1) != 0 && n->fan_rpm[fan] == 0;
+}
+
+/* Reports the fans that stand still and did not at the visit before, and those that run again. A
+ * fan that the device does not report any more counts as running. */
+static void report_fans(struct inventory *inv, const struct inventory_node *was,
+                        const struct inventory_node *now)
+{
+    for (unsigned fan = 0; fan < FAB_INVENTORY_FANS; fan++) {
+        if (has_stopped(now, fan) && !has_stopped(was, fan))
+            event_emit(inv->in.bus, fan_stopped, .subject = now->name, .guid = now->guid,
+                       .fan = fan + 1);
+        else if (!has_stopped(now, fan) && has_stopped(was, fan))
+            event_emit(inv->in.bus, fan_running, .subject = now->name, .guid = now->guid,
+                       .fan = fan + 1, .rpm = now->fan_rpm[fan]);
+    }
+}
+
 /* Returns true if a visit read something that the database does not have yet. Temperatures and the
  * time of the visit do not count. */
 static bool has_changed(const struct inventory_node *was, const struct inventory_node *now)
@@ -177,6 +197,7 @@ static void take_read(struct inventory *inv, struct inventory_entry *e, struct i
     if (v->whole) {
         n->read_us = clock_unix_us();
         report_firmware(inv, &was, n);
+        report_fans(inv, &was, n);
     }
     memcpy(n->usual, was.usual, sizeof(n->usual));
     n->odd = was.odd;

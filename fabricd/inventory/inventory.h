@@ -61,7 +61,8 @@ struct inventory_node {
     uint32_t uptime_s;
     struct fab_temperature temperature; /* temperature of the ASIC */
     bool hot;
-    uint16_t fan_rpm[FAB_INVENTORY_FANS]; /* rotations per minute; 0: the device lacks this fan */
+    uint16_t fans;                        /* bitset of the fans whose speeds the device reports */
+    uint16_t fan_rpm[FAB_INVENTORY_FANS]; /* rotations per minute; 0: stopped, or no such fan */
     /* [module_count] the modules, in ascending order of their ports */
     struct inventory_module *modules;
     size_t module_count;

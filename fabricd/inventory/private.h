@@ -48,7 +48,6 @@ struct inventory_visit {
     /* What the next request asks for: the number of a fan; the number of a port; the index of the
      * module at this port, and the part of its memory. */
     uint8_t fan, port, index, part;
-    uint16_t fans; /* bitset of the fans that the device has */
     uint16_t sensor;
     struct fab_module_memory memory;
     /* What the visit has read, for inventory_take. */

@@ -73,7 +73,7 @@ static void end_system(struct inventory_visit *v)
 
 static void begin_fan(struct inventory_visit *v, uint8_t fan)
 {
-    v->fan = next_fan(v->fans, fan);
+    v->fan = next_fan(v->read.fans, fan);
     v->step = STEP_FAN;
     if (v->fan == FAB_INVENTORY_FANS)
         begin_port(v, 1);
@@ -265,12 +265,14 @@ static void take(struct inventory_visit *v, const uint8_t *data, size_t len)
         break;
     case STEP_FAN_SET:
         (void)read_register(FAB_REGISTER_MFCR, data, len, &mfcr);
-        v->fans = mfcr.fans;
+        v->read.fans = mfcr.fans;
         begin_fan(v, 0);
         break;
     case STEP_FAN:
         if (read_register(FAB_REGISTER_MFSM, data, len, &mfsm))
             v->read.fan_rpm[v->fan] = mfsm.rpm;
+        else
+            v->read.fans = (uint16_t)(v->read.fans & ~(1u << v->fan));
         begin_fan(v, (uint8_t)(v->fan + 1));
         break;
     case STEP_PORT:
@@ -347,6 +349,7 @@ static void begin(struct inventory *inv, struct inventory_visit *v, const struct
     if (!whole)
         return;
     v->read.device = (struct fab_inventory_device){0};
+    v->read.fans = 0;
     memset(v->read.fan_rpm, 0, sizeof(v->read.fan_rpm));
 }
 

@@ -1,91 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares events and audit records with the node or port that a client named. */
+/* Compares events and audit records with the object that a client named. */
 #include "fabricd/rpc/concern.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "fabricd/rpc/gone.h"
+#include "fabricd/rpc/hosts.h"
 #include "libfabmgr/base/glob.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/view/concern.h"
+#include "libfabmgr/view/name.h"
 
-/* ---- the request ----------------------------------------------------------------------------- */
+#define NAME_LEN (FAB_NODE_DESC_LEN * 4 + 1)
+#define GONE_MOST 65536u /* the store keeps fewer nodes that are gone */
 
-static void take_name(void *ctx, const struct store_gone_node *n)
+/* The state while a text is read. */
+struct reading {
+    struct concern *c;
+    struct rpc *rpc;
+    const struct fab_view *view;
+    const char *rack; /* the rack that the text names; NULL: it names none in the fabric */
+    /* the object whose ends are added now */
+    const struct fab_concern_place *place;
+    int status;
+};
+
+/* ---- nodes of the fabric --------------------------------------------------------------------- */
+
+static void add_object(struct reading *r, uint64_t guid, int port, const char *name)
 {
-    struct concern *c = ctx;
-    snprintf(c->name, sizeof c->name, "%s", n->name);
+    if (r->status == FAB_OK)
+        r->status = fab_view_concern_set_add(&r->c->objects, guid, port, name);
 }
 
-/* Finds the node with this name, in the fabric or among the nodes that are gone, and stores its
- * GUID and its name in *c. */
-static bool find(struct concern *c, struct rpc *r, const struct fab_view *v, const char *name)
+/* Adds an adapter by the name of its host, too, which texts about a rack can have, for example
+ * after 'drain host'. */
+static void add_host_name(struct reading *r, const struct fab_hosts *hosts, uint32_t node)
 {
-    char why[200];
-    uint32_t node;
-    int rc = fab_view_find_node(v, name, &node, why, sizeof why);
-    if (gone_is_better(r, v, name, rc)) {
-        if (gone_find(r, name, &c->guid) != FAB_OK)
-            return false;
-        store_gone_node(r->in.store, c->guid, take_name, c);
-    } else if (rc == FAB_OK) {
-        c->guid = v->fabric->nodes[node].guid;
-        snprintf(c->name, sizeof c->name, "%s", v->fabric->nodes[node].name);
-    }
-    return c->guid != 0;
+    const struct fab_node *n = &r->view->fabric->nodes[node];
+    const struct fab_host *h =
+        hosts->host_of[node] != FAB_NONE ? &hosts->hosts[hosts->host_of[node]] : NULL;
+    if (h != NULL && strcmp(h->name, n->name) != 0)
+        add_object(r, n->guid, FAB_ALL_PORTS, h->name);
 }
 
-static void add_end(struct concern *c, uint64_t guid, int port, const char *name)
+/* Adds the node, or those of its ports that the filter selects. */
+static void add_node(struct reading *r, struct fab_view_filter *filter, uint32_t node)
 {
-    if (c->end_count == CONCERN_ENDS)
-        return;
-    struct concern_end *end = &c->end[c->end_count++];
-    end->guid = guid;
-    end->port = port;
-    snprintf(end->name, sizeof end->name, "%s", name);
-}
-
-static void take_end(void *ctx, const struct store_gone_link *l)
-{
-    struct concern *c = ctx;
-    int far = l->end[0].guid == c->guid;
-    add_end(c, l->end[far].guid, l->end[far].port, l->end[far].name);
-}
-
-/* Adds the port at the other end of the link of a port. If the port has no link now, adds the other
- * end of its last link. */
-static void add_end_of(struct concern *c, struct store *store, const struct fab_fabric *f,
-                       uint32_t port)
-{
-    const struct fab_port *p = fab_fabric_port(f, port);
-    const struct store_gone_links last = {
-        .node = c->guid, .port = p->num, .after_since = INT64_MAX};
-    if (p->peer != FAB_NONE) {
-        const struct fab_port *peer = fab_fabric_port(f, p->peer);
-        add_end(c, f->nodes[peer->node].guid, peer->num, f->nodes[peer->node].name);
-    } else if (store != NULL && p->num != 0) {
-        store_gone_links(store, &last, 1, take_end, c);
-    }
-}
-
-/* Adds the ports at the other ends of the links of the object: of the port, or of all ports of the
- * adapter. */
-static void add_ends(struct concern *c, struct store *store, const struct fab_fabric *f)
-{
-    uint32_t node = fab_fabric_node_by_guid(f, c->guid);
-    uint8_t port = c->port == FAB_ALL_PORTS ? 0 : (uint8_t)c->port;
-    const struct store_gone_links last = {.node = c->guid, .port = port, .after_since = INT64_MAX};
-    if (node == FAB_NONE) {
-        if (store != NULL)
-            store_gone_links(store, &last, 1, take_end, c);
-        return;
-    }
-    const struct fab_node *n = &f->nodes[node];
-    if (port != 0 && port <= n->num_ports)
-        add_end_of(c, store, f, n->first_port + port);
-    for (uint32_t i = 1; i <= n->num_ports && port == 0 && n->type != FAB_NODE_SWITCH; i++)
-        add_end_of(c, store, f, n->first_port + i);
+    const struct fab_node *n = &r->view->fabric->nodes[node];
+    if (!filter->has_port)
+        add_object(r, n->guid, FAB_ALL_PORTS, n->name);
+    if (filter->rack != NULL)
+        add_host_name(r, filter->hosts, node);
+    for (uint32_t i = 0; filter->has_port && i <= n->num_ports; i++)
+        if (fab_view_filter_port(filter, n->first_port + i))
+            add_object(r, n->guid, (int)i, n->name);
 }
 
 /* Divides a text of the form NODE/PORT. Returns false if the text has another form. */
@@ -102,63 +71,205 @@ static bool split(const char *what, size_t *ret_len, int *ret_port)
     return true;
 }
 
-/* Finds the node that `what` names, in the fabric or among the nodes that are gone. */
-static bool resolve(struct concern *c, struct rpc *r, const struct fab_view *v)
+/* Returns true if the text names one node so exactly that no node that is gone can be meant, too:
+ * by its number or its whole name. */
+static bool is_exact(const struct concern *c, const struct fab_view_filter *filter)
 {
-    char node[CONCERN_NAME];
-    if (find(c, r, v, c->what))
-        return true;
-    if (!split(c->what, &c->node_len, &c->port) || c->node_len >= sizeof node)
+    struct fab_view_number number;
+    if (filter->pattern || filter->rack != NULL || filter->node == FAB_NONE)
         return false;
-    snprintf(node, sizeof node, "%.*s", (int)c->node_len, c->what);
-    return find(c, r, v, node);
+    const struct fab_node *n = &filter->view->fabric->nodes[filter->node];
+    return n->type != FAB_NODE_CA || fab_view_read_number(c->what, c->node_len, &number) ||
+           (strlen(n->name) == c->node_len && strncmp(n->name, c->what, c->node_len) == 0);
 }
 
-void concern_read(struct concern *c, struct rpc *r, const char *what)
+/* Adds the nodes or ports of the fabric that the text names. Returns true if no node that is gone
+ * can be meant, too. */
+static bool add_current(struct reading *r, const struct fab_hosts *hosts)
+{
+    struct concern *c = r->c;
+    struct fab_view_filter filter;
+    char why[512];
+    int rc = fab_view_filter_read(&filter, r->view, hosts, c->what, why, sizeof why);
+    bool rack = rc == FAB_OK && filter.rack != NULL;
+    if (!rack && gone_is_better(r->rpc, r->view, c->what, rc))
+        rc = FAB_E_NOT_FOUND;
+    if (rc != FAB_OK || filter.has_port)
+        split(c->what, &c->node_len, &c->port);
+    if (rc != FAB_OK)
+        return false;
+    r->rack = filter.rack;
+    for (uint32_t n = 0; n < r->view->fabric->node_count; n++)
+        if (fab_view_filter_node(&filter, n))
+            add_node(r, &filter, n);
+    return is_exact(c, &filter);
+}
+
+/* ---- nodes that are gone --------------------------------------------------------------------- */
+
+/* Returns true if NODE of the text is the name of the gone node, its first word, or the name of its
+ * host or rack in the operator's file of locations. */
+static bool is_meant(const struct reading *r, const struct store_gone_node *n)
+{
+    const struct concern *c = r->c;
+    const struct fab_location *l =
+        fab_policy_locations_find(r->view->policy.locations, n->guid, n->name);
+    bool prefixed = strncmp(c->what, FAB_FILTER_RACK, strlen(FAB_FILTER_RACK)) == 0;
+    if (r->rack != NULL || prefixed)
+        return fab_hosts_is_rack(l->rack, prefixed ? c->what + strlen(FAB_FILTER_RACK) : r->rack);
+    if (strncmp(n->name, c->what, c->node_len) == 0 &&
+        (n->name[c->node_len] == '\0' || fab_view_ends_word(n->name + c->node_len)))
+        return true;
+    return (strlen(l->host) == c->node_len && strncmp(l->host, c->what, c->node_len) == 0) ||
+           (c->objects.count == 0 && fab_hosts_is_rack(l->rack, c->what));
+}
+
+static void take_meant(void *ctx, const struct store_gone_node *n)
+{
+    struct reading *r = ctx;
+    if (is_meant(r, n))
+        add_object(r, n->guid, r->c->port, n->name);
+}
+
+static void take_gone(void *ctx, const struct store_gone_node *n)
+{
+    struct reading *r = ctx;
+    add_object(r, n->guid, r->c->port, n->name);
+}
+
+/* Adds the nodes that are gone and that the text means. */
+static void add_gone(struct reading *r)
+{
+    const struct store_gone_nodes all = {.before = INT64_MAX, .after_since = INT64_MAX};
+    struct concern *c = r->c;
+    char node[NAME_LEN];
+    uint64_t guid;
+    if (r->rpc->in.store == NULL)
+        return;
+    store_gone_nodes(r->rpc->in.store, &all, GONE_MOST, take_meant, r);
+    if (c->objects.count > 0 || c->node_len >= sizeof node)
+        return;
+    snprintf(node, sizeof node, "%.*s", (int)c->node_len, c->what);
+    if (gone_find(r->rpc, node, &guid) == FAB_OK)
+        store_gone_node(r->rpc->in.store, guid, take_gone, r);
+}
+
+/* ---- the other ends of links ----------------------------------------------------------------- */
+
+static void add_end(struct reading *r, uint64_t guid, int port, const char *name)
+{
+    if (r->status == FAB_OK)
+        r->status = fab_view_concern_set_add(&r->c->ends, guid, port, name);
+}
+
+static void take_end(void *ctx, const struct store_gone_link *l)
+{
+    struct reading *r = ctx;
+    int far = l->end[0].guid == r->place->guid;
+    add_end(r, l->end[far].guid, l->end[far].port, l->end[far].name);
+}
+
+/* Adds the other end of the last link of a port; port 0: of the last link of the node. */
+static void add_last_end(struct reading *r, uint8_t port)
+{
+    const struct store_gone_links last = {
+        .node = r->place->guid, .port = port, .after_since = INT64_MAX};
+    if (r->rpc->in.store != NULL)
+        store_gone_links(r->rpc->in.store, &last, 1, take_end, r);
+}
+
+/* Adds the port at the other end of the link of a port. If the port has no link now, adds the other
+ * end of its last link. */
+static void add_end_of(struct reading *r, uint32_t port)
+{
+    const struct fab_fabric *f = r->view->fabric;
+    const struct fab_port *p = fab_fabric_port(f, port);
+    if (p->peer != FAB_NONE) {
+        const struct fab_port *peer = fab_fabric_port(f, p->peer);
+        add_end(r, f->nodes[peer->node].guid, peer->num, f->nodes[peer->node].name);
+    } else if (p->num != 0) {
+        add_last_end(r, p->num);
+    }
+}
+
+/* Adds the ports at the other ends of the links of one object: of the port, or of all ports of the
+ * adapter. */
+static void add_ends(struct reading *r)
+{
+    const struct fab_fabric *f = r->view->fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, r->place->guid);
+    uint8_t port = r->place->port == FAB_ALL_PORTS ? 0 : (uint8_t)r->place->port;
+    if (node == FAB_NONE) {
+        add_last_end(r, port);
+        return;
+    }
+    const struct fab_node *n = &f->nodes[node];
+    if (port != 0 && port <= n->num_ports)
+        add_end_of(r, n->first_port + port);
+    for (uint32_t i = 1; i <= n->num_ports && port == 0 && n->type != FAB_NODE_SWITCH; i++)
+        add_end_of(r, n->first_port + i);
+}
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+static void resolve(struct reading *r)
+{
+    struct concern *c = r->c;
+    const struct fab_hosts *hosts = NULL;
+    if (r->view->policy.locations != NULL && (hosts = hosts_of_view(r->rpc, r->view)) == NULL) {
+        r->status = FAB_E_NOMEM;
+        return;
+    }
+    if (!add_current(r, hosts))
+        add_gone(r);
+    for (size_t i = 0; i < c->objects.count && r->status == FAB_OK; i++) {
+        r->place = &c->objects.by_guid[i];
+        add_ends(r);
+    }
+    if (r->status == FAB_OK)
+        r->status = fab_view_concern_set_sort(&c->objects);
+    if (r->status == FAB_OK)
+        r->status = fab_view_concern_set_sort(&c->ends);
+}
+
+int concern_read(struct concern *c, struct rpc *r, const char *what)
 {
     struct fab_view *v = sm_view(r->in.sm);
+    struct reading reading = {.c = c, .rpc = r, .view = v};
     *c = (struct concern){.what = what, .node_len = strlen(what), .port = FAB_ALL_PORTS};
-    c->pattern = fab_base_is_glob(what);
-    if (v != NULL && what[0] != '\0' && !c->pattern && resolve(c, r, v))
-        add_ends(c, r->in.store, v->fabric);
-    else if (v == NULL)
+    c->pattern =
+        fab_base_is_glob(what) && strncmp(what, FAB_FILTER_RACK, strlen(FAB_FILTER_RACK)) != 0;
+    if (v == NULL)
         split(what, &c->node_len, &c->port);
+    else if (what[0] != '\0' && !c->pattern)
+        resolve(&reading);
     fab_view_unref(v);
+    if (reading.status != FAB_OK)
+        concern_fini(c);
+    return reading.status;
+}
+
+void concern_fini(struct concern *c)
+{
+    fab_view_concern_set_fini(&c->objects);
+    fab_view_concern_set_fini(&c->ends);
 }
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-/* Returns true if the text names the node or port itself. */
+/* Returns true if the text names the object itself. */
 static bool names_object(const struct concern *c, const char *text)
 {
     const struct fab_concern by_text = {c->what, c->node_len, c->port};
-    const struct fab_concern by_name = {c->name, strlen(c->name), c->port};
     if (c->pattern)
         return fab_base_glob_matches(c->what, strlen(c->what), text, strlen(text));
     return c->what[0] == '\0' || fab_view_concerns(&by_text, text) ||
-           fab_view_concerns(&by_name, text);
-}
-
-/* Returns true if the text names the other end of a link of the object. */
-static bool names_end(const struct concern *c, const char *text)
-{
-    for (uint32_t i = 0; i < c->end_count; i++) {
-        const struct fab_concern by_name = {c->end[i].name, strlen(c->end[i].name), c->end[i].port};
-        if (fab_view_concerns(&by_name, text))
-            return true;
-    }
-    return false;
+           fab_view_concern_set_named(&c->objects, text);
 }
 
 bool concern_text(const struct concern *c, const char *text)
 {
-    return names_object(c, text) || names_end(c, text);
-}
-
-static bool is_port(const struct concern *c, uint64_t guid, uint64_t port)
-{
-    return c->guid != 0 && guid == c->guid &&
-           (c->port == FAB_ALL_PORTS || port == (uint64_t)c->port);
+    return names_object(c, text) || fab_view_concern_set_named(&c->ends, text);
 }
 
 static const struct event_field *field_of(const struct event *e, const char *name)
@@ -176,10 +287,8 @@ static bool is_about_end(const struct concern *c, const struct event *e)
 {
     if (field_of(e, "peer_guid") != NULL)
         return false;
-    for (uint32_t i = 0; i < c->end_count; i++)
-        if (e->guid == c->end[i].guid && e->port == (uint32_t)c->end[i].port)
-            return true;
-    return names_end(c, e->subject);
+    return fab_view_concern_set_have(&c->ends, e->guid, e->port) ||
+           fab_view_concern_set_named(&c->ends, e->subject);
 }
 
 /* Returns the GUID in a field; 0: the field has no GUID. In events from the store, GUIDs are
@@ -195,14 +304,15 @@ static uint64_t guid_of(const struct event_field *f)
 static bool is_about_peer(const struct concern *c, const struct event *e)
 {
     const struct event_field *guid = field_of(e, "peer_guid"), *port = field_of(e, "peer_port");
-    return guid != NULL && is_port(c, guid_of(guid), port != NULL ? port->number : 0);
+    return guid != NULL &&
+           fab_view_concern_set_have(&c->objects, guid_of(guid), port != NULL ? port->number : 0);
 }
 
 bool concern_event(const struct concern *c, const struct event *e)
 {
     static const char *const texts[] = {"peer", "names"};
-    if (names_object(c, e->subject) || is_port(c, e->guid, e->port) || is_about_peer(c, e) ||
-        is_about_end(c, e))
+    if (names_object(c, e->subject) || fab_view_concern_set_have(&c->objects, e->guid, e->port) ||
+        is_about_peer(c, e) || is_about_end(c, e))
         return true;
     for (size_t i = 0; i < 2; i++) {
         const struct event_field *f = field_of(e, texts[i]);

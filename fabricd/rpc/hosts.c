@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fabricd/rpc/hosts.h"
 
-#include <string.h>
-#include <strings.h>
-
 #include "fabricd/rpc/server.h"
-#include "libfabmgr/base/glob.h"
 #include "libfabmgr/base/status.h"
 
-const struct fab_hosts *need_hosts(struct call *c, const struct fab_view *v)
+const struct fab_hosts *hosts_of_view(struct rpc *r, const struct fab_view *v)
 {
-    struct host_cache *cache = &call_rpc(c)->hosts;
+    struct host_cache *cache = &r->hosts;
     if (cache->generation != 0 && cache->generation == v->generation)
         return &cache->hosts;
     hosts_end(cache);
-    if (fab_hosts_find(v->fabric, v->policy.locations, &cache->hosts) != FAB_OK) {
-        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager has not enough memory");
+    if (fab_hosts_find(v->fabric, v->policy.locations, &cache->hosts) != FAB_OK)
         return NULL;
-    }
     cache->locations = fab_policy_locations_ref(v->policy.locations);
     cache->generation = v->generation;
     return &cache->hosts;
+}
+
+const struct fab_hosts *need_hosts(struct call *c, const struct fab_view *v)
+{
+    const struct fab_hosts *h = hosts_of_view(call_rpc(c), v);
+    if (h == NULL)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager has not enough memory");
+    return h;
 }
 
 void hosts_end(struct host_cache *c)
@@ -33,23 +35,18 @@ void hosts_end(struct host_cache *c)
 const struct fab_location *location_of_node(const struct fab_hosts *h, const struct fab_view *v,
                                             uint32_t node)
 {
-    const struct fab_node *n = &v->fabric->nodes[node];
-    if (h->host_of[node] != FAB_NONE)
-        return h->hosts[h->host_of[node]].location;
-    return fab_hosts_location(v->policy.locations, n);
+    return fab_hosts_location_of(h, v->fabric, v->policy.locations, node);
 }
 
 bool is_rack(const char *rack, const char *wanted)
 {
-    return wanted[0] == '\0' || strcasecmp(rack, wanted) == 0 ||
-           (fab_base_is_glob(wanted) &&
-            fab_base_glob_matches(wanted, strlen(wanted), rack, strlen(rack)) && rack[0] != '\0');
+    return wanted[0] == '\0' || fab_hosts_is_rack(rack, wanted);
 }
 
 bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t node,
                 const char *rack)
 {
-    return is_rack(location_of_node(h, v, node)->rack, rack);
+    return rack[0] == '\0' || fab_hosts_is_rack(location_of_node(h, v, node)->rack, rack);
 }
 
 bool need_rack(struct call *c, const struct fab_hosts *h, const struct fab_view *v,

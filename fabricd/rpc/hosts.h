@@ -14,8 +14,10 @@ struct host_cache {
     struct fab_locations *locations; /* owns the texts of `hosts` */
     uint64_t generation;             /* generation of the view; 0: the cache is empty */
 };
-/* Returns the hosts of the view. The result is valid until the method returns. If memory runs out,
- * finishes the call with an error and returns NULL. */
+struct rpc;
+/* Returns the hosts of the view. The result is valid until the method returns. Returns NULL if
+ * memory ran out; need_hosts then also finishes the call with an error. */
+const struct fab_hosts *hosts_of_view(struct rpc *r, const struct fab_view *v);
 const struct fab_hosts *need_hosts(struct call *c, const struct fab_view *v);
 void hosts_end(struct host_cache *c);
 

@@ -12,10 +12,12 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/glob.h"
 #include "libfabmgr/base/host_list.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/hosts/hosts.h"
+#include "libfabmgr/view/filter.h"
 
 /* ---- endports to measure --------------------------------------------------------------------- */
 
@@ -104,17 +106,19 @@ static int add_end(struct resolving *r, const char *name, uint32_t port)
     return FAB_OK;
 }
 
-/* Adds those endports of the adapters of a host that are up and have a LID. Returns NOT_FOUND if no
- * host has this name. On other errors, the study fails. */
-static int add_host(struct resolving *r, const char *name)
+static int need_resolved_hosts(struct resolving *r)
 {
     const struct fab_view *v = r->s->view;
-    if (!r->has_hosts && fab_hosts_find(v->fabric, v->policy.locations, &r->hosts) != FAB_OK)
-        return FAB_E_NOMEM;
-    r->has_hosts = true;
-    uint32_t host = fab_hosts_by_name(&r->hosts, name), before = r->m->end_count;
-    if (host == FAB_NONE)
-        return FAB_E_NOT_FOUND;
+    int rc = r->has_hosts ? FAB_OK : fab_hosts_find(v->fabric, v->policy.locations, &r->hosts);
+    r->has_hosts |= rc == FAB_OK;
+    return rc;
+}
+
+/* Adds those endports of the adapters of a host that are up and have a LID. `name`: what the client
+ * named, for messages. */
+static int add_ends_of_host(struct resolving *r, const char *name, uint32_t host)
+{
+    const struct fab_view *v = r->s->view;
     const struct fab_host *h = &r->hosts.hosts[host];
     for (uint32_t i = 0; i < h->count; i++) {
         const struct fab_node *n = &v->fabric->nodes[r->hosts.adapters[h->first + i].node];
@@ -126,9 +130,40 @@ static int add_host(struct resolving *r, const char *name)
                 return rc;
         }
     }
+    return FAB_OK;
+}
+
+/* Adds the hosts with this name: one host or, if `rack` is true, all hosts in a rack. Returns
+ * NOT_FOUND if there is none. On other errors, the study fails. */
+static int add_hosts(struct resolving *r, const char *name, bool rack)
+{
+    uint32_t before = r->m->end_count, found = 0;
+    int rc = need_resolved_hosts(r);
+    for (uint32_t i = 0; rc == FAB_OK && i < r->hosts.count; i++) {
+        const struct fab_host *h = &r->hosts.hosts[i];
+        if (rack ? !fab_hosts_is_rack(h->location->rack, name) : strcmp(h->name, name) != 0)
+            continue;
+        rc = add_ends_of_host(r, name, i);
+        found++;
+    }
+    if (rc != FAB_OK || found == 0)
+        return rc != FAB_OK ? rc : FAB_E_NOT_FOUND;
     return r->m->end_count > before
                ? FAB_OK
                : refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "has no active link to a switch");
+}
+
+/* Finds a name that is not the name of one endport: the name of a host or of a rack. `rc`: why it
+ * is not. */
+static int resolve_other(struct resolving *r, const char *name, int rc)
+{
+    if (strncmp(name, FAB_FILTER_RACK, strlen(FAB_FILTER_RACK)) == 0)
+        return add_hosts(r, name + strlen(FAB_FILTER_RACK), true);
+    if (rc == FAB_E_EXISTS)
+        return add_hosts(r, name, false);
+    return r->s->view->policy.locations != NULL && !fab_base_is_glob(name)
+               ? add_hosts(r, name, true)
+               : FAB_E_NOT_FOUND;
 }
 
 static int resolve_name(void *ctx, const char *name)
@@ -141,9 +176,9 @@ static int resolve_name(void *ctx, const char *name)
     int rc = fab_view_find_port(r->s->view, name, &port, why, sizeof why);
     if (rc == FAB_OK)
         return add_end(r, name, port);
-    int host = rc == FAB_E_EXISTS ? add_host(r, name) : FAB_E_NOT_FOUND;
-    if (host != FAB_E_NOT_FOUND)
-        return host;
+    int other = resolve_other(r, name, rc);
+    if (other != FAB_E_NOT_FOUND)
+        return other;
     snprintf(r->s->missing, sizeof r->s->missing, "%s", name);
     r->s->code = rc == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(rc);
     snprintf(r->s->why, sizeof r->s->why, "%s", why[0] != '\0' ? why : fab_base_status_text(rc));

@@ -78,6 +78,9 @@ int look_up_node(const struct fab_view *v, const char *what, uint32_t *ret_node,
                  struct refusal *ret_refusal);
 int look_up_port(const struct fab_view *v, const char *node, uint32_t number, uint32_t *ret_port,
                  struct refusal *ret_refusal);
+/* `hosts`: the hosts of the view; NULL: `what` cannot name a rack. See fab_view_filter_read. */
+int look_up_filter(const struct fab_view *v, const struct fab_hosts *hosts, const char *what,
+                   struct fab_view_filter *ret, struct refusal *ret_refusal);
 /* These functions find the node, endport or port that the client named; for the loop thread. They
  * return NOT_FOUND, EXISTS (the name is ambiguous) or INVAL; the call is then finished with an
  * error. */

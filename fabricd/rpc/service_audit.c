@@ -96,11 +96,15 @@ void list_audit(struct call *c, const void *request)
                         .a = &a,
                         .m = &m,
                         .want = page.want};
-    int rc = FAB_OK;
-    concern_read(&rows.concern, call_rpc(c), q->subject);
+    int rc = concern_read(&rows.concern, call_rpc(c), q->subject);
+    if (rc != FAB_OK) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+        return;
+    }
     m.records = answer_alloc(&a, page.want, sizeof *m.records);
     if (m.records != NULL && store != NULL)
         rc = store_audit_list(store, page.given ? page.key.number : 0, ROWS_A_PAGE, take, &rows);
+    concern_fini(&rows.concern);
     if (rc != FAB_OK) {
         fab_base_arena_fini(&a.arena);
         call_finish(c, fab_grpc_code_of(rc), "the audit log cannot be read: %s",

@@ -122,7 +122,10 @@ void list_events(struct call *c, const void *request)
     }
     if (given)
         l.before = key.number;
-    concern_read(&l.concern, r, q->subject);
+    if (concern_read(&l.concern, r, q->subject) != FAB_OK) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+        return;
+    }
     l.m.events = answer_alloc(&l.answer, l.want, sizeof *l.m.events);
     bool more = false;
     if (l.m.events != NULL && l.before > 0) {
@@ -134,5 +137,6 @@ void list_events(struct call *c, const void *request)
         key = (struct page_key){.list = 'e', .number = l.before};
         l.m.next_page_token = page_token(&l.answer, &key);
     }
+    concern_fini(&l.concern);
     answer_reply(&l.answer, c, &l.m.base);
 }

@@ -416,15 +416,22 @@ int find_node(struct call *c, const struct fab_view *v, const char *what, uint32
     return found_named(c, v, what, look_up_node(v, what, ret_node, &refusal), &refusal);
 }
 
+int look_up_filter(const struct fab_view *v, const struct fab_hosts *hosts, const char *what,
+                   struct fab_view_filter *ret, struct refusal *ret_refusal)
+{
+    char why[512] = "";
+    int rc = fab_view_filter_read(ret, v, hosts, what, why, sizeof why);
+    return rc < 0 ? refuse_name(rc, what, why, ret_refusal) : FAB_OK;
+}
+
 int find_filter(struct call *c, const struct fab_view *v, const char *what,
                 struct fab_view_filter *ret)
 {
-    char why[512] = "";
+    const struct fab_hosts *h = v->policy.locations != NULL ? need_hosts(c, v) : NULL;
     struct refusal refusal;
-    int rc = fab_view_filter_read(ret, v, what, why, sizeof why);
-    if (rc < 0)
-        refuse_name(rc, what, why, &refusal);
-    return found_named(c, v, what, rc, &refusal);
+    if (v->policy.locations != NULL && h == NULL)
+        return FAB_E_NOMEM;
+    return found_named(c, v, what, look_up_filter(v, h, what, ret, &refusal), &refusal);
 }
 
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port)

@@ -5,6 +5,7 @@
 
 #include "fabric/v1/gone.pb-c.h"
 #include "fabricd/base/clock.h"
+#include "fabricd/rpc/concern.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/gone.h"
 #include "fabricd/rpc/page.h"
@@ -12,6 +13,8 @@
 #include "libfabmgr/base/status.h"
 
 #define FORGOTTEN_SHOWN 1000u
+/* maximum number of links that are gone that one request for those of several nodes examines */
+#define LINKS_EXAMINED 4000u
 
 static void fail(struct call *c, struct answer *a, int status)
 {
@@ -47,16 +50,6 @@ static void add_node(void *ctx, const struct store_gone_node *n)
         (struct page_key){.list = 'G', .number = (uint64_t)n->seen.gone_since, .high = n->guid};
 }
 
-static void add_link(void *ctx, const struct store_gone_link *l)
-{
-    struct rows *r = ctx;
-    r->item[r->count++] = gone_convert_link(&r->g, l, 0);
-    r->last = (struct page_key){.list = 'L',
-                                .number = (uint64_t)l->seen.gone_since,
-                                .port = l->end[0].port,
-                                .high = l->end[0].guid};
-}
-
 void list_gone_nodes(struct call *c, const void *request)
 {
     const Fabric__V1__ListGoneNodesRequest *q = request;
@@ -87,43 +80,70 @@ void list_gone_nodes(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* Finds the node that the client named, in the fabric or among the nodes that are gone. If no
- * node has this name (NOT_FOUND) or several nodes have it (EXISTS), finishes the call. */
-static int find_any_node(struct call *c, const struct fab_view *v, const char *what,
-                         uint64_t *ret_guid)
+/* The links that a request asks for. */
+struct asked {
+    struct rows *rows;
+    const struct concern *concern; /* NULL: all links */
+    uint32_t want;
+    uint32_t seen; /* number of links that were examined */
+};
+
+static void add_asked_link(void *ctx, const struct store_gone_link *l)
 {
-    char why[512];
-    uint32_t node;
-    int rc = fab_view_find_node(v, what, &node, why, sizeof why);
-    if (gone_is_better(call_rpc(c), v, what, rc) &&
-        gone_find(call_rpc(c), what, ret_guid) == FAB_OK)
-        return FAB_OK;
-    rc = find_node(c, v, what, &node);
-    if (rc == FAB_OK)
-        *ret_guid = v->fabric->nodes[node].guid;
-    return rc;
+    struct asked *a = ctx;
+    const struct fab_concern_set *p = a->concern != NULL ? &a->concern->objects : NULL;
+    struct rows *r = a->rows;
+    a->seen++;
+    if (r->count == a->want)
+        return;
+    if (p == NULL || fab_view_concern_set_have(p, l->end[0].guid, l->end[0].port) ||
+        fab_view_concern_set_have(p, l->end[1].guid, l->end[1].port))
+        r->item[r->count++] = gone_convert_link(&r->g, l, 0);
+    r->last = (struct page_key){.list = 'L',
+                                .number = (uint64_t)l->seen.gone_since,
+                                .port = l->end[0].port,
+                                .high = l->end[0].guid};
 }
 
-void list_gone_links(struct call *c, const void *request)
+/* Reads what the client named: a node or port, a host or a rack, in the fabric or gone. On an
+ * error, finishes the call. */
+static int read_object(struct call *c, const struct fab_view *v, const char *what,
+                       struct concern *ret)
 {
-    const Fabric__V1__ListGoneLinksRequest *q = request;
+    uint32_t node;
+    int rc = concern_read(ret, call_rpc(c), what);
+    if (rc != FAB_OK) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+        return rc;
+    }
+    if (ret->objects.count > 0)
+        return FAB_OK;
+    concern_fini(ret);
+    rc = find_node(c, v, what, &node);
+    if (rc == FAB_OK) /* cannot occur, because concern_read finds all nodes that find_node finds */
+        call_finish(c, FAB_GRPC_NOT_FOUND, "no link of \"%.100s\" is gone", what);
+    return FAB_E_NOT_FOUND;
+}
+
+/* Answers with a page of the links of the objects; concern == NULL: of all links. */
+static void reply_links(struct call *c, struct store *store, const struct fab_view *v,
+                        const struct concern *concern, const struct page *page)
+{
     Fabric__V1__ListGoneLinksResponse m = FABRIC__V1__LIST_GONE_LINKS_RESPONSE__INIT;
     struct answer a = {0};
     struct rows r;
-    struct page page;
-    struct fab_view *v = need_view(c);
-    struct store *store = v != NULL ? need_store(c) : NULL;
-    uint64_t node = 0;
-    if (store == NULL || !read_page(c, 'L', q->page_token, q->page_size, &page) ||
-        (q->node[0] != '\0' && find_any_node(c, v, q->node, &node) != FAB_OK))
-        return;
-    const struct store_gone_links query = {.node = node,
-                                           .after_since =
-                                               page.given ? (int64_t)page.key.number : INT64_MAX,
-                                           .after_guid = page.key.high,
-                                           .after_port = (uint8_t)page.key.port};
-    int rc = begin(&r, c, v, &a, page.want)
-                 ? store_gone_links(store, &query, page.want, add_link, &r)
+    struct asked asked = {&r, concern, page->want, 0};
+    struct store_gone_links query = {.after_since =
+                                         page->given ? (int64_t)page->key.number : INT64_MAX,
+                                     .after_guid = page->key.high,
+                                     .after_port = (uint8_t)page->key.port};
+    uint32_t limit = concern != NULL ? LINKS_EXAMINED : page->want;
+    if (concern != NULL && concern->objects.count == 1) {
+        query.node = concern->objects.by_guid[0].guid;
+        limit = page->want;
+    }
+    int rc = begin(&r, c, v, &a, page->want)
+                 ? store_gone_links(store, &query, limit, add_asked_link, &asked)
                  : FAB_E_NOMEM;
     if (rc != FAB_OK) {
         fail(c, &a, rc);
@@ -131,9 +151,23 @@ void list_gone_links(struct call *c, const void *request)
     }
     m.links = (Fabric__V1__GoneLink **)r.item;
     m.n_links = r.count;
-    if (r.count == page.want)
+    if (asked.seen == limit)
         m.next_page_token = page_token(&a, &r.last);
     answer_reply(&a, c, &m.base);
+}
+
+void list_gone_links(struct call *c, const void *request)
+{
+    const Fabric__V1__ListGoneLinksRequest *q = request;
+    struct concern concern = {0};
+    struct page page;
+    struct fab_view *v = need_view(c);
+    struct store *store = v != NULL ? need_store(c) : NULL;
+    if (store == NULL || !read_page(c, 'L', q->page_token, q->page_size, &page) ||
+        (q->node[0] != '\0' && read_object(c, v, q->node, &concern) != FAB_OK))
+        return;
+    reply_links(c, store, v, q->node[0] != '\0' ? &concern : NULL, &page);
+    concern_fini(&concern);
 }
 
 /* ---- forgetting ------------------------------------------------------------------------------ */

@@ -54,7 +54,7 @@ static void convert_device(struct answer *a, const struct inventory_node *n,
                                          FAB_NO_TEMPERATURE, n->hot);
     m->fan_rpm = answer_alloc(a, FAB_INVENTORY_FANS, sizeof *m->fan_rpm);
     for (int i = 0; m->fan_rpm != NULL && i < FAB_INVENTORY_FANS; i++)
-        if (n->fan_rpm[i] != 0)
+        if ((n->fans >> i & 1) != 0)
             m->fan_rpm[m->n_fan_rpm++] = n->fan_rpm[i];
     m->module_count = (uint32_t)n->module_count;
     if (n->read_us != 0)
@@ -99,7 +99,7 @@ static bool is_wanted(const Fabric__V1__ListNodeInventoryRequest *q, const struc
     const struct fab_view *v = filter->view;
     return (q->type == 0 || v->fabric->nodes[node].type == (uint8_t)q->type) &&
            is_in_rack(h, v, node, q->rack) && (!q->odd || (n != NULL && n->odd)) &&
-           fab_view_filter_node(filter, node);
+           (!q->hot || (n != NULL && n->hot)) && fab_view_filter_node(filter, node);
 }
 
 static void fill_current(struct answer *a, struct call *c, struct fab_view_filter *filter,
@@ -247,8 +247,8 @@ static Fabric__V1__CableInventory *convert_module(struct answer *a, const struct
     m->port = convert_port_ref(a, v, port);
     if (peer != FAB_NONE)
         m->peer = convert_port_ref(a, v, peer);
-    m->kind = answer_text(a, fab_inventory_module_kind(c->identifier));
-    m->medium = answer_text(a, fab_inventory_medium_name((enum fab_medium)c->medium));
+    m->kind = answer_constant(fab_inventory_module_kind(c->identifier));
+    m->medium = answer_constant(fab_inventory_medium_name((enum fab_medium)c->medium));
     m->vendor = answer_text(a, c->vendor);
     m->part_number = answer_text(a, c->part);
     m->serial_number = answer_text(a, c->serial);
@@ -269,12 +269,14 @@ static void fill_modules(struct answer *a, struct call *c, struct port_range *ra
                          Fabric__V1__ListCableInventoryResponse *m)
 {
     const struct fab_view *v = range->filter.view;
-    uint32_t i;
+    const struct inventory_node *n = NULL; /* what is known of the node `node` */
+    uint32_t i, node = FAB_NONE;
     m->cables = answer_alloc(a, want, sizeof *m->cables);
     for (i = range->first; m->cables != NULL && i < range->end; i++) {
         const struct fab_port *p = fab_fabric_port(v->fabric, i);
-        const struct inventory_node *n =
-            inventory_find(call_rpc(c)->in.inventory, v->fabric->nodes[p->node].guid);
+        if (p->node != node)
+            n = inventory_find(call_rpc(c)->in.inventory, v->fabric->nodes[p->node].guid);
+        node = p->node;
         const struct inventory_module *module = inventory_find_module(n, p->num);
         if (module == NULL || (q->hot && !module->hot) || !is_in_rack(h, v, p->node, q->rack) ||
             !fab_view_filter_port(&range->filter, i))

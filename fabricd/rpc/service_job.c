@@ -12,9 +12,9 @@
 
 #include "fabric/v1/job.pb-c.h"
 #include "fabricd/rpc/answer.h"
+#include "fabricd/rpc/failures.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/lost.h"
-#include "fabricd/rpc/report.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/host_list.h"
 #include "libfabmgr/base/size.h"
@@ -71,14 +71,15 @@ static bool is_up(const struct job_study *j, uint32_t port)
            fab_fabric_port(f, port)->peer != FAB_NONE;
 }
 
-static void add_link(struct job_study *j, uint32_t port)
+static int add_link(void *ctx, uint32_t port)
 {
+    struct job_study *j = ctx;
     const struct fab_fabric *f = j->study.view->fabric;
     const uint32_t end[2] = {port, fab_fabric_port(j->whole, port)->peer};
     const struct fab_fabric *w = j->whole;
     bool down = false, isl = fab_fabric_node_is_switch(w, fab_fabric_port(w, port)->node);
     if (end[1] == FAB_NONE || fab_base_bits_get(j->cut, port))
-        return;
+        return FAB_OK;
     isl = isl && fab_fabric_node_is_switch(w, fab_fabric_port(w, end[1])->node);
     for (int i = 0; i < 2; i++)
         down |= !is_up(j, in_view(j, end[i]));
@@ -93,49 +94,18 @@ static void add_link(struct job_study *j, uint32_t port)
     }
     j->links++;
     j->down += down;
-}
-
-/* Adds what a text names to the failed links: the link of a port, or all links of a node. If the
- * port or node is not found, returns an error, and sets *refusal. */
-static int add_failure(struct job_study *j, const char *text, struct refusal *refusal)
-{
-    const struct fab_view whole = {.fabric = j->whole};
-    const struct fab_fabric *f = j->whole;
-    char node[FAB_NODE_DESC_LEN + 1];
-    uint32_t number, id;
-    int rc;
-    if (is_port_name(&whole, text, node, &number)) {
-        rc = look_up_port(&whole, node, number, &id, refusal);
-        if (rc == FAB_OK && fab_fabric_port(f, id)->peer == FAB_NONE) {
-            refusal->code = FAB_GRPC_INVALID_ARGUMENT;
-            snprintf(refusal->why, sizeof refusal->why, "\"%.200s\" has and had no link", text);
-            rc = FAB_E_INVAL;
-        }
-        if (rc == FAB_OK)
-            add_link(j, id);
-        return rc;
-    }
-    rc = look_up_node(&whole, text, &id, refusal);
-    for (uint32_t i = 1; rc == FAB_OK && i <= f->nodes[id].num_ports; i++)
-        add_link(j, f->nodes[id].first_port + i);
-    return rc;
+    return FAB_OK;
 }
 
 static bool find_failures(struct job_study *j)
 {
-    struct study *s = &j->study;
-    struct refusal refusal = {FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory"};
-    for (size_t i = 0; i < j->failures.count; i++) {
-        if (study_stopped(s))
-            return false;
-        if (add_failure(j, j->failures.name[i], &refusal) == FAB_OK)
-            continue;
-        s->code = refusal.code;
-        snprintf(s->missing, sizeof s->missing, "%s", j->failures.name[i]);
-        snprintf(s->why, sizeof s->why, "%s", refusal.why);
-        return false;
-    }
-    return true;
+    const struct fab_view whole = {.fabric = j->whole, .policy = j->study.view->policy};
+    const struct failures f = {.view = &whole,
+                               .hosts = &j->hosts,
+                               .no_link = "has and had no link",
+                               .add = add_link,
+                               .ctx = j};
+    return failures_find(&f, &j->failures, &j->study);
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */

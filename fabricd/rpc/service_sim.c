@@ -7,6 +7,7 @@
 #include "fabricd/rpc/server.h"
 
 #include "fabric/v1/sim_service.pb-c.h"
+#include "fabricd/rpc/hosts.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/fault.h"
@@ -30,34 +31,51 @@ static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
     return rc;
 }
 
-/* Finds the node, and advances the simulated time to the present. On an error, finishes the
- * call. */
-static int begin_fault(struct call *c, const char *name, uint32_t *ret_node)
+/* Causes the fault at all nodes that the name of a host or rack selects. Unlike a view, the
+ * simulated fabric also has the nodes without a link. On an error, finishes the call. */
+static int do_at_several(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;
-    int rc = fab_sim_find(in->sim, name, ret_node);
-    if (rc < 0)
-        call_finish(c, fab_grpc_code_of(rc), "the simulated fabric has no node \"%s\"", name);
-    else
-        transport_sim_tell_time(in->sim_transport);
-    return rc;
+    struct fab_view *now = sm_view(in->sm);
+    const struct fab_view v = {.fabric = (struct fab_fabric *)(uintptr_t)fab_sim_fabric(in->sim),
+                               .policy.locations = now != NULL ? now->policy.locations : NULL};
+    struct fab_view_filter filter;
+    struct fab_hosts hosts = {0};
+    char why[200];
+    uint32_t found = 0;
+    int rc = fab_hosts_find(v.fabric, v.policy.locations, &hosts);
+    if (rc == FAB_OK)
+        rc = fab_view_filter_read(&filter, &v, &hosts, name, why, sizeof why);
+    for (uint32_t n = 0; rc == FAB_OK && n < v.fabric->node_count; n++)
+        if (fab_view_filter_node(&filter, n))
+            found += do_at(in->sim, fn, n, number) == FAB_OK;
+    if (rc != FAB_OK)
+        call_finish(c, fab_grpc_code_of(FAB_E_NOT_FOUND), "the simulated fabric has no node \"%s\"",
+                    name);
+    else if (found == 0)
+        call_finish(c, FAB_GRPC_NOT_FOUND, "there is no cable at %s/%u", name, number);
+    fab_hosts_fini(&hosts);
+    fab_view_unref(now);
+    return rc != FAB_OK || found > 0 ? rc : FAB_E_NOT_FOUND;
 }
 
-/* Finds the node and causes the fault. On an error, finishes the call. */
+/* Finds the node, and causes the fault. On an error, finishes the call. */
 static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;
     uint32_t node;
-    int rc = begin_fault(c, name, &node);
-    if (rc < 0)
-        return rc;
-    rc = do_at(in->sim, fn, node, number);
-    if (rc < 0) {
-        call_finish(c, fab_grpc_code_of(rc), "there is no cable at %s/%u", name, number);
-        return rc;
+    int rc;
+    transport_sim_tell_time(in->sim_transport);
+    if (fab_sim_find(in->sim, name, &node) != FAB_OK) {
+        rc = do_at_several(c, fn, name, number);
+    } else {
+        rc = do_at(in->sim, fn, node, number);
+        if (rc < 0)
+            call_finish(c, fab_grpc_code_of(rc), "there is no cable at %s/%u", name, number);
     }
-    transport_sim_kick(in->sim_transport);
-    return FAB_OK;
+    if (rc == FAB_OK)
+        transport_sim_kick(in->sim_transport);
+    return rc;
 }
 
 static void unlink_cable(struct call *c, const void *request)
@@ -86,9 +104,13 @@ static void degrade_link(struct call *c, const void *request)
     const char *speed = q->speed[0] != '\0' ? q->speed : NULL;
     uint32_t node;
     call_audit_object(c, "%s/%u", q->node, q->port_number);
-    if (begin_fault(c, q->node, &node) < 0)
+    int rc = fab_sim_find(in->sim, q->node, &node);
+    if (rc < 0) {
+        call_finish(c, fab_grpc_code_of(rc), "the simulated fabric has no node \"%s\"", q->node);
         return;
-    int rc = FAB_E_NOT_FOUND;
+    }
+    transport_sim_tell_time(in->sim_transport);
+    rc = FAB_E_NOT_FOUND;
     if (q->port_number <= UINT8_MAX)
         rc = fab_sim_degrade(in->sim, node, (uint8_t)q->port_number, q->width, speed);
     if (rc == FAB_E_INVAL) {

@@ -15,8 +15,8 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/failures.h"
 #include "fabricd/rpc/limits.h"
-#include "fabricd/rpc/report.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/session/session.h"
@@ -42,24 +42,15 @@ struct whatif_study {
 
 /* ---- on the worker thread -------------------------------------------------------------------- */
 
-static int add_cable(struct whatif_study *w, uint32_t port)
+static int add_cable(void *ctx, uint32_t port)
 {
+    struct whatif_study *w = ctx;
     uint32_t *ports = fab_base_grow(w->ports, sizeof *ports, w->port_count + 1, &w->port_room);
     if (ports == NULL)
         return FAB_E_NOMEM;
     w->ports = ports;
     w->ports[w->port_count++] = port;
     return FAB_OK;
-}
-
-static int add_node(struct whatif_study *w, uint32_t node)
-{
-    const struct fab_fabric *f = w->study.view->fabric;
-    int rc = FAB_OK;
-    for (uint32_t i = 1; i <= f->nodes[node].num_ports && rc == FAB_OK; i++)
-        if (fab_fabric_port(f, f->nodes[node].first_port + i)->peer != FAB_NONE)
-            rc = add_cable(w, f->nodes[node].first_port + i);
-    return rc;
 }
 
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
@@ -77,42 +68,24 @@ bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE
     return fab_view_find_node(v, node, &id, why, sizeof why) == FAB_OK;
 }
 
-/* Adds what a text names to the failures: the link of a port, or all links of a node. If the port
- * or node is not found, returns an error, and sets *refusal. */
-static int add_failure(struct whatif_study *w, const char *text, struct refusal *refusal)
-{
-    const struct fab_view *v = w->study.view;
-    char node[FAB_NODE_DESC_LEN + 1];
-    uint32_t number, id;
-    if (!is_port_name(v, text, node, &number)) {
-        int rc = look_up_node(v, text, &id, refusal);
-        return rc == FAB_OK ? add_node(w, id) : rc;
-    }
-    int rc = look_up_port(v, node, number, &id, refusal);
-    if (rc == FAB_OK && fab_fabric_port(v->fabric, id)->peer == FAB_NONE) {
-        refusal->code = FAB_GRPC_INVALID_ARGUMENT;
-        snprintf(refusal->why, sizeof refusal->why, "\"%.200s\" has no link that could fail", text);
-        return FAB_E_INVAL;
-    }
-    return rc == FAB_OK ? add_cable(w, id) : rc;
-}
-
-/* Looks up all failures by name. Returns false if the study has failed or was stopped. */
 static bool find_failures(struct whatif_study *w)
 {
-    struct study *s = &w->study;
-    struct refusal refusal = {FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory"};
-    for (size_t i = 0; i < w->failures.count; i++) {
-        if (study_stopped(s))
-            return false;
-        if (add_failure(w, w->failures.name[i], &refusal) < 0) {
-            s->code = refusal.code;
-            snprintf(s->missing, sizeof s->missing, "%s", w->failures.name[i]);
-            snprintf(s->why, sizeof s->why, "%s", refusal.why);
-            return false;
-        }
+    const struct fab_view *v = w->study.view;
+    struct fab_hosts hosts;
+    const struct failures f = {.view = v,
+                               .hosts = v->policy.locations != NULL ? &hosts : NULL,
+                               .no_link = "has no link that could fail",
+                               .add = add_cable,
+                               .ctx = w};
+    int rc = f.hosts != NULL ? fab_hosts_find(v->fabric, v->policy.locations, &hosts) : FAB_OK;
+    if (rc != FAB_OK) {
+        study_fail(&w->study, rc, "it could not be computed");
+        return false;
     }
-    return true;
+    bool found = failures_find(&f, &w->failures, &w->study);
+    if (f.hosts != NULL)
+        fab_hosts_fini(&hosts);
+    return found;
 }
 
 static bool damage(struct whatif_study *w)

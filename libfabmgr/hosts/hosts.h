@@ -66,6 +66,16 @@ void fab_hosts_fini(struct fab_hosts *h);
 /* Returns the index of the host with this name; FAB_NONE: there is none. */
 uint32_t fab_hosts_by_name(const struct fab_hosts *h, const char *name);
 
+/* Returns the location of a node: that of its host for an adapter, otherwise its own. Never returns
+ * NULL. `locations` and `h` must be those with which fab_hosts_find was called for `f`. */
+const struct fab_location *fab_hosts_location_of(const struct fab_hosts *h,
+                                                 const struct fab_fabric *f,
+                                                 const struct fab_locations *locations,
+                                                 uint32_t node);
+/* Returns true if `wanted` is the name of the rack (case does not matter), or is a pattern that
+ * matches this name (libfabmgr/base/glob.h). A rack without a name ("") matches nothing. */
+bool fab_hosts_is_rack(const char *rack, const char *wanted);
+
 /* A rack, and how many nodes and hosts are in it. */
 struct fab_rack {
     /* row: row of the rack in the machine room, from one of its nodes; "": not known */

@@ -2,7 +2,9 @@
 /* Counts the nodes and hosts in each rack. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "libfabmgr/base/glob.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/hosts/hosts.h"
@@ -31,6 +33,25 @@ static uint32_t merge(struct fab_rack *racks, uint32_t count)
         last->adapters += racks[i].adapters;
     }
     return kept;
+}
+
+const struct fab_location *fab_hosts_location_of(const struct fab_hosts *h,
+                                                 const struct fab_fabric *f,
+                                                 const struct fab_locations *locations,
+                                                 uint32_t node)
+{
+    if (h->host_of[node] != FAB_NONE)
+        return h->hosts[h->host_of[node]].location;
+    return fab_hosts_location(locations, &f->nodes[node]);
+}
+
+bool fab_hosts_is_rack(const char *rack, const char *wanted)
+{
+    if (rack[0] == '\0')
+        return false;
+    return strcasecmp(rack, wanted) == 0 ||
+           (fab_base_is_glob(wanted) &&
+            fab_base_glob_matches(wanted, strlen(wanted), rack, strlen(rack)));
 }
 
 int fab_hosts_racks(const struct fab_fabric *f, const struct fab_locations *locations,

@@ -61,6 +61,8 @@ struct sim_port {
     uint64_t cc_lease_ends;
     /* number of degrees Celsius by which the module is hotter than usual (fab_sim_heat) */
     int8_t heat;
+    /* how often the module was replaced; counts at the port from which its serial number follows */
+    uint8_t replaced;
 };
 struct sim_switch {
     struct fab_switch_info info;
@@ -71,7 +73,9 @@ struct sim_switch {
 };
 struct sim_node {
     bool silent, powered_off;
-    bool old_firmware; /* the node has older firmware than others of its model */
+    uint16_t firmware[3]; /* version of the firmware (fab_sim_firmware); all 0: the usual one */
+    /* 1 plus the speed of each fan in rotations per minute (fab_sim_fan); 0: the usual speed */
+    uint16_t fan[FAB_SIM_FANS];
     /* number of degrees Celsius by which the ASIC of the node is hotter than usual */
     int8_t heat;
     /* true: the node answers NodeInfo with the values in the member `as` instead of its own */

@@ -45,9 +45,20 @@ int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t s
 /* Heats the module at a port (port 0: the ASIC of the node) to this number of degrees Celsius above
  * its usual temperature, -100 to 100. */
 int fab_sim_heat(struct fab_sim *s, uint32_t node, uint8_t port, int degrees);
-/* Gives the node older firmware than other devices of its model. old == false: the node has the
- * firmware of the others again. */
-int fab_sim_old_firmware(struct fab_sim *s, uint32_t node, bool old);
+/* Gives the node this version of firmware, such as "28.39.1002": three numbers of at most 9999 with
+ * points between them. version == NULL: the node has its usual firmware again. Returns INVAL if the
+ * text is no version. */
+int fab_sim_firmware(struct fab_sim *s, uint32_t node, const char *version);
+/* Number of fans of a switch; an adapter has none. */
+#define FAB_SIM_FANS 4u
+/* Sets the speed of a fan (0 to FAB_SIM_FANS - 1) in rotations per minute; 0: the fan has stopped;
+ * FAB_SIM_FAN_USUAL: it has its usual speed again. Returns NOT_FOUND if there is no such fan. */
+#define FAB_SIM_FAN_USUAL UINT16_MAX
+int fab_sim_fan(struct fab_sim *s, uint32_t node, uint8_t fan, uint16_t rpm);
+/* Replaces the cable or optic at a port by another one of the same kind, which has another serial
+ * number. A copper cable changes at both ends of the link. Returns NOT_FOUND if the port has no
+ * cable. */
+int fab_sim_replace_module(struct fab_sim *s, uint32_t node, uint8_t port);
 
 enum fab_sim_corruption {
     FAB_SIM_CORRUPT_NONE,

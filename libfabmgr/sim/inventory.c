@@ -8,8 +8,10 @@
  * number at each end.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 #include "libfabmgr/wire/vendor.h"
@@ -20,7 +22,6 @@
 /* one degree Celsius in the registers, which count in units of 0.125 degrees */
 #define DEGREE 8
 #define ASIC_LIMIT (105 * DEGREE)
-#define FANS 4u
 #define ODD_FIRMWARE 64
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -103,8 +104,8 @@ static uint16_t general_info(struct gs_request *r, uint8_t *to, size_t len)
     const struct fab_node *n = &r->sim->fabric->nodes[r->at.node];
     const struct model *m = model_of(r->sim, r->at.node);
     bool sw = is_switch(r->sim, r->at.node);
-    bool old = r->sim->nodes[r->at.node].old_firmware ||
-               hash_of(r->sim, r->at.node, 1) % ODD_FIRMWARE == 0;
+    const uint16_t *set = r->sim->nodes[r->at.node].firmware;
+    bool old = hash_of(r->sim, r->at.node, 1) % ODD_FIRMWARE == 0;
     struct fab_general_info g = {.hw_revision = 0xa0,
                                  .device_id = m->device_id[sw],
                                  .num_ports = n->num_ports,
@@ -117,6 +118,11 @@ static uint16_t general_info(struct gs_request *r, uint8_t *to, size_t len)
                                  .ext_sub_minor = old ? 1024 : 2036,
                                  .capabilities = {FAB_GENERAL_INFO_REGISTERS}};
     char psid[17];
+    if (set[0] != 0 || set[1] != 0 || set[2] != 0) {
+        g.ext_major = set[0];
+        g.ext_minor = set[1];
+        g.ext_sub_minor = set[2];
+    }
     snprintf(psid, sizeof psid, "SIM_%06x%c", m->device_id[sw], sw ? 'S' : 'A');
     put_text(g.psid, sizeof g.psid, 0, psid);
     return pack(&fab_wire_attr_general_info, &g, to, len);
@@ -151,6 +157,23 @@ struct module {
     uint64_t hash;
 };
 
+/* Returns true if the module at a port belongs to a copper cable, which all links of hosts have. */
+static bool is_copper(const struct fab_sim *s, uint32_t port)
+{
+    uint32_t peer = fab_fabric_port(s->fabric, port)->peer;
+    return !is_switch(s, fab_fabric_port(s->fabric, port)->node) ||
+           !is_switch(s, fab_fabric_port(s->fabric, peer)->node);
+}
+
+/* Returns the port from which the serial number of the module at a port follows. The two ends of a
+ * cable have the same one; each end of a fibre has a module of its own. */
+static uint32_t port_of_serial(const struct fab_sim *s, uint32_t port)
+{
+    const struct fab_port *p = fab_fabric_port(s->fabric, port);
+    bool fibre = !is_copper(s, port) && model_of(s, p->node)->identifier != 0x11;
+    return fibre || port < p->peer ? port : p->peer;
+}
+
 static bool find_module(const struct fab_sim *s, uint32_t node, unsigned index, struct module *ret)
 {
     const struct fab_node *n = &s->fabric->nodes[node];
@@ -158,13 +181,10 @@ static bool find_module(const struct fab_sim *s, uint32_t node, unsigned index, 
     if (index >= n->num_ports || s->ports[port].unplugged ||
         fab_fabric_port(s->fabric, port)->peer == FAB_NONE)
         return false;
-    uint32_t peer = fab_fabric_port(s->fabric, port)->peer, low = port < peer ? port : peer;
-    *ret = (struct module){.model = model_of(s, node), .port = port};
-    ret->copper = !is_switch(s, fab_fabric_port(s->fabric, port)->node) ||
-                  !is_switch(s, fab_fabric_port(s->fabric, peer)->node);
-    bool fibre = !ret->copper && ret->model->identifier != 0x11;
-    uint32_t of = fibre ? port : low;
-    ret->hash = hash_of(s, fab_fabric_port(s->fabric, of)->node, 3 + of);
+    *ret = (struct module){.model = model_of(s, node), .port = port, .copper = is_copper(s, port)};
+    uint32_t of = port_of_serial(s, port);
+    uint64_t replaced = (uint64_t)s->ports[of].replaced << 32;
+    ret->hash = hash_of(s, fab_fabric_port(s->fabric, of)->node, 3 + of + replaced);
     return true;
 }
 
@@ -327,7 +347,7 @@ static uint16_t several_temperatures(struct gs_request *r, uint8_t *to, size_t l
 
 static uint16_t fan_set(struct gs_request *r, uint8_t *to, size_t len)
 {
-    const struct fab_reg_mfcr mfcr = {is_switch(r->sim, r->at.node) ? (1u << FANS) - 1 : 0};
+    const struct fab_reg_mfcr mfcr = {is_switch(r->sim, r->at.node) ? (1u << FAB_SIM_FANS) - 1 : 0};
     return pack(&fab_wire_reg_mfcr, &mfcr, to, len);
 }
 
@@ -335,9 +355,11 @@ static uint16_t fan_speed(struct gs_request *r, uint8_t *to, size_t len)
 {
     struct fab_reg_mfsm mfsm;
     (void)fab_wire_attr_unpack(&fab_wire_reg_mfsm, to, len, &mfsm);
-    if (!is_switch(r->sim, r->at.node) || mfsm.fan >= FANS)
+    if (!is_switch(r->sim, r->at.node) || mfsm.fan >= FAB_SIM_FANS)
         return FAB_SMP_BAD_VALUE;
-    mfsm.rpm = (uint16_t)(6200 + hash_of(r->sim, r->at.node, 5 + mfsm.fan) % 900);
+    uint16_t set = r->sim->nodes[r->at.node].fan[mfsm.fan];
+    mfsm.rpm = set != 0 ? (uint16_t)(set - 1)
+                        : (uint16_t)(6200 + hash_of(r->sim, r->at.node, 5 + mfsm.fan) % 900);
     return pack(&fab_wire_reg_mfsm, &mfsm, to, len);
 }
 
@@ -392,10 +414,45 @@ int fab_sim_heat(struct fab_sim *s, uint32_t node, uint8_t port, int degrees)
     return FAB_OK;
 }
 
-int fab_sim_old_firmware(struct fab_sim *s, uint32_t node, bool old)
+/* Reads a version such as "28.39.1002". Returns false for any other text. */
+static bool read_version(const char *text, uint16_t ret[3])
 {
+    for (int i = 0; i < 3; i++) {
+        const char *end = strchrnul(text, '.');
+        uint64_t value;
+        if ((*end == '.') != (i < 2) ||
+            !fab_base_digits_parse(text, (size_t)(end - text), 10, 9999, &value))
+            return false;
+        ret[i] = (uint16_t)value;
+        text = end + 1;
+    }
+    return true;
+}
+
+int fab_sim_firmware(struct fab_sim *s, uint32_t node, const char *version)
+{
+    uint16_t read[3] = {0};
     if (node >= s->fabric->node_count)
         return FAB_E_NOT_FOUND;
-    s->nodes[node].old_firmware = old;
+    if (version != NULL && !read_version(version, read))
+        return FAB_E_INVAL;
+    memcpy(s->nodes[node].firmware, read, sizeof read);
+    return FAB_OK;
+}
+
+int fab_sim_fan(struct fab_sim *s, uint32_t node, uint8_t fan, uint16_t rpm)
+{
+    if (node >= s->fabric->node_count || !is_switch(s, node) || fan >= FAB_SIM_FANS)
+        return FAB_E_NOT_FOUND;
+    s->nodes[node].fan[fan] = rpm == FAB_SIM_FAN_USUAL ? 0 : (uint16_t)(rpm + 1);
+    return FAB_OK;
+}
+
+int fab_sim_replace_module(struct fab_sim *s, uint32_t node, uint8_t port)
+{
+    struct module m;
+    if (node >= s->fabric->node_count || port == 0 || !find_module(s, node, port - 1u, &m))
+        return FAB_E_NOT_FOUND;
+    s->ports[port_of_serial(s, m.port)].replaced++;
     return FAB_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define FAB_ALL_PORTS (-1)
 
@@ -16,5 +17,30 @@ struct fab_concern {
 /* Returns true if the text is the node or one of its ports ("leaf-1/12"), or a list with one of
  * these ("leaf-1/12 - spine-1/3", "leaf-1, leaf-2"). The time is linear in the lengths. */
 bool fab_view_concerns(const struct fab_concern *c, const char *text);
+
+/* A node, or one of its ports. */
+struct fab_concern_place {
+    uint64_t guid; /* node GUID */
+    int port;      /* FAB_ALL_PORTS: the node and all its ports */
+    char *name;    /* name of the node */
+};
+/* A set of places, such as all adapters of a host, or all nodes in a rack. A look-up takes time
+ * logarithmic in the number of places. All bytes zero: an empty set. */
+struct fab_concern_set {
+    struct fab_concern_place
+        *by_guid;      /* [count] sorted by GUID and port, after fab_view_concern_set_sort */
+    uint32_t *by_name; /* [count] indices in by_guid[], sorted by name and port */
+    size_t count, room;
+};
+/* Adds a place, with a copy of the name. Returns NOMEM if there is no memory. */
+int fab_view_concern_set_add(struct fab_concern_set *p, uint64_t guid, int port, const char *name);
+/* Prepares the set for the two functions below. Call it after the last place was added. */
+int fab_view_concern_set_sort(struct fab_concern_set *p);
+/* Returns true if the port of this node is in the set. */
+bool fab_view_concern_set_have(const struct fab_concern_set *p, uint64_t guid, uint64_t port);
+/* Returns true if the text names a place of the set, as in fab_view_concerns, but with the whole
+ * name of the node. */
+bool fab_view_concern_set_named(const struct fab_concern_set *p, const char *text);
+void fab_view_concern_set_fini(struct fab_concern_set *p);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "libfabmgr/base/glob.h"
 #include "libfabmgr/base/status.h"
-#include "libfabmgr/hosts/hosts.h"
 #include "libfabmgr/view/name.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -45,8 +44,17 @@ static bool is_node_of_port(struct fab_view_filter *f, uint32_t node)
     return f->last_matched;
 }
 
+static bool is_in_rack(const struct fab_view_filter *f, uint32_t node)
+{
+    const struct fab_location *l =
+        fab_hosts_location_of(f->hosts, f->view->fabric, f->view->policy.locations, node);
+    return fab_hosts_is_rack(l->rack, f->rack);
+}
+
 static bool is_named(const struct fab_view_filter *f, uint32_t node)
 {
+    if (f->rack != NULL)
+        return is_in_rack(f, node);
     if (!f->pattern)
         return !f->has_port && (f->node == FAB_NONE || f->node == node);
     return names_match(f, strlen(f->what), node);
@@ -158,8 +166,36 @@ static int read_host(struct fab_view_filter *f)
     return adapters > 0 ? FAB_OK : FAB_E_EXISTS;
 }
 
-int fab_view_filter_read(struct fab_view_filter *ret, const struct fab_view *v, const char *what,
-                         char *why, size_t why_len)
+/* Reads the name of a rack. Returns NOT_FOUND if the view has no node in such a rack. */
+static int read_rack(struct fab_view_filter *ret, const struct fab_hosts *hosts, const char *rack)
+{
+    struct fab_view_filter f = {.view = ret->view,
+                                .what = ret->what,
+                                .node = FAB_NONE,
+                                .rack = rack,
+                                .hosts = hosts,
+                                .node_len = ret->node_len,
+                                .last = FAB_NONE};
+    for (uint32_t n = 0; n < f.view->fabric->node_count; n++)
+        if (is_in_rack(&f, n)) {
+            *ret = f;
+            return FAB_OK;
+        }
+    return FAB_E_NOT_FOUND;
+}
+
+/* Reads a text that is not the name of one node. `rc`: why it is not (NOT_FOUND or EXISTS). */
+static int read_several(struct fab_view_filter *f, const struct fab_hosts *hosts, int rc, char *why,
+                        size_t why_len)
+{
+    rc = rc == FAB_E_EXISTS ? read_host(f) : read_other(f, why, why_len);
+    if (rc != FAB_E_NOT_FOUND || hosts == NULL || fab_base_is_glob(f->what))
+        return rc;
+    return read_rack(f, hosts, f->what);
+}
+
+int fab_view_filter_read(struct fab_view_filter *ret, const struct fab_view *v,
+                         const struct fab_hosts *hosts, const char *what, char *why, size_t why_len)
 {
     struct fab_view_filter f = {.view = v, .what = what, .node = FAB_NONE, .last = FAB_NONE};
     int rc = FAB_OK;
@@ -169,12 +205,17 @@ int fab_view_filter_read(struct fab_view_filter *ret, const struct fab_view *v, 
                  FAB_FILTER_TEXT_MAX);
         return FAB_E_INVAL;
     }
-    if (what[0] != '\0')
+    if (strncmp(what, FAB_FILTER_RACK, strlen(FAB_FILTER_RACK)) == 0 && hosts != NULL) {
+        rc = read_rack(&f, hosts, what + strlen(FAB_FILTER_RACK));
+        if (rc != FAB_OK)
+            snprintf(why, why_len,
+                     "no node is in a rack \"%.80s\"; 'fabricctl rack list' lists the racks",
+                     what + strlen(FAB_FILTER_RACK));
+    } else if (what[0] != '\0') {
         rc = fab_view_find_node(v, what, &f.node, why, why_len);
-    if (rc == FAB_E_NOT_FOUND)
-        rc = read_other(&f, why, why_len);
-    else if (rc == FAB_E_EXISTS)
-        rc = read_host(&f);
+        if (rc == FAB_E_NOT_FOUND || rc == FAB_E_EXISTS)
+            rc = read_several(&f, hosts, rc, why, why_len);
+    }
     if (rc == FAB_OK)
         *ret = f;
     return rc;

@@ -104,7 +104,8 @@ def sorted_rows_and_bad_arguments():
         assert [n["name"] for n in nodes(place, "adapter", "*-000[1-2]")] == ["host-0001", "host-0002"]
         assert [c["port"] for c in place.json("inventory", "cables", "leaf-001/[4-5]")["cables"]] == [4, 5]
         place.ctl("inventory", "nodes", "--gone", "--odd", code=2)
-        place.ctl("inventory", "nodes", "--hot", code=2)
+        place.ctl("inventory", "nodes", "--gone", "--hot", code=2)
+        assert nodes(place, "--hot") == []
 
 
 def a_node_that_left_keeps_its_inventory():

@@ -114,6 +114,32 @@ def everything_is_answered():
         assert {e.type for e in fabric.events(types="sweep-*")} == {"sweep-done"}
 
 
+def inventory_is_read():
+    place = Place()
+    place.write("f.yaml", "inventory: {read: yes, requests: 10000}\n")
+    with place.daemon(), Fabric(place.address) as fabric:
+        wait_until(lambda: all(n.read_time.seconds > 0 for n in fabric.node_inventory()))
+        everything = fabric.node_inventory()
+        assert len(everything) == 8 and len({n.serial_number for n in everything}) == 8
+        assert all(n.firmware and n.psid and not n.temperature.high for n in everything)
+        switches = fabric.node_inventory("switch")
+        assert [len(n.fan_rpm) for n in switches] == [4] * 4 and min(r for n in switches for r in n.fan_rpm) > 1000
+        assert [n.name for n in fabric.node_inventory(name="leaf-00*")] == ["leaf-001", "leaf-002"]
+        assert fabric.node_inventory(odd=True) == [n for n in everything if n.odd_firmware]
+        assert fabric.node_inventory(hot=True) == fabric.node_inventory(gone=True) == fabric.cable_inventory(hot=True) == []
+        assert len(fabric.cable_inventory()) == 2 * 8
+        one, = fabric.cable_inventory("leaf-001/1")
+        assert one.peer.node_name == "host-0001" and one.medium == "copper" and one.length_metres > 0
+        raises(fabricd.NotFound, fabric.cable_inventory, rack="Z9")
+
+        async def same():
+            async with fabricd.AsyncFabric(place.address) as other:
+                assert await other.node_inventory() == everything
+                assert await other.cable_inventory("leaf-001/1") == [one]
+
+        asyncio.run(same())
+
+
 def lists_have_no_pages():
     place = Place()
     place.write("f.yaml", "")
@@ -451,6 +477,7 @@ main([
     types_are_right,
     degraded_links_and_reroutes_are_seen,
     everything_is_answered,
+    inventory_is_read,
     lists_have_no_pages,
     changes_tell_their_reason,
     switches_are_drained,

@@ -233,14 +233,62 @@ START_TEST(other_firmware_is_reported)
     ck_assert_uint_eq(status().odd, before);
     ck_assert(!node("host-0005")->odd);
     lab_forget_events(&t.lab);
-    ck_assert_int_eq(fab_sim_old_firmware(t.lab.sim, lab_node(&t.lab, "host-0005"), true), FAB_OK);
+    ck_assert_int_eq(fab_sim_firmware(t.lab.sim, lab_node(&t.lab, "host-0005"), "28.39.1002"),
+                     FAB_OK);
     lab_run_for(&t.lab, 3700);
     ck_assert_str_eq(lab_event(&t.lab, "firmware-changed")->subject, "host-0005");
     ck_assert_str_eq(lab_event(&t.lab, "firmware-differs")->subject, "host-0005");
     ck_assert_uint_eq(lab_count_events(&t.lab, "firmware-differs"), 1);
     ck_assert(node("host-0005")->odd);
     ck_assert_str_eq(node("host-0005")->usual, node("host-0006")->device.firmware);
-    ck_assert(fab_sim_old_firmware(t.lab.sim, 10000, true) == FAB_E_NOT_FOUND);
+    ck_assert_str_eq(node("host-0005")->device.firmware, "28.39.1002");
+    ck_assert_int_eq(fab_sim_firmware(t.lab.sim, 10000, "1.2.3"), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_sim_firmware(t.lab.sim, 0, "1.2"), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_firmware(t.lab.sim, 0, "1.2.3.4"), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_firmware(t.lab.sim, 0, "1.2.10000"), FAB_E_INVAL);
+    ck_assert_int_eq(fab_sim_firmware(t.lab.sim, lab_node(&t.lab, "host-0005"), NULL), FAB_OK);
+    lab_run_for(&t.lab, 3700);
+    ck_assert(!node("host-0005")->odd);
+    end();
+}
+END_TEST
+
+START_TEST(a_fan_that_stops_is_reported)
+{
+    uint32_t leaf;
+    begin(1);
+    leaf = lab_node(&t.lab, "leaf-001");
+    lab_run_for(&t.lab, 50);
+    ck_assert_uint_eq(lab_count_events(&t.lab, "fan-stopped"), 0);
+    ck_assert_uint_eq(node("leaf-001")->fans, 0xf);
+    ck_assert_int_eq(fab_sim_fan(t.lab.sim, leaf, 2, 0), FAB_OK);
+    lab_run_for(&t.lab, 2 * 3700);
+    ck_assert_uint_eq(lab_count_events(&t.lab, "fan-stopped"), 1);
+    ck_assert_str_eq(lab_event(&t.lab, "fan-stopped")->subject, "leaf-001");
+    ck_assert_ptr_nonnull(strstr(lab_event(&t.lab, "fan-stopped")->message, "fan 3"));
+    ck_assert_uint_eq(node("leaf-001")->fan_rpm[2], 0);
+    ck_assert_uint_eq(node("leaf-001")->fans, 0xf);
+    ck_assert_int_eq(fab_sim_fan(t.lab.sim, leaf, 2, FAB_SIM_FAN_USUAL), FAB_OK);
+    lab_run_for(&t.lab, 3700);
+    ck_assert_uint_eq(lab_count_events(&t.lab, "fan-running"), 1);
+    ck_assert_int_eq(fab_sim_fan(t.lab.sim, leaf, 4, 0), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_sim_fan(t.lab.sim, lab_node(&t.lab, "host-0005"), 0, 0), FAB_E_NOT_FOUND);
+    end();
+}
+END_TEST
+
+START_TEST(a_replaced_module_has_another_serial_number)
+{
+    uint32_t leaf;
+    begin(1);
+    leaf = lab_node(&t.lab, "leaf-001");
+    lab_run_for(&t.lab, 50);
+    /* port 1 has the copper cable of a host: both ends report the new one */
+    ck_assert_int_eq(fab_sim_replace_module(t.lab.sim, leaf, 1), FAB_OK);
+    lab_run_for(&t.lab, 3700);
+    ck_assert_uint_eq(lab_count_events(&t.lab, "cable-changed"), 2);
+    ck_assert_int_eq(fab_sim_replace_module(t.lab.sim, leaf, 0), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_sim_replace_module(t.lab.sim, leaf, 200), FAB_E_NOT_FOUND);
     end();
 }
 END_TEST
@@ -375,6 +423,8 @@ static Suite *suite(void)
     tcase_add_test(c, the_ends_of_a_cable_have_one_serial_number);
     tcase_add_test(c, a_restart_keeps_the_inventory);
     tcase_add_test(c, other_firmware_is_reported);
+    tcase_add_test(c, a_fan_that_stops_is_reported);
+    tcase_add_test(c, a_replaced_module_has_another_serial_number);
     tcase_add_test(c, temperatures_are_watched);
     tcase_add_test(c, another_cable_is_reported);
     tcase_add_test(c, a_node_that_is_gone_keeps_its_inventory);

@@ -217,7 +217,7 @@ static void check_host(const struct fab_view *w, const char *what, uint32_t adap
     struct fab_view_filter filter;
     char why[200];
     uint32_t nodes = 0;
-    int rc = fab_view_filter_read(&filter, w, what, why, sizeof why);
+    int rc = fab_view_filter_read(&filter, w, NULL, what, why, sizeof why);
     ck_assert_int_eq(rc, adapters > 0 ? FAB_OK : FAB_E_EXISTS);
     for (uint32_t n = 0; rc == FAB_OK && n < w->fabric->node_count; n++)
         nodes += fab_view_filter_node(&filter, n);
@@ -347,7 +347,7 @@ START_TEST(filters_select_nodes_and_ports)
     char why[200] = "";
     struct fab_view_filter f;
     uint32_t n = 0, p = 0;
-    int status = fab_view_filter_read(&f, v, filters[_i].what, why, sizeof why);
+    int status = fab_view_filter_read(&f, v, NULL, filters[_i].what, why, sizeof why);
     ck_assert_msg(status == filters[_i].status, "\"%s\": %d, %s", filters[_i].what, status, why);
     for (uint32_t i = 0; status == FAB_OK && i < v->fabric->node_count; i++)
         n += fab_view_filter_node(&f, i);
@@ -363,16 +363,64 @@ START_TEST(filters_select_nodes_and_ports)
 }
 END_TEST
 
+static const struct {
+    const char *what;
+    uint32_t nodes;
+    bool names_rack;
+} racks[] = {
+    {"A1", 3, true},
+    {"a1", 3, true},
+    {"rack:A1", 3, true},
+    {"rack:a*", 4, true},
+    {"A2", 1, true},
+    {"leaf-001", 1, false}, /* also the name of a rack */
+    {"rack:leaf-001", 1, true},
+    {"rack:B", 0, true},
+    {"A3", 0, true},
+    {"A*", 0, false}, /* a pattern without "rack:" is for nodes */
+};
+
+START_TEST(racks_select_nodes)
+{
+    static const char text[] = "name,rack\nleaf-001,A1\nhost-000[1-2],A1\nhost-0003,A2\n"
+                               "spine-001,leaf-001\n";
+    struct fab_locations_error error;
+    struct fab_fabric *f = leaf_spine(2, 1, 2);
+    struct fab_view *w = view_of(f, number_all(f));
+    struct fab_view_filter filter;
+    struct fab_hosts hosts;
+    char why[200];
+    uint32_t nodes = 0;
+    ck_assert_int_eq(fab_policy_locations_read(text, sizeof text - 1, &w->policy.locations, &error),
+                     FAB_OK);
+    ck_assert_int_eq(fab_hosts_find(f, w->policy.locations, &hosts), FAB_OK);
+    int rc = fab_view_filter_read(&filter, w, &hosts, racks[_i].what, why, sizeof why);
+    ck_assert_int_eq(rc, racks[_i].nodes > 0 ? FAB_OK : FAB_E_NOT_FOUND);
+    for (uint32_t n = 0; rc == FAB_OK && n < f->node_count; n++) {
+        bool has = fab_view_filter_node(&filter, n);
+        nodes += has;
+        ck_assert(fab_view_filter_port(&filter, f->nodes[n].first_port + 1) == has);
+    }
+    ck_assert_msg(nodes == racks[_i].nodes, "\"%s\": %u nodes", racks[_i].what, nodes);
+    ck_assert(rc != FAB_OK || (filter.rack != NULL) == racks[_i].names_rack);
+    /* without the hosts of the view, no text names a rack */
+    rc = fab_view_filter_read(&filter, w, NULL, racks[_i].what, why, sizeof why);
+    ck_assert_int_eq(rc, racks[_i].names_rack || racks[_i].nodes == 0 ? FAB_E_NOT_FOUND : FAB_OK);
+    fab_hosts_fini(&hosts);
+    fab_view_unref(w);
+}
+END_TEST
+
 START_TEST(a_filter_has_a_longest_text)
 {
     char text[FAB_FILTER_TEXT_MAX + 2], why[200];
     struct fab_view_filter f;
     memset(text, '*', sizeof text);
     text[FAB_FILTER_TEXT_MAX] = '\0';
-    ck_assert_int_eq(fab_view_filter_read(&f, v, text, why, sizeof why), FAB_OK);
+    ck_assert_int_eq(fab_view_filter_read(&f, v, NULL, text, why, sizeof why), FAB_OK);
     text[FAB_FILTER_TEXT_MAX] = '*';
     text[FAB_FILTER_TEXT_MAX + 1] = '\0';
-    ck_assert_int_eq(fab_view_filter_read(&f, v, text, why, sizeof why), FAB_E_INVAL);
+    ck_assert_int_eq(fab_view_filter_read(&f, v, NULL, text, why, sizeof why), FAB_E_INVAL);
     ck_assert_ptr_nonnull(strstr(why, "at most 1024 characters"));
 }
 END_TEST
@@ -455,6 +503,7 @@ int main(void)
     tcase_add_test(find, why_a_link_is_gone);
     tcase_add_test(find, whole_names_and_first_words_are_names);
     tcase_add_loop_test(find, filters_select_nodes_and_ports, 0, COUNT(filters));
+    tcase_add_loop_test(find, racks_select_nodes, 0, COUNT(racks));
     tcase_add_test(find, a_filter_has_a_longest_text);
     tcase_add_loop_test(find, nodes_are_found, 0, COUNT(nodes));
     suite_add_tcase(suite, own);

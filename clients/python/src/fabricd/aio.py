@@ -15,8 +15,8 @@ from .connection import Connection, metadata
 from .errors import from_grpc
 from .policy import Policy
 from .text import When, Words
-from .v1 import (access_pb2, drain_pb2, event_pb2, fabric_service_pb2_grpc, host_pb2, job_pb2, link_pb2, node_pb2,
-                 partition_pb2, policy_pb2, port_pb2, quality_pb2, reroute_pb2, route_pb2, status_pb2)
+from .v1 import (access_pb2, drain_pb2, event_pb2, fabric_service_pb2_grpc, host_pb2, inventory_pb2, job_pb2, link_pb2,
+                 node_pb2, partition_pb2, policy_pb2, port_pb2, quality_pb2, reroute_pb2, route_pb2, status_pb2)
 from .watch import Position
 
 T = TypeVar("T")
@@ -131,6 +131,19 @@ class AsyncFabric:
     async def racks(self) -> List[host_pb2.Rack]:
         """Lists the racks of the operator's file of locations."""
         return await self._call(calls.racks())
+
+    async def node_inventory(self, type: str = "", rack: str = "", name: str = "", *, odd: bool = False,
+                              hot: bool = False, gone: bool = False) -> List[inventory_pb2.NodeInventory]:
+        """Lists what devices say about themselves: part and serial numbers, firmware, temperature, fans. `odd`: only
+        those with other firmware than their peers. `hot`: only those above their limit. `gone`: the devices that left
+        the fabric, and no others. The manager reads devices only if the setting inventory.read is yes."""
+        return await self._pages(calls.node_inventory(type, rack, name, odd, hot, gone))
+
+    async def cable_inventory(self, node: str = "", rack: str = "", *,
+                               hot: bool = False) -> List[inventory_pb2.CableInventory]:
+        """Lists cables and optics, once for each end, with their serial numbers, lengths and temperatures. `node` may
+        be NODE/PORT or a pattern. `hot`: only those above a limit."""
+        return await self._pages(calls.cable_inventory(node, rack, hot))
 
     async def partitions(self) -> List[partition_pb2.Partition]:
         """Lists the configured partitions."""

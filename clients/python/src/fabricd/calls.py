@@ -12,8 +12,8 @@ from . import text
 from .errors import NotFound, NotSupported
 from .policy import Policy, messages
 from .text import When, Words
-from .v1 import (access_pb2, drain_pb2, event_pb2, export_pb2, gone_pb2, host_pb2, job_pb2, link_pb2, node_pb2,
-                 partition_pb2, policy_pb2, port_pb2, quality_pb2, reroute_pb2, route_pb2, status_pb2)
+from .v1 import (access_pb2, drain_pb2, event_pb2, export_pb2, gone_pb2, host_pb2, inventory_pb2, job_pb2, link_pb2,
+                 node_pb2, partition_pb2, policy_pb2, port_pb2, quality_pb2, reroute_pb2, route_pb2, status_pb2)
 
 T = TypeVar("T")
 ANY_PAGE = 2000
@@ -136,6 +136,18 @@ def host(name: str) -> Call[host_pb2.Host]:
 
 def racks() -> Call[List[host_pb2.Rack]]:
     return Call("ListRacks", host_pb2.ListRacksRequest(), lambda r: list(r.racks))
+
+
+def node_inventory(kind: str, rack: str, name: str, odd: bool, hot: bool,
+                   gone: bool) -> Pages[inventory_pb2.NodeInventory]:
+    value = text.enum_value(node_pb2.NodeType, kind, "type of a node")
+    request = inventory_pb2.ListNodeInventoryRequest(type=value, rack=rack, name=name, odd=odd, hot=hot, gone=gone)
+    return Pages("ListNodeInventory", request, "nodes")
+
+
+def cable_inventory(node_name: str, rack: str, hot: bool) -> Pages[inventory_pb2.CableInventory]:
+    request = inventory_pb2.ListCableInventoryRequest(node=node_name, rack=rack, hot=hot)
+    return Pages("ListCableInventory", request, "cables")
 
 
 def partitions() -> Pages[partition_pb2.Partition]:
