@@ -205,8 +205,7 @@ static void query(struct counters *c, int64_t since, int64_t until, uint32_t int
         struct counters_total *top = NULL;
         struct counters_sample *sample = NULL;
         double begin = seconds(CLOCK_MONOTONIC);
-        counters_read_top(c, level, since, until, COUNTERS_BY_DATA, 20, never, NULL, &top, &found,
-                          &all);
+        counters_read_top(c, since, until, COUNTERS_BY_DATA, 20, never, NULL, &top, &found, &all);
         double middle = seconds(CLOCK_MONOTONIC);
         counters_read_port(c, level, 0x2c90300000005ull, 7, since, until, 100000, &sample,
                            &samples);
