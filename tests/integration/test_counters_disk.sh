@@ -57,7 +57,7 @@ check 'the fabric comes up' up
 check 'the history has samples' await 20 more_than 3
 head -c 16M /dev/zero >disk/fill 2>/dev/null
 check 'an event tells that the disk is full' await 60 told 'counters-failing.*full'
-check 'routes are still programmed' ctl reroute
+check 'the rest of the manager works' ctl port top
 sleep 3
 same 'the event is emitted once' 1 "$(times_told counters-failing)"
 before=$(samples)
@@ -77,10 +77,10 @@ done
 check 'the history is not damaged' sound
 same 'and no history was renamed' 0 "$(find disk/state/ -name 'counters.db.damaged*' | wc -l)"
 
-# ---- a history that is damaged while the manager runs
+# ---- a history that is damaged
 
-dd if=/dev/urandom of="$db" bs=4096 seek=0 count=40 conv=notrunc 2>/dev/null
-stop "$manager" KILL
+stop "$manager"
+dd if=/dev/urandom of="$db" bs=4096 count=40 conv=notrunc 2>/dev/null
 check 'with a damaged history the manager starts' up
 check 'an event tells the new name' await 10 told 'counters-replaced.*counters.db.damaged-'
 check 'the new history has samples' await 20 more_than 3
