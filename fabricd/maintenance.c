@@ -5,10 +5,12 @@
 #include "fabricd/maintenance.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <openssl/crypto.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fabricd/store/backup.h"
@@ -25,12 +27,26 @@ static void name_account(char *text, size_t len)
         snprintf(text, len, "uid %u", (unsigned)getuid());
 }
 
+/* Says that the backup does not have the history of counters, if there is one. */
+static void print_history(const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if ((size_t)snprintf(path, sizeof(path), "%s/counters.db", dir) >= sizeof(path) ||
+        stat(path, &st) != 0)
+        return;
+    printf("It does not have the history of counters (%s, %.1f MiB). To keep the history, too, "
+           "run: sqlite3 %s \"VACUUM INTO 'FILE'\"\n",
+           path, (double)st.st_size / (1 << 20), path);
+}
+
 static void print_backup(const struct store_backup *b, const struct store_backup_result *r)
 {
     printf("%s: backup of %s at %s, %u files, %.1f MiB\n", b->file, b->dir, r->made, r->files,
            (double)r->bytes / (1 << 20));
     if (!r->settings)
         printf("It has no settings file: name it with -f.\n");
+    print_history(b->dir);
     printf("It can only be restored with the passphrase; keep a copy of that elsewhere.\n");
 }
 

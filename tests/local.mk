@@ -1006,7 +1006,7 @@ tests_bench_bench_scrub_LDADD = $(DAEMON_TEST_LIBS)
 
 EXTRA_PROGRAMS += tests/bench/bench_counters
 tests_bench_bench_counters_SOURCES = tests/bench/bench_counters.c
-tests_bench_bench_counters_CFLAGS = $(TEST_CFLAGS)
+tests_bench_bench_counters_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_bench_bench_counters_LDADD = $(DAEMON_TEST_LIBS)
 
 EXTRA_PROGRAMS += tests/bench/bench_plan

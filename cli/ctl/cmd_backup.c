@@ -47,6 +47,7 @@ struct sink {
     char time[40];
     uint32_t files;
     bool has_settings;
+    uint64_t history_bytes; /* size of the history of counters, which is not in the backup */
     /* started: when the transfer began; shown: when the last progress line was printed */
     time_t started, shown;
     bool progress; /* true: the terminal shows a line about the progress */
@@ -120,6 +121,7 @@ static bool each(void *ctx, const ProtobufCMessage *message)
     s->size = r->size;
     s->files = r->files;
     s->has_settings = r->has_settings;
+    s->history_bytes = r->history_bytes;
     snprintf(s->time, sizeof s->time, "%s", r->time);
     show_progress(s);
     return s->error == 0;
@@ -171,8 +173,14 @@ static void say_result(struct out *o, const char *file, const struct sink *s)
     out_number(o, "files", "Files", OUT_PLAIN, s->files);
     out_number(o, "bytes", "Bytes", OUT_PLAIN, s->size);
     out_bool(o, "has_settings", NULL, OUT_PLAIN, s->has_settings);
+    out_number(o, "history_bytes", NULL, OUT_PLAIN, s->history_bytes);
     if (!s->has_settings)
         out_note(o, OUT_PLAIN, "It has no settings file: the manager runs without one.");
+    if (s->history_bytes > 0)
+        out_note(o, OUT_PLAIN,
+                 "It does not have the history of counters (counters.db, %.1f MiB); "
+                 "\"Backups\" in fabricd(8) says how to copy it.",
+                 (double)s->history_bytes / (1 << 20));
     out_note(o, OUT_DIM,
              "It can only be restored with the passphrase; keep a copy of that elsewhere. "
              "'fabricctl restore %s --verify' checks the backup.",

@@ -21,6 +21,7 @@
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/server.h"
 #include "fabricd/store/backup.h"
+#include "fabricd/store/counters.h"
 #include "libfabmgr/base/status.h"
 
 #define PIECE (64u << 10)
@@ -111,6 +112,16 @@ static int read_piece(struct backup *b, uint8_t piece[PIECE], size_t *ret_len)
     return FAB_OK;
 }
 
+/* Returns the size of the history of counters; 0: the manager keeps none. */
+static uint64_t history_bytes(const struct rpc *r)
+{
+    struct counters_health health;
+    if (r->in.history == NULL)
+        return 0;
+    counters_get_health(r->in.history, &health);
+    return health.bytes;
+}
+
 static int send_piece(struct backup *b)
 {
     uint8_t piece[PIECE];
@@ -125,6 +136,7 @@ static int send_piece(struct backup *b)
     m.time = b->result.made;
     m.files = b->result.files;
     m.has_settings = b->result.settings;
+    m.history_bytes = history_bytes(b->rpc);
     return call_send(b->call, &m.base); /* call_send finishes the call if it fails */
 }
 

@@ -158,7 +158,6 @@ static enum counters_by by_of(Fabric__V1__PortRank by)
 struct top_study {
     struct study base;
     struct counters *history;
-    unsigned level;
     int64_t since, until;
     enum counters_by by;
     uint32_t want, count, ports;
@@ -168,8 +167,8 @@ struct top_study {
 static void work_top(struct study *s)
 {
     struct top_study *t = (struct top_study *)s;
-    int rc = counters_read_top(t->history, t->level, t->since, t->until, t->by, t->want,
-                               study_stopped, s, &t->top, &t->count, &t->ports);
+    int rc = counters_read_top(t->history, t->since, t->until, t->by, t->want, study_stopped, s,
+                               &t->top, &t->count, &t->ports);
     if (rc != FAB_OK && rc != FAB_E_BUSY)
         study_fail(s, rc, "the history of counters cannot be read");
 }
@@ -218,8 +217,6 @@ static void study_top(struct call *c, const struct fab_view *v,
     t->until = clock_unix_us() / SECOND;
     t->since = read_time(q->since, 0) / SECOND;
     t->since = t->since < t->until ? t->since : t->until;
-    t->level = counters_level(&health, t->since, t->until,
-                              call_rpc(c)->in.config->counters.interval_s, SAMPLES_DEFAULT);
     t->by = by_of(q->by);
     t->want = want;
     study_start(c, v, &top_kind, &t->base);

@@ -53,7 +53,7 @@ static int open_database(struct counters *c)
 static void put_aside(struct counters *c)
 {
     char name[sizeof(c->health.aside)];
-    int status = counters_db_put_aside(c->path, name, sizeof(name));
+    int status = counters_db_put_aside(c->dir, name, sizeof(name));
     pthread_mutex_lock(&c->mutex);
     if (status == FAB_OK) {
         memcpy(c->health.aside, name, sizeof(name));
@@ -123,8 +123,10 @@ static void *counters_main(void *arg)
     /* If this fails, the thread tries again when it writes the next round. */
     int status = open_database(c);
     pthread_mutex_lock(&c->mutex);
-    if (status == FAB_OK)
+    if (status == FAB_OK) {
         memcpy(c->health.oldest, c->writer.oldest, sizeof(c->health.oldest));
+        c->health.bytes = counters_writer_bytes(&c->writer);
+    }
     for (;;) {
         while (c->queued == 0 && !c->stop)
             pthread_cond_wait(&c->wake, &c->mutex);
@@ -133,7 +135,7 @@ static void *counters_main(void *arg)
         struct counters_round *r = c->queue[0];
         uint64_t limit = c->limit;
         pthread_mutex_unlock(&c->mutex);
-        write_and_note(c, r, limit);
+        write_and_note(c, r, counters_limit_now(c, limit));
         counters_round_free(r);
         pthread_mutex_lock(&c->mutex);
         memmove(c->queue, c->queue + 1, --c->queued * sizeof(*c->queue));
@@ -152,6 +154,7 @@ int counters_start(const char *dir, uint64_t limit_bytes, struct counters **ret)
     if (c == NULL)
         return FAB_E_NOMEM;
     int len = snprintf(c->path, sizeof(c->path), "%s/counters.db", dir);
+    snprintf(c->dir, sizeof(c->dir), "%s", dir);
     if (len < 0 || (size_t)len >= sizeof(c->path)) {
         free(c);
         return FAB_E_LIMIT;

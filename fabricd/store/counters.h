@@ -117,12 +117,13 @@ enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUN
  * together, and errors those of all error counters together. */
 uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
 /* Adds up the samples of each port that end after `since` and not after `until`. Returns the `most`
- * ports with the greatest values, the greatest value first. *ret_ports: number of all ports with a
- * value: a known rate for data and packets; waits or errors above 0 for waits and errors. Calls
- * stopped() from time to time, and returns BUSY if stopped() returned true. Also returns NOMEM, IO
- * or FORMAT. */
-int counters_read_top(const struct counters *c, unsigned level, int64_t since, int64_t until,
-                      enum counters_by by, uint32_t most, bool (*stopped)(void *ctx), void *ctx,
+ * ports with the greatest values, the greatest value first. If the samples at `since` were deleted,
+ * begins with the roll-up that contains this time. *ret_ports: number of all ports with a value: a
+ * known rate for data and packets; waits or errors above 0 for waits and errors. Calls stopped()
+ * from time to time, and returns BUSY if stopped() returned true. Also returns NOMEM, IO or
+ * FORMAT. */
+int counters_read_top(struct counters *c, int64_t since, int64_t until, enum counters_by by,
+                      uint32_t most, bool (*stopped)(void *ctx), void *ctx,
                       struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports);
 
 #endif

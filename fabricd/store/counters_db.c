@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fabricd/store/counters_db.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "fabricd/store/sql.h"
 #include "libfabmgr/base/status.h"
@@ -100,26 +96,6 @@ int counters_db_open(const char *path, sqlite3 **ret, char *why, size_t why_len)
 int counters_db_open_reader(const char *path, sqlite3 **ret)
 {
     return open_connection(path, SQLITE_OPEN_READONLY, ret);
-}
-
-int counters_db_put_aside(const char *path, char *ret_name, size_t len)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
-    char from[512], to[600];
-    struct stat st;
-    unsigned n = 0;
-    do
-        snprintf(to, sizeof(to), "%s.damaged-%lld%s%.0u", path, (long long)time(NULL),
-                 n > 0 ? "-" : "", n);
-    while (stat(to, &st) == 0 && n++ < 1000);
-    snprintf(ret_name, len, "%s", to);
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-        snprintf(from, sizeof(from), "%s%s", path, suffixes[i]);
-        snprintf(to, sizeof(to), "%s%s", ret_name, suffixes[i]);
-        if (rename(from, to) != 0 && errno != ENOENT)
-            return FAB_E_IO;
-    }
-    return FAB_OK;
 }
 
 int counters_db_blocks(sqlite3_stmt *select, int64_t from_id, int64_t to_id, uint64_t columns,

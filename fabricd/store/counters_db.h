@@ -40,8 +40,10 @@ static inline int64_t counters_key(unsigned level, uint32_t group, int64_t time)
 int counters_db_open(const char *path, sqlite3 **ret, char *why, size_t why_len);
 /* Opens the database for reading. Returns the errors of sql_status. */
 int counters_db_open_reader(const char *path, sqlite3 **ret);
-/* Renames the database and its WAL, so that a new database can be created. Returns IO. */
-int counters_db_put_aside(const char *path, char *ret_name, size_t len);
+/* counters_aside.c: renames the database DIR/counters.db and its WAL to counters.db.damaged-TIME,
+ * so that a new database can be created. Deletes all but the two newest damaged databases. Returns
+ * IO. */
+int counters_db_put_aside(const char *dir, char *ret_name, size_t len);
 /* Runs a statement that returns one number. *ret: the number; 0 if the statement returns no row. */
 int counters_db_number(sqlite3 *db, const char *sql, int64_t *ret);
 

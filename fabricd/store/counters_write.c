@@ -7,6 +7,7 @@
  */
 #include "fabricd/store/counters_write.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@
 /* maximum number of 15-minute periods, or of days, that the writer deletes when it writes a
  * round */
 #define DELETIONS_MOST 8
-#define VACUUM "PRAGMA incremental_vacuum(4096)"
+/* maximum number of free pages that the writer returns to the disk when it writes a round */
+#define VACUUM_MOST 4096
 
 static const char *const statements[COUNTERS_SQL_COUNT] = {
     [COUNTERS_SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -400,23 +402,53 @@ static int delete_unit(struct counters_writer *w, unsigned level, int64_t begin,
     return status == FAB_OK ? read_oldest(w, level, &w->oldest[level]) : status;
 }
 
-/* Deletes the oldest 15-minute periods of level 0, and then the oldest days of levels 1 and 2,
- * until the database is small enough. The present period and day stay. */
+/* Ages in s. While the database is too large, the writer deletes the oldest samples of the first
+ * level that has samples older than its age in the first row; if there is none, of the first level
+ * that has samples older than its age in the second row. */
+static const int64_t ages[][FAB_ROLLUP_LEVELS] = {
+    {2 * FAB_ROLLUP_DAY, 30 * FAB_ROLLUP_DAY, INT64_MAX},
+    {0, 0, 0},
+};
+
+/* Returns the level whose oldest samples are deleted next; FAB_ROLLUP_LEVELS: none. The present
+ * period of 15 minutes, and the roll-ups of the present day, stay. */
+static unsigned level_to_trim(const struct counters_writer *w, int64_t now)
+{
+    for (size_t row = 0; row < sizeof(ages) / sizeof(*ages); row++)
+        for (unsigned level = 0; level < FAB_ROLLUP_LEVELS; level++)
+            if (w->oldest[level] != 0 && unit_of(level, w->oldest[level]) != unit_of(level, now) &&
+                now - w->oldest[level] > ages[row][level])
+                return level;
+    return FAB_ROLLUP_LEVELS;
+}
+
+/* Deletes the oldest samples, in units of 15 minutes (level 0) or a day, until the database is
+ * small enough. */
 static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
 {
     int status = FAB_OK;
     for (int n = 0; n < DELETIONS_MOST && status == FAB_OK && counters_writer_bytes(w) > limit;
          n++) {
-        unsigned level = 0;
-        while (level < FAB_ROLLUP_LEVELS &&
-               (w->oldest[level] == 0 || unit_of(level, w->oldest[level]) == unit_of(level, now)))
-            level++;
+        unsigned level = level_to_trim(w, now);
         if (level == FAB_ROLLUP_LEVELS)
             break;
         int64_t begin = unit_of(level, w->oldest[level]) * counters_unit(level);
         status = delete_unit(w, level, begin, begin + counters_unit(level));
     }
     return status;
+}
+
+/* Returns free pages to the disk, if the file is larger than `limit`. */
+static void shrink(struct counters_writer *w, uint64_t limit)
+{
+    char sql[64];
+    uint64_t bytes = file_bytes(w), page = pragma(w, "PRAGMA page_size");
+    if (bytes <= limit || page == 0)
+        return;
+    uint64_t pages = (bytes - limit + page - 1) / page;
+    snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%u)",
+             (unsigned)(pages < VACUUM_MOST ? pages : VACUUM_MOST));
+    sqlite3_exec(w->db, sql, NULL, NULL, NULL);
 }
 
 /* Handles a clock that was set back to `now`: deletes all samples after `now`. A joined block that
@@ -464,8 +496,7 @@ int counters_writer_put(struct counters_writer *w, const struct counters_round *
     if (status != FAB_OK)
         return status;
     w->last_end = r->time.end;
-    if (file_bytes(w) > limit)
-        sqlite3_exec(w->db, VACUUM, NULL, NULL, NULL);
+    shrink(w, limit);
     return FAB_OK;
 }
 

@@ -9,4 +9,4 @@ fabricd_libfabricd_a_SOURCES += %D%/audit.c %D%/audit.h %D%/audit_chain.c %D%/au
 	%D%/replicated.c %D%/replicated.h %D%/replicated_rows.c %D%/replicated_rows.h %D%/replicated_tables.c %D%/replicated_tables.h \
 	%D%/registry.c %D%/rows.c %D%/rows.h %D%/schema.c %D%/schema.h %D%/sizes.c %D%/sizes.h %D%/shared_key.c %D%/shared_key.h %D%/snapshots.c %D%/snapshots.h %D%/sql.c %D%/sql.h %D%/state.h %D%/store.c %D%/store.h \
 	%D%/file_identity.c %D%/file_identity.h %D%/tables.h %D%/wrap.c %D%/wrap.h %D%/writer.c %D%/writer.h \
-	%D%/counters.c %D%/counters.h %D%/counters_db.c %D%/counters_db.h %D%/counters_findings.c %D%/counters_read.c %D%/counters_state.h %D%/counters_write.c %D%/counters_write.h
+	%D%/counters.c %D%/counters.h %D%/counters_aside.c %D%/counters_db.c %D%/counters_db.h %D%/counters_findings.c %D%/counters_read.c %D%/counters_space.c %D%/counters_state.h %D%/counters_top.c %D%/counters_write.c %D%/counters_write.h

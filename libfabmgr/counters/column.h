@@ -52,7 +52,24 @@ static inline bool fab_column_is_count(unsigned column)
 /* Returns the code of a value. Code 0 of a rate means that it is missing, so a rate r has the code
  * of the count r + 1. */
 uint16_t fab_counters_encode_value(unsigned column, uint64_t value);
+
+#define FAB_CODE_EXACT 128u /* values below this number are equal to their codes */
+#define FAB_CODE_MANTISSA 6 /* number of bits of the mantissa that a code contains */
+static inline uint64_t fab_counters_value_of(unsigned code)
+{
+    if (code < FAB_CODE_EXACT)
+        return code;
+    unsigned exponent = ((code - FAB_CODE_EXACT) >> FAB_CODE_MANTISSA) + 1;
+    uint64_t mantissa =
+        (1u << FAB_CODE_MANTISSA) + ((code - FAB_CODE_EXACT) & ((1u << FAB_CODE_MANTISSA) - 1));
+    return exponent > 63 - FAB_CODE_MANTISSA ? UINT64_MAX : mantissa << exponent;
+}
 /* Returns the value that a code stands for; 0 for a missing rate. */
-uint64_t fab_counters_decode_value(unsigned column, uint16_t code);
+static inline uint64_t fab_counters_decode_value(unsigned column, uint16_t code)
+{
+    if (fab_column_is_count(column))
+        return fab_counters_value_of(code);
+    return code == FAB_CODE_NONE ? 0 : fab_counters_value_of(code - 1u);
+}
 
 #endif

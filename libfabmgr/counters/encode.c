@@ -120,7 +120,7 @@ struct source {
     bool bad;
 };
 
-static uint64_t get(struct source *s)
+static uint64_t get_long(struct source *s)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && s->at < s->end; shift += 7) {
@@ -131,6 +131,11 @@ static uint64_t get(struct source *s)
     }
     s->bad = true;
     return 0;
+}
+
+static inline uint64_t get(struct source *s)
+{
+    return s->at < s->end && *s->at < 0x80 ? *s->at++ : get_long(s); /* most have one byte */
 }
 
 static bool get_column(struct source *s, const struct fab_counters_block *b, uint16_t *code)

@@ -95,12 +95,14 @@ void fab_counters_sample_vls(const struct fab_vl_wait *was, const struct fab_vl_
 {
     uint64_t sum = 0,
              ppm = fab_counters_decode_value(FAB_COLUMN_XMIT_WAIT, ret->code[FAB_COLUMN_XMIT_WAIT]);
-    for (int vl = 0; vl < FAB_COLUMN_VLS; vl++)
-        if (now->value[vl] > was->value[vl])
-            sum += (uint64_t)(now->value[vl] - was->value[vl]);
+    for (int vl = 0; vl < FAB_COLUMN_VLS; vl++) {
+        if (now->value[vl] < was->value[vl] || now->value[vl] == UINT16_MAX)
+            return;
+        sum += (uint64_t)(now->value[vl] - was->value[vl]);
+    }
     for (unsigned vl = 0; vl < FAB_COLUMN_VLS; vl++) {
-        uint16_t a = was->value[vl], b = now->value[vl];
-        if (b > a && b < UINT16_MAX)
-            set_rate(ret, FAB_COLUMN_VL_WAIT + vl, ppm * (uint64_t)(b - a) / sum);
+        uint64_t by = (uint64_t)(now->value[vl] - was->value[vl]);
+        if (by > 0)
+            set_rate(ret, FAB_COLUMN_VL_WAIT + vl, ppm * by / sum);
     }
 }

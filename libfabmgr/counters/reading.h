@@ -50,7 +50,8 @@ struct fab_vl_wait {
     uint16_t value[FAB_COLUMN_VLS];
 };
 /* Divides the time in ret->code[FAB_COLUMN_XMIT_WAIT] among the VLs, in proportion to the increases
- * of their counters. A VL whose counter has stopped at its maximum gets no value. */
+ * of their counters. A VL that did not wait gets no value. If a counter has stopped at its maximum
+ * or is lower than before, its increase is not known, and no VL gets a value. */
 void fab_counters_sample_vls(const struct fab_vl_wait *was, const struct fab_vl_wait *now,
                              struct fab_sample *ret);
 

@@ -25,31 +25,56 @@ static bool is_peak(unsigned column)
     return column >= FAB_COLUMN_PEAK_XMIT_DATA && column <= FAB_COLUMN_PEAK_XMIT_WAIT;
 }
 
-static void raise(struct fab_rollup_port *r, unsigned peak, uint64_t value)
+/* The samples of one port in one column. */
+struct series {
+    const uint16_t *code;                 /* [count] */
+    const struct fab_counters_time *time; /* [count] */
+    uint32_t count;
+};
+
+static void add_counts(uint64_t *sum, unsigned column, const struct series *s)
 {
-    r->sum[peak] = value > r->sum[peak] ? value : r->sum[peak];
-    r->seconds[peak] = 1;
+    for (uint32_t i = 0; i < s->count; i++)
+        *sum = plus(*sum, fab_counters_decode_value(column, s->code[i]));
 }
 
-static void add_value(struct fab_rollup_port *r, unsigned column, uint16_t code, uint32_t span_s)
+/* *peak becomes the greatest of its value and the rates in the series. Returns false if the series
+ * has no rate. */
+static bool add_peak(uint64_t *peak, const struct series *s)
 {
-    uint64_t value = fab_counters_decode_value(column, code), product;
+    uint16_t greatest = FAB_CODE_NONE;
+    for (uint32_t i = 0; i < s->count; i++)
+        greatest = s->code[i] > greatest ? s->code[i] : greatest;
+    uint64_t value = fab_counters_decode_value(0, greatest);
+    *peak = value > *peak ? value : *peak;
+    return greatest != FAB_CODE_NONE;
+}
+
+static void add_rates(uint64_t *sum, uint64_t *seconds, const struct series *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t product;
+        if (s->code[i] == FAB_CODE_NONE)
+            continue;
+        if (__builtin_mul_overflow(fab_counters_decode_value(0, s->code[i]), s->time[i].span_s,
+                                   &product))
+            product = UINT64_MAX;
+        *sum = plus(*sum, product);
+        *seconds += s->time[i].span_s;
+    }
+}
+
+static void add_series(struct fab_rollup_port *r, unsigned column, const struct series *s)
+{
+    unsigned peak = is_peak(column) ? column : peak_of(column);
     if (fab_column_is_count(column)) {
-        r->sum[column] = plus(r->sum[column], value);
+        add_counts(&r->sum[column], column, s);
         return;
     }
-    if (code == FAB_CODE_NONE)
-        return;
-    if (is_peak(column)) {
-        raise(r, column, value);
-        return;
-    }
-    if (__builtin_mul_overflow(value, span_s, &product))
-        product = UINT64_MAX;
-    r->sum[column] = plus(r->sum[column], product);
-    r->seconds[column] += span_s;
-    if (peak_of(column) < FAB_COLUMNS)
-        raise(r, peak_of(column), value);
+    if (!is_peak(column))
+        add_rates(&r->sum[column], &r->seconds[column], s);
+    if (peak < FAB_COLUMNS && add_peak(&r->sum[peak], s))
+        r->seconds[peak] = 1;
 }
 
 void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counters_block *b,
@@ -64,9 +89,9 @@ void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counter
         if (b->code[c] == NULL || (columns >> c & 1) == 0)
             continue;
         for (uint32_t p = 0; p < b->ports; p++)
-            for (uint32_t s = first; s < end; s++)
-                if (b->code[c][p * b->samples + s] != 0)
-                    add_value(&r[p], c, b->code[c][p * b->samples + s], b->time[s].span_s);
+            add_series(&r[p], c,
+                       &(struct series){b->code[c] + (size_t)p * b->samples + first,
+                                        b->time + first, end - first});
     }
 }
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the history of counters for a large fabric: its size, the CPU time of a round, and the
- * times of queries.
+ * Measures the history of counters for a large fabric: its size, in total and of each level, the
+ * CPU time of a round, and the times of queries. The rounds go directly to the code that writes
+ * them in fabricd. So three days need some minutes; with the simulated devices, they would need
+ * three days times the share of a core that the event loop of fabricd uses.
  *
  *   bench_counters [PORTS [DAYS [INTERVAL [LIMIT_MIB]]]]
+ *   bench_counters DIR
+ *
+ * The second form only repeats the queries on a history that the first form has made.
  *
  * Writes DAYS days (default 3) of samples of PORTS ports into a directory in TMPDIR, with one
  * sample each INTERVAL seconds (default 60) of virtual time. The default of 69,984 ports is that of
@@ -12,10 +17,10 @@
  * replaced by a new random rate, which may be 0, on average every 30 samples. One of 200 ports has
  * errors in a third of its samples.
  */
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -25,6 +30,8 @@
 
 #define START INT64_C(1780272000)
 #define NODE_PORTS 36u
+#define MIB 1048576.0
+#define QUERIES 5 /* number of times that each query runs */
 
 struct port {
     double rate, packet, wait;
@@ -101,30 +108,151 @@ static bool never(void *ctx)
     return false;
 }
 
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* largest sizes of the files since the start, in bytes, and longest time of a round in s */
+struct peaks {
+    int64_t db, wal;
+    double round;
+};
+
+static int64_t size_of(const char *dir, const char *name)
+{
+    char path[400];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+static void note_peaks(const char *dir, double round, struct peaks *p)
+{
+    int64_t db = size_of(dir, "counters.db"), wal = size_of(dir, "counters.db-wal");
+    p->db = db > p->db ? db : p->db;
+    p->wal = wal > p->wal ? wal : p->wal;
+    p->round = round > p->round ? round : p->round;
+}
+
+static void print_state(struct counters *c, int64_t end)
+{
+    struct counters_health h;
+    counters_get_health(c, &h);
+    printf("%5.2f days: %.0f MiB, oldest samples %.2f, %.2f, %.2f days\n",
+           (double)(end - START) / 86400, (double)h.bytes / MIB,
+           h.oldest[0] ? (double)(end - h.oldest[0]) / 86400 : 0,
+           h.oldest[1] ? (double)(end - h.oldest[1]) / 86400 : 0,
+           h.oldest[2] ? (double)(end - h.oldest[2]) / 86400 : 0);
+    fflush(stdout);
+}
+
+static int64_t number_from(const char *dir, const char *sql)
+{
+    char path[400];
+    sqlite3 *db;
+    sqlite3_stmt *stmt = NULL;
+    int64_t number = 0;
+    snprintf(path, sizeof path, "%s/counters.db", dir);
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        number = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    return number;
+}
+
+/* Prints the bytes of each level, and the size of 30 days if nothing was deleted. The pages of the
+ * database need more space than the bytes of the blocks: this share is equal for all levels. */
+static void print_levels(struct counters *c, const char *dir, int64_t end)
+{
+    static const char *const name[] = {"samples", "15 minutes", "1 day"};
+    static const char *const sql[] = {
+        "SELECT sum(length(data)) FROM block WHERE id >> 61 = 0",
+        "SELECT sum(length(data)) FROM block WHERE id >> 61 = 1",
+        "SELECT sum(length(data)) FROM block WHERE id >> 61 = 2",
+    };
+    struct counters_health h;
+    double bytes[FAB_ROLLUP_LEVELS], sum = 0, month = 0;
+    counters_get_health(c, &h);
+    for (int l = 0; l < FAB_ROLLUP_LEVELS; l++)
+        bytes[l] = (double)number_from(dir, sql[l]);
+    for (int l = 0; l < FAB_ROLLUP_LEVELS; l++)
+        sum += bytes[l];
+    for (int l = 0; l < FAB_ROLLUP_LEVELS; l++) {
+        /* The oldest sample of level 0 may be the first of a joined block, and roll-ups have the
+         * time of their end. */
+        double days = (double)(end - h.oldest[l]) / 86400;
+        if (l > 0)
+            days += l == 1 ? 900.0 / 86400 : 1;
+        double day = days > 0 ? bytes[l] / sum * (double)h.bytes / days : 0;
+        month += 30 * day;
+        printf("%-10s %7.1f MiB for %.2f days; %6.1f MiB a day\n", name[l],
+               bytes[l] / sum * (double)h.bytes / MIB, days, day / MIB);
+    }
+    printf("30 days, nothing deleted: %.0f MiB\n", month / MIB);
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
 static void query(struct counters *c, int64_t since, int64_t until, uint32_t interval)
 {
     struct counters_health h;
-    struct counters_total *top = NULL;
-    struct counters_sample *sample = NULL;
     uint32_t found = 0, all = 0;
     size_t samples = 0;
+    double top_ms = 0, top_cpu_ms = 0, port_ms = 0;
     counters_get_health(c, &h);
-    unsigned level = counters_level(&h, since, until, interval, 200);
-    double begin = seconds(CLOCK_MONOTONIC);
-    counters_read_top(c, level, since, until, COUNTERS_BY_DATA, 20, never, NULL, &top, &found,
-                      &all);
-    double middle = seconds(CLOCK_MONOTONIC);
-    counters_read_port(c, level, 0x2c90300000005ull, 7, since, until, 100000, &sample, &samples);
-    printf("%6.1f h, level %u: top %.0f ms, history of a port %.1f ms (%zu samples)\n",
-           (double)(until - since) / 3600, level, 1000 * (middle - begin),
-           1000 * (seconds(CLOCK_MONOTONIC) - middle), samples);
-    free(top);
-    free(sample);
+    unsigned level = counters_level(&h, since, until, interval, 240);
+    for (int n = 0; n < QUERIES; n++) {
+        struct counters_total *top = NULL;
+        struct counters_sample *sample = NULL;
+        double begin = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
+        counters_read_top(c, since, until, COUNTERS_BY_DATA, 20, never, NULL, &top, &found, &all);
+        double middle = seconds(CLOCK_MONOTONIC);
+        cpu = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+        counters_read_port(c, level, 0x2c90300000005ull, 7, since, until, 100000, &sample,
+                           &samples);
+        double end = seconds(CLOCK_MONOTONIC);
+        top_ms = n == 0 || middle - begin < top_ms ? middle - begin : top_ms;
+        top_cpu_ms = n == 0 || cpu < top_cpu_ms ? cpu : top_cpu_ms;
+        port_ms = n == 0 || end - middle < port_ms ? end - middle : port_ms;
+        free(top);
+        free(sample);
+    }
+    printf("%6.1f h: top %.0f ms (CPU time %.0f ms), history of a port %.1f ms (level %u, %zu "
+           "samples)\n",
+           (double)(until - since) / 3600, 1000 * top_ms, 1000 * top_cpu_ms, 1000 * port_ms, level,
+           samples);
 }
+
+static void print_queries(struct counters *c, int64_t end, uint32_t interval)
+{
+    static const int64_t hours[] = {1, 3, 6, 24, 30, 72};
+    printf("shortest of %d times:\n", QUERIES);
+    for (size_t i = 0; i < sizeof hours / sizeof *hours; i++)
+        query(c, end - hours[i] * 3600, end, interval);
+}
+
+/* Repeats the queries on an existing history. */
+static int query_only(const char *dir)
+{
+    struct counters *c = NULL;
+    struct counters_health h = {0};
+    int64_t end = number_from(dir, "SELECT max(id) & 1099511627775 FROM block WHERE id >> 61 = 0");
+    if (end == 0 || counters_start(dir, UINT64_MAX, &c) != FAB_OK)
+        return 1;
+    while (h.oldest[0] == 0 && !h.failing) /* the thread opens the database */
+        counters_get_health(c, &h);
+    print_queries(c, end, 60);
+    counters_stop(c);
+    return 0;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {
-    char dir[300], path[400];
+    char dir[300];
+    if (argc > 1 && strchr(argv[1], '/') != NULL)
+        return query_only(argv[1]);
     count = argc > 1 ? (uint32_t)atoi(argv[1]) : 69984;
     double days = argc > 2 ? atof(argv[2]) : 3;
     uint32_t interval = argc > 3 ? (uint32_t)atoi(argv[3]) : 60;
@@ -134,44 +262,35 @@ int main(int argc, char **argv)
     struct counters *c = NULL;
     if (mkdtemp(dir) == NULL || counters_start(dir, limit, &c) != FAB_OK)
         return 1;
-    snprintf(path, sizeof path, "%s/counters.db", dir);
     fab_base_prng_init(&prng, 1);
     ports = calloc(count, sizeof *ports);
     double making = 0, cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
     int64_t end = START, last = START + (int64_t)(days * 86400);
     uint64_t rounds = 0;
+    struct peaks peaks = {0};
     for (end += interval; end <= last; end += interval, rounds++) {
         double begin = seconds(CLOCK_THREAD_CPUTIME_ID);
         struct counters_round *r = make_round(end, interval);
         making += seconds(CLOCK_THREAD_CPUTIME_ID) - begin;
+        begin = seconds(CLOCK_MONOTONIC);
         counters_put(c, r);
         counters_flush(c);
-        if ((end - START) % 21600 == 0) {
-            struct counters_health h;
-            counters_get_health(c, &h);
-            printf("%5.2f days: %.0f MiB, oldest samples %.2f, %.2f, %.2f days\n",
-                   (double)(end - START) / 86400, (double)h.bytes / 1048576,
-                   h.oldest[0] ? (double)(end - h.oldest[0]) / 86400 : 0,
-                   h.oldest[1] ? (double)(end - h.oldest[1]) / 86400 : 0,
-                   h.oldest[2] ? (double)(end - h.oldest[2]) / 86400 : 0);
-            fflush(stdout);
-        }
+        note_peaks(dir, seconds(CLOCK_MONOTONIC) - begin, &peaks);
+        if ((end - START) % 21600 == 0)
+            print_state(c, end);
     }
+    end -= interval;
     cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu - making;
     struct counters_health h;
-    struct stat st;
     counters_get_health(c, &h);
-    printf("%llu rounds of %u ports, %llu lost; %.1f ms of CPU time each (%.2f %% of a core)\n",
-           (unsigned long long)h.written, count, (unsigned long long)(h.dropped),
-           1000 * cpu / (double)rounds, 100 * cpu / (double)rounds / interval);
-    if (stat(path, &st) == 0)
-        printf("counters.db: %.0f MiB; %.2f bytes for each port and round\n",
-               (double)st.st_size / 1048576, (double)h.bytes / (double)rounds / count);
-    end -= interval;
-    query(c, end - 3600, end, interval);
-    query(c, end - 10800, end, interval);
-    query(c, end - 86400, end, interval);
-    query(c, START, end, interval);
+    printf("%llu rounds of %u ports, %llu lost; %.1f ms of CPU time each (%.2f %% of a core), the "
+           "longest took %.2f s\n",
+           (unsigned long long)h.written, count, (unsigned long long)h.dropped,
+           1000 * cpu / (double)rounds, 100 * cpu / (double)rounds / interval, peaks.round);
+    printf("greatest size of counters.db %.1f MiB (limit %llu), of its log %.1f MiB\n",
+           (double)peaks.db / MIB, (unsigned long long)limit >> 20, (double)peaks.wal / MIB);
+    print_levels(c, dir, end);
+    print_queries(c, end, interval);
     counters_stop(c);
     printf("%s remains; delete it\n", dir);
     return 0;

@@ -92,6 +92,7 @@ def another_machine_takes_over():
         first.rest()
         said = first.call("-f", first.path("f.yaml"), "--backup", first.path("backup"))
         assert first.path("backup") in said and "6 files" in said, said
+        assert f"does not have the history of counters ({first.state}/counters.db, " in said, said
     # Both bring up the same fabric from the beginning, because a simulated fabric starts new with its manager.
     with first.daemon():
         first.rest()
@@ -266,6 +267,7 @@ def fabricctl_brings_a_manager_to_another_machine():
         third.rest()
         said = json.loads(third.run_ctl("backup", third.path("b"), "--reason", "move", "-o", "json"))
         assert said["files"] == 6 and said["has_settings"] and said["bytes"] == os.stat(third.path("b")).st_size, said
+        assert said["history_bytes"] > 0, said
         assert os.stat(third.path("b")).st_mode & 0o777 == 0o600
         assert not [n for n in os.listdir(third.folder) if n.startswith("b.")]
         assert not [n for n in os.listdir(third.state) if n.startswith("backup")]

@@ -3,10 +3,14 @@
  * The history keeps its size limit. Damaged files or a failing disk do not stop the manager. */
 #include "fabricd/store/counters.h"
 
+#include <errno.h>
+#include <glob.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "fabricd/store/counters_state.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "tests/unit/state_dir.h"
@@ -130,6 +134,15 @@ static struct counters_health health(void)
     return h;
 }
 
+/* Puts one round. Returns true if it was written. */
+static bool put_one(int64_t end)
+{
+    uint64_t written = health().written;
+    counters_put(c, make_round(end, 0, NODES));
+    counters_flush(c);
+    return health().written > written;
+}
+
 static bool never(void *ctx)
 {
     (void)ctx;
@@ -178,7 +191,7 @@ START_TEST(ports_are_ranked)
     struct counters_total *top;
     uint32_t count, ports;
     put_rounds(START + 60, START + 1800);
-    ck_assert_int_eq(counters_read_top(c, 1, START, START + 1800, COUNTERS_BY_DATA, 5, never, NULL,
+    ck_assert_int_eq(counters_read_top(c, START, START + 1800, COUNTERS_BY_DATA, 5, never, NULL,
                                        &top, &count, &ports),
                      FAB_OK);
     ck_assert_uint_eq(count, 5);
@@ -187,13 +200,62 @@ START_TEST(ports_are_ranked)
     for (uint32_t i = 0; i < count; i++)
         ck_assert_uint_ge(top[i].guid, GUID(38));
     free(top);
-    ck_assert_int_eq(counters_read_top(c, 0, START, START + 1800, COUNTERS_BY_ERRORS, 1, never,
-                                       NULL, &top, &count, &ports),
+    ck_assert_int_eq(counters_read_top(c, START, START + 1800, COUNTERS_BY_ERRORS, 1, never, NULL,
+                                       &top, &count, &ports),
                      FAB_OK);
     ck_assert_uint_eq(top[0].guid, GUID(3));
     ck_assert_uint_eq(top[0].port, 2);
     ck_assert_uint_eq(counters_rank_value(COUNTERS_BY_ERRORS, top[0].code), 30);
     free(top);
+}
+END_TEST
+
+/* Samples, roll-ups of both levels and the total are each encoded with an error of up to 0.8 %. */
+static bool is_total(uint64_t is, uint64_t want)
+{
+    return is + want / 30 >= want && is <= want + want / 30;
+}
+
+/* The mean rate and the errors of a port in (since, until], from the functions that made them. */
+static void expect_total(const struct counters_total *t, int64_t since, int64_t until)
+{
+    uint32_t node = (uint32_t)(t->guid - GUID(0));
+    uint64_t rates = 0, errors = 0, samples = 0;
+    for (int64_t end = START + 60; end <= until; end += 60)
+        if (end > since) {
+            rates += rate_of(node, t->port, end);
+            errors += errors_of(node, t->port, end);
+            samples++;
+        }
+    uint64_t is = fab_counters_decode_value(0, t->code[FAB_COLUMN_XMIT_DATA]);
+    ck_assert_msg(is_total(is, rates / samples), "node %u port %u: %" PRIu64 ", not %" PRIu64, node,
+                  t->port, is, rates / samples);
+    ck_assert(is_total(counters_rank_value(COUNTERS_BY_ERRORS, t->code), errors));
+}
+
+/* Totals of random times, which begin and end anywhere in a quarter of an hour and in a day. */
+START_TEST(totals_are_those_of_all_samples)
+{
+    const int64_t last = START + 2 * 86400 + 5000;
+    struct fab_prng p;
+    fab_base_prng_init(&p, test_seed("totals", 7));
+    put_rounds(START + 60, last / 60 * 60);
+    for (unsigned n = 0; n < test_rounds(60); n++) {
+        struct counters_total *top;
+        uint32_t count, ports;
+        int64_t since = last - 60 - (int64_t)fab_base_prng_below(&p, 1u << (n % 18));
+        int64_t until = n % 3 ? last : since + 60 + (int64_t)fab_base_prng_below(&p, 4000);
+        until = until < last ? until : last;
+        enum counters_by by = n % 2 ? COUNTERS_BY_DATA : COUNTERS_BY_ERRORS;
+        ck_assert_int_eq(
+            counters_read_top(c, since, until, by, 1000, never, NULL, &top, &count, &ports),
+            FAB_OK);
+        for (uint32_t i = 0; i < count; i++)
+            expect_total(&top[i], since, until);
+        ck_assert_uint_le(count, NODES * PORTS);
+        ck_assert(by != COUNTERS_BY_DATA || count == NODES * PORTS);
+        free(top);
+    }
 }
 END_TEST
 
@@ -278,6 +340,31 @@ START_TEST(the_oldest_fine_samples_go_first)
 }
 END_TEST
 
+/* The limit becomes lower and lower. Samples older than two days must be deleted before roll-ups of
+ * 15 minutes, roll-ups older than 30 days before newer samples, and roll-ups of a day last. */
+START_TEST(new_samples_outlive_old_roll_ups)
+{
+    const int64_t day = 86400, first = START + 3600;
+    int64_t end = first;
+    bool kept_new = false, lost_old = false;
+    for (; end < START + 40 * day; end += 3600)
+        ck_assert(put_one(end));
+    for (struct counters_health h = health(); h.oldest[1] < end - day; h = health()) {
+        ck_assert_int_eq(h.oldest[2], first + day - 3600);
+        if (h.oldest[1] > first)
+            ck_assert_int_ge(h.oldest[0], end - 2 * day - 3600);
+        if (h.oldest[0] > end - 2 * day + 3600)
+            ck_assert_int_ge(h.oldest[1], end - 31 * day);
+        kept_new |= h.oldest[1] > first && h.oldest[0] < end - day;
+        lost_old |= h.oldest[1] == first && h.oldest[0] > first;
+        counters_limit(c, h.bytes - h.bytes / 50);
+        end += 60;
+        ck_assert(put_one(end));
+    }
+    ck_assert(kept_new && lost_old);
+}
+END_TEST
+
 /* The history reuses the place of a node whose samples were all deleted for a new node. */
 START_TEST(places_are_used_again)
 {
@@ -347,6 +434,151 @@ START_TEST(a_dead_disk_stops_nothing)
 }
 END_TEST
 
+/* ---- writes that fail ------------------------------------------------------------------------ */
+
+/* SQLite calls these functions instead of the system calls. While writes_left is 0, they fail;
+ * a negative number: they never fail. */
+static atomic_long writes_left = -1;
+static atomic_int write_error;
+
+static bool write_fails(void)
+{
+    if (writes_left > 0)
+        writes_left--;
+    if (writes_left != 0)
+        return false;
+    errno = write_error;
+    return true;
+}
+
+static ssize_t failing_write(int fd, const void *from, size_t len)
+{
+    return write_fails() ? -1 : write(fd, from, len);
+}
+
+static ssize_t failing_pwrite(int fd, const void *from, size_t len, off_t at)
+{
+    /* A disk that becomes full stores the first part of the data. */
+    if (writes_left == 1 && write_error == ENOSPC && len > 1)
+        return pwrite(fd, from, len / 2, at);
+    return write_fails() ? -1 : pwrite(fd, from, len, at);
+}
+
+static int failing_ftruncate(int fd, off_t len)
+{
+    return write_fails() ? -1 : ftruncate(fd, len);
+}
+
+static void replace_calls(bool fail)
+{
+    typedef void (*call)(void);
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    const struct {
+        const char *name;
+        call fn;
+    } calls[] = {{"write", (call)failing_write},
+                 {"pwrite", (call)failing_pwrite},
+                 {"pwrite64", (call)failing_pwrite},
+                 {"ftruncate", (call)failing_ftruncate}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        vfs->xSetSystemCall(vfs, calls[i].name, fail ? calls[i].fn : NULL);
+}
+
+/* The disk becomes full, read-only or broken at any write, and works again some rounds later. Each
+ * round that was reported as written must be in the history, and no file may be damaged. */
+START_TEST(any_write_may_fail)
+{
+    static const int errors[] = {ENOSPC, EROFS, EIO};
+    struct fab_prng p;
+    bool written[200];
+    fab_base_prng_init(&p, test_seed("failing writes", 8));
+    unsigned faults = 0;
+    replace_calls(true);
+    for (unsigned n = 0; n < test_rounds(40); n++) {
+        int64_t begin = START + (int64_t)n * 40000;
+        unsigned from = 10 + (unsigned)fab_base_prng_below(&p, 60);
+        unsigned to = from + 1 + (unsigned)fab_base_prng_below(&p, 40);
+        write_error = errors[n % 3];
+        for (unsigned i = 0; i < 120; i++) {
+            if (i == from)
+                writes_left = (long)fab_base_prng_below(&p, 30);
+            if (i == to)
+                writes_left = -1;
+            written[i] = put_one(begin + 60 * (i + 1));
+            ck_assert_msg(written[i] || (i >= from && i < to), "round %u is lost", i);
+            faults += !written[i];
+        }
+        for (unsigned i = 0; i < 120; i++)
+            if (written[i])
+                assert_samples(7, 3, begin + 60 * i, begin + 60 * (i + 1));
+        ck_assert(!health().failing);
+        ck_assert_uint_eq(health().replaced, 0);
+    }
+    replace_calls(false);
+    ck_assert_uint_gt(faults, 40);
+    counters_stop(c);
+    c = NULL;
+    ck_assert_int_eq(
+        ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
+}
+END_TEST
+
+/* The path of the database is a directory, so that it cannot be opened. */
+START_TEST(a_file_that_cannot_be_opened_is_tried_again)
+{
+    counters_stop(c);
+    remove_dir();
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    ck_assert_int_eq(mkdir(db_path, 0700), 0);
+    open_history(100 * MIB);
+    put_rounds(START + 60, START + 180);
+    ck_assert(health().failing);
+    ck_assert_uint_eq(health().replaced, 0);
+    ck_assert_int_eq(rmdir(db_path), 0);
+    put_rounds(START + 240, START + 300);
+    ck_assert(!health().failing);
+    assert_samples(7, 3, START + 180, START + 300);
+}
+END_TEST
+
+/* On a disk that damages the history again and again, only two damaged files remain. */
+START_TEST(few_damaged_histories_are_kept)
+{
+    char pattern[300];
+    glob_t found;
+    for (int n = 0; n < 5; n++) {
+        int64_t begin = START + n * 1200;
+        put_rounds(begin + 60, begin + 600);
+        change("UPDATE block SET data = x'ff' WHERE id < 1099511627776");
+        put_rounds(begin + 660, begin + 1200);
+    }
+    ck_assert_uint_eq(health().replaced, 5);
+    snprintf(pattern, sizeof pattern, "%s/counters.db.damaged-*Z", dir);
+    ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
+    ck_assert_uint_eq(found.gl_pathc, 2);
+    ck_assert_str_eq(found.gl_pathv[1], health().aside);
+    globfree(&found);
+}
+END_TEST
+
+/* ---- the disk -------------------------------------------------------------------------------- */
+
+START_TEST(the_history_leaves_space_on_the_disk)
+{
+    struct counters_space s = {0};
+    const uint64_t gib = 1024 * MIB;
+    ck_assert_uint_eq(counters_space_limit(&s, 4 * gib, 100 * gib, 50 * gib, 2 * gib), 4 * gib);
+    /* less than 1 GiB is free: the history keeps its size, although its file grew in between */
+    ck_assert_uint_eq(counters_space_limit(&s, 4 * gib, 100 * gib, gib - 1, 2 * gib), 2 * gib);
+    ck_assert_uint_eq(counters_space_limit(&s, 4 * gib, 100 * gib, 0, 3 * gib), 2 * gib);
+    ck_assert_uint_eq(counters_space_limit(&s, gib, 100 * gib, 0, 3 * gib), gib);
+    ck_assert_uint_eq(counters_space_limit(&s, 4 * gib, 100 * gib, gib, 3 * gib), 4 * gib);
+    /* a 20th of a small disk */
+    ck_assert_uint_eq(counters_space_limit(&s, 4 * gib, 200 * MIB, 10 * MIB, 50 * MIB), 4 * gib);
+    ck_assert_uint_eq(counters_space_limit(&s, 4 * gib, 200 * MIB, 9 * MIB, 50 * MIB), 50 * MIB);
+}
+END_TEST
+
 /* A child process writes rounds until it is killed at a random time. Every round that it reported
  * as written must be in the history. */
 START_TEST(kills_lose_no_written_round)
@@ -397,14 +629,20 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, rounds_become_roll_ups);
     tcase_add_test(tcase, ports_are_ranked);
+    tcase_add_test(tcase, totals_are_those_of_all_samples);
     tcase_add_test(tcase, a_clock_may_go_back);
     tcase_add_test(tcase, unknown_ports_are_not_found);
     tcase_add_test(tcase, findings_are_reported_once);
     tcase_add_test(tcase, the_oldest_fine_samples_go_first);
+    tcase_add_test(tcase, new_samples_outlive_old_roll_ups);
     tcase_add_test(tcase, places_are_used_again);
     tcase_add_test(tcase, a_damaged_history_is_set_aside);
     tcase_add_test(tcase, a_damaged_block_is_set_aside);
     tcase_add_test(tcase, a_dead_disk_stops_nothing);
+    tcase_add_test(tcase, any_write_may_fail);
+    tcase_add_test(tcase, a_file_that_cannot_be_opened_is_tried_again);
+    tcase_add_test(tcase, few_damaged_histories_are_kept);
+    tcase_add_test(tcase, the_history_leaves_space_on_the_disk);
     tcase_add_test(tcase, kills_lose_no_written_round);
     tcase_set_timeout(tcase, 300);
     suite_add_tcase(suite, tcase);

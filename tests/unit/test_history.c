@@ -60,13 +60,24 @@ END_TEST
 
 /* ---- readings -------------------------------------------------------------------------------- */
 
+/* What a device has: PortCounters; also PortCountersExtended with data and packets, but errors and
+ * waits only in PortCounters; or everything in PortCountersExtended. */
+enum kind { NARROW, WIDE_DATA, WIDE, KINDS };
+
 /* A port: what its counters show, and what it has really counted since the last reading. */
 struct device {
     /* PortXmitData, PortRcvData, PortXmitPkts, PortRcvPkts, PortXmitWait */
     uint64_t counter[5], real[5];
     uint64_t errors[FAB_COUNTERS], real_errors[FAB_COUNTERS];
-    bool wide, cleared, wrapped;
+    enum kind kind;
+    /* changed: the device restarted with other firmware, and is of another kind now */
+    bool cleared, wrapped, changed;
 };
+
+static bool is_wide(const struct device *d, int counter)
+{
+    return d->kind == WIDE || (d->kind == WIDE_DATA && counter < 4);
+}
 
 static void run(struct device *d, struct fab_prng *p, uint64_t seconds)
 {
@@ -74,20 +85,19 @@ static void run(struct device *d, struct fab_prng *p, uint64_t seconds)
         uint64_t most = NDR_BYTES / 4 * seconds + 1;
         uint64_t add =
             below(p, 4) == 0 ? 0 : below(p, (most >> below(p, 40)) + 1) / (i >= 2 ? 16 : 1);
-        uint64_t top = d->wide ? UINT64_MAX : UINT32_MAX;
         d->real[i] += add;
-        if (d->wide)
+        if (is_wide(d, i))
             d->wrapped |= __builtin_add_overflow(d->counter[i], add, &d->counter[i]);
         else
             /* 32-bit counters stop at their maximum */
-            d->counter[i] = add > top - d->counter[i] ? top : d->counter[i] + add;
+            d->counter[i] = add > UINT32_MAX - d->counter[i] ? UINT32_MAX : d->counter[i] + add;
     }
     for (int i = 0; i < FAB_COUNTERS; i++) {
         uint64_t add = below(p, 3) == 0 ? below(p, 40) : 0;
         uint64_t most = fab_health_counter_kinds[i].most;
         d->real_errors[i] += add;
         d->errors[i] += add;
-        if (!d->wide && d->errors[i] > most)
+        if (d->kind != WIDE && d->errors[i] > most)
             d->errors[i] = most;
     }
 }
@@ -96,14 +106,16 @@ static void read_device(const struct device *d, uint64_t at_us, struct fab_traff
                         struct fab_counters *e)
 {
     const uint64_t *c = d->counter;
-    *t = (struct fab_traffic){at_us, c[0], c[1], c[2], c[3], c[4], d->wide, d->wide, true};
-    *e = (struct fab_counters){.wide = d->wide};
+    *t = (struct fab_traffic){at_us,           c[0], c[1], c[2], c[3], c[4], d->kind != NARROW,
+                              d->kind == WIDE, true};
+    *e = (struct fab_counters){.wide = d->kind == WIDE};
     memcpy(e->value, d->errors, sizeof e->value);
 }
 
 /* Checks a sample. Without a reset, each rate must be correct or missing. It may be missing only
  * after a wrap, or if a 32-bit counter reached its maximum. After a reset, a rate must be missing
- * or too low. The sample must never have more errors than the device counted. */
+ * or too low. If the widths of the counters have changed, all rates must be missing. The sample
+ * must never have more errors than the device counted. */
 static void check_sample(const struct device *d, const struct fab_sample *s, uint64_t span_us)
 {
     static const enum fab_column columns[] = {FAB_COLUMN_XMIT_DATA, FAB_COLUMN_RCV_DATA,
@@ -116,7 +128,8 @@ static void check_sample(const struct device *d, const struct fab_sample *s, uin
             ck_assert_msg(d->cleared ? is <= want + want / 100 + 1 : is_near(is, want),
                           "column %d is %" PRIu64 ", not %" PRIu64, i, is, want);
         else
-            ck_assert(d->cleared || d->wrapped || !d->wide);
+            ck_assert(d->cleared || d->wrapped || d->kind == NARROW);
+        ck_assert(!d->changed || code == FAB_CODE_NONE);
     }
     if (s->code[FAB_COLUMN_XMIT_WAIT] != FAB_CODE_NONE && !d->cleared) {
         double all = (double)d->real[0] + (double)d->real[4];
@@ -127,18 +140,22 @@ static void check_sample(const struct device *d, const struct fab_sample *s, uin
     for (unsigned i = 0; i < FAB_COUNTERS; i++) {
         uint64_t is = fab_counters_decode_value(FAB_COLUMN_ERRORS, s->code[FAB_COLUMN_ERRORS + i]);
         ck_assert(is_near(is, d->real_errors[i]) || is < d->real_errors[i]);
-        ck_assert(d->cleared || !d->wide || is_near(is, d->real_errors[i]));
+        ck_assert(d->cleared || d->kind != WIDE || is_near(is, d->real_errors[i]));
     }
 }
 
 static void begin_device(struct device *d, struct fab_prng *p)
 {
     memset(d, 0, sizeof *d);
-    d->wide = below(p, 3) != 0;
+    d->kind = (enum kind)below(p, KINDS);
     for (int i = 0; i < 5; i++) /* many counters start near their maximum, and wrap soon */
-        d->counter[i] = !d->wide           ? below(p, UINT32_MAX)
+        d->counter[i] = !is_wide(d, i)     ? below(p, UINT32_MAX)
                         : below(p, 2) == 0 ? UINT64_MAX - below(p, UINT64_C(1) << 40)
                                            : any_number(p) >> 2;
+    for (int i = 0; i < FAB_COUNTERS; i++) {
+        uint64_t most = d->kind == WIDE ? UINT64_C(1) << 40 : fab_health_counter_kinds[i].most;
+        d->errors[i] = most - below(p, (below(p, 2) == 0 && most > 100 ? 100 : most) + 1);
+    }
 }
 
 /* Resets all counters, as a reboot does, or only some of them, as other programs do. */
@@ -152,6 +169,17 @@ static void reset(struct device *d, struct fab_prng *p)
         if (all || below(p, 2) == 0)
             d->errors[i] = 0;
     d->cleared = true;
+}
+
+/* The device restarts with other firmware. */
+static void change_kind(struct device *d, struct fab_prng *p)
+{
+    enum kind was = d->kind;
+    memset(d->counter, 0, sizeof d->counter);
+    memset(d->errors, 0, sizeof d->errors);
+    d->kind = (enum kind)below(p, KINDS);
+    d->cleared = true;
+    d->changed = (was == NARROW) != (d->kind == NARROW);
 }
 
 START_TEST(rates_are_real_despite_wraps_and_resets)
@@ -170,10 +198,13 @@ START_TEST(rates_are_real_despite_wraps_and_resets)
             struct fab_sample s = {0};
             memset(d.real, 0, sizeof d.real);
             memset(d.real_errors, 0, sizeof d.real_errors);
-            d.cleared = d.wrapped = false;
+            d.cleared = d.wrapped = d.changed = false;
             run(&d, &p, span);
             if (below(&p, 4) == 0) {
-                reset(&d, &p);
+                if (below(&p, 8) == 0)
+                    change_kind(&d, &p);
+                else
+                    reset(&d, &p);
                 run(&d, &p, span);
                 span *= 2;
             }
@@ -207,20 +238,83 @@ START_TEST(rates_above_the_link_are_not_credible)
 }
 END_TEST
 
+static void divide(const struct fab_vl_wait *was, const struct fab_vl_wait *now, uint64_t ppm,
+                   struct fab_sample *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    ret->code[FAB_COLUMN_XMIT_WAIT] = fab_counters_encode_value(FAB_COLUMN_XMIT_WAIT, ppm);
+    fab_counters_sample_vls(was, now, ret);
+}
+
+static bool has_share(const struct fab_sample *s)
+{
+    for (unsigned vl = 0; vl < FAB_COLUMN_VLS; vl++)
+        if (s->code[FAB_COLUMN_VL_WAIT + vl] != FAB_CODE_NONE)
+            return true;
+    return false;
+}
+
 START_TEST(the_wait_is_divided_among_the_vls)
 {
-    struct fab_vl_wait was = {{100, 7, 65000}}, now = {{400, 7, 65535}};
-    struct fab_sample s = {0};
-    s.code[FAB_COLUMN_XMIT_WAIT] = fab_counters_encode_value(FAB_COLUMN_XMIT_WAIT, 400000);
-    now.value[3] = 165;
-    fab_counters_sample_vls(&was, &now, &s);
+    struct fab_vl_wait was = {{100, 7, 65000}}, now = {{400, 7, 65534, 166}};
+    struct fab_sample s;
+    divide(&was, &now, 400000, &s);
     uint64_t of[FAB_COLUMN_VLS];
     for (unsigned vl = 0; vl < FAB_COLUMN_VLS; vl++)
         of[vl] = fab_counters_decode_value(FAB_COLUMN_VL_WAIT, s.code[FAB_COLUMN_VL_WAIT + vl]);
-    ck_assert(is_near(of[0], 120000) && is_near(of[3], 66000));
+    ck_assert(is_near(of[0], 120000) && is_near(of[2], 213600) && is_near(of[3], 66400));
     ck_assert_uint_eq(s.code[FAB_COLUMN_VL_WAIT + 1], FAB_CODE_NONE);
-    /* the counter of VL 2 was already at its maximum */
-    ck_assert_uint_eq(s.code[FAB_COLUMN_VL_WAIT + 2], FAB_CODE_NONE);
+    /* VL 2 may have waited longer than its counter shows, so no share is known */
+    now.value[2] = 65535;
+    divide(&was, &now, 400000, &s);
+    ck_assert(!has_share(&s));
+    /* VL 1 was cleared */
+    now.value[2] = 65534;
+    now.value[1] = 6;
+    divide(&was, &now, 400000, &s);
+    ck_assert(!has_share(&s));
+}
+END_TEST
+
+/* Random waits of 16 VLs. A share must be correct or missing, unless counters were cleared and all
+ * of them have passed their old values since then. */
+START_TEST(shares_of_vls_are_real_despite_resets)
+{
+    struct fab_prng p;
+    unsigned shares = 0;
+    fab_base_prng_init(&p, test_seed("waits of VLs", 9));
+    for (unsigned n = 0; n < test_rounds(20000); n++) {
+        struct fab_vl_wait was, now;
+        uint64_t real[FAB_COLUMN_VLS] = {0}, sum = 0, ppm = 1 + below(&p, 1000000);
+        bool cleared = below(&p, 3) == 0, lower = false;
+        for (int vl = 0; vl < FAB_COLUMN_VLS; vl++) {
+            uint64_t value = below(&p, 8) == 0 ? UINT16_MAX - below(&p, 3) : below(&p, 60000);
+            was.value[vl] = (uint16_t)value;
+            for (int part = 0; part < 2; part++) {
+                uint64_t add = below(&p, 2) == 0 ? below(&p, 2000) : 0;
+                value = value + add > UINT16_MAX ? UINT16_MAX : value + add;
+                real[vl] += add;
+                if (part == 0 && cleared && below(&p, 2) == 0)
+                    value = 0;
+            }
+            now.value[vl] = (uint16_t)value;
+            sum += real[vl];
+            lower |= now.value[vl] < was.value[vl];
+        }
+        struct fab_sample s;
+        divide(&was, &now, ppm, &s);
+        ck_assert(!lower || !has_share(&s));
+        for (unsigned vl = 0; vl < FAB_COLUMN_VLS && !cleared; vl++) {
+            uint16_t code = s.code[FAB_COLUMN_VL_WAIT + vl];
+            uint64_t is = fab_counters_decode_value(FAB_COLUMN_VL_WAIT, code);
+            /* the share of the whole port was already encoded, so there are two errors of 0.8 % */
+            if (code != FAB_CODE_NONE)
+                ck_assert(is + 2 + is / 50 >= ppm * real[vl] / sum &&
+                          is <= ppm * real[vl] / sum * 51 / 50 + 2);
+        }
+        shares += has_share(&s);
+    }
+    ck_assert_uint_gt(shares, 500);
 }
 END_TEST
 
@@ -411,6 +505,7 @@ int main(void)
     tcase_add_test(tcase, rates_are_real_despite_wraps_and_resets);
     tcase_add_test(tcase, rates_above_the_link_are_not_credible);
     tcase_add_test(tcase, the_wait_is_divided_among_the_vls);
+    tcase_add_test(tcase, shares_of_vls_are_real_despite_resets);
     tcase_add_test(tcase, blocks_survive_their_bytes);
     tcase_add_test(tcase, roll_ups_are_means_and_sums);
     tcase_add_test(tcase, ranks_are_those_of_a_sort);
