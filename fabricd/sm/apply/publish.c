@@ -386,6 +386,8 @@ int sm_apply_init(struct sm *s)
     if (r == FAB_OK)
         r = sm_standby_init(s);
     if (r == FAB_OK)
+        r = sm_announce_init(s);
+    if (r == FAB_OK)
         r = sm_transition_init(s);
     if (r == FAB_OK)
         r = sm_baseline_init(s);
@@ -419,6 +421,7 @@ void sm_apply_fini(struct sm *s)
     if (!a)
         return;
     sm_standby_fini(s);
+    sm_announce_fini(s);
     sm_rebalance_fini(s);
     sm_dry_run_fini(s);
     sm_reproof_fini(s);

@@ -65,7 +65,8 @@ struct sm_adopted {
 };
 /* The tables that a standby manager has read (standby.c). */
 struct sm_standby {
-    struct loop_timer *timer; /* fires when the next round in standby is due */
+    struct loop_timer *timer; /* fires when the next round in standby may be due */
+    uint64_t due_us;          /* manager's clock when it is due */
     /* The model has a snapshot, and tables in `target` that were proved, as the last round in
      * standby found them in the switches. */
     bool ready;
@@ -78,6 +79,26 @@ struct sm_standby {
     bool differs;
     bool reported; /* the event sm-standby-ready was emitted since this manager became standby */
     struct sm_adopted adopted;
+    /* Numbers of the master's announcement (replica_order_revision) when the running round in
+     * standby began, and when the last round began that found the model ready. */
+    int64_t order_begun, order;
+    /* whether the proof of a local repair may rely on the tables that were read (standby.c) */
+    enum sm_standby_trust trust;
+    struct loop_timer *trust_timer;
+    uint64_t trust_until_us; /* manager's clock until which `trust` may be WAITS */
+};
+struct sm_announce {          /* state of announce.c */
+    struct loop_timer *timer; /* polls whether phase "planning" still waits */
+    /* The last announcement says that the tables follow an order. */
+    bool follows;
+    /* manager's clock when phase "planning" began to wait; 0: it does not wait */
+    uint64_t since_us;
+    /* number of the active tables (model.tables) and of the commits of their repair session at the
+     * last announcement */
+    uint64_t tables, commits;
+    /* [links] hashes of the ISLs that were up then, ascending */
+    uint64_t *link;
+    size_t links;
 };
 struct sm_programming {
     struct fab_plan plan;
@@ -316,6 +337,7 @@ struct sm_apply {
      * takes it */
     struct sm_standing standing;
     struct sm_standby standby;
+    struct sm_announce announce;
     /* [lost_count] links that were found lost since this manager last had tables of its own;
      * collected only while `adopts` is true */
     struct fab_silent_link *lost;
@@ -407,6 +429,14 @@ void sm_standby_fini(struct sm *s);
 void sm_standby_read_again(struct sm *s);
 void sm_standby_compare(struct sm *s, uint32_t sw, uint32_t block, const uint8_t *entries);
 int sm_standby_compared(struct sm *s);
+
+/* Functions of announce.c. */
+int sm_announce_init(struct sm *s); /* returns OK or NOMEM */
+void sm_announce_fini(struct sm *s);
+/* Call sm_announce_plan before a plan for the active tables is made. While sm_announce_waits
+ * returns true, no write of the plan must be sent; sm_run_check is called when this ends. */
+void sm_announce_plan(struct sm *s);
+bool sm_announce_waits(const struct sm *s);
 
 /* Functions of repair_state.c. */
 /* The routing task updates the repair session for the new tables. sm_repair_lend moves the session
