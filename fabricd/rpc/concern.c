@@ -116,7 +116,7 @@ static bool resolve(struct concern *c, struct rpc *r, const struct fab_view *v)
 
 void concern_read(struct concern *c, struct rpc *r, const char *what)
 {
-    struct fab_view *v = sm_view(r->in.sm);
+    struct fab_view *v = sm_view_to_show(r->in.sm);
     *c = (struct concern){.what = what, .node_len = strlen(what), .port = FAB_ALL_PORTS};
     c->pattern = fab_base_is_glob(what);
     if (v != NULL && what[0] != '\0' && !c->pattern && resolve(c, r, v))

@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_standby.sh: what a standby manager knows. When the master dies and a link fails in the
-# same instant, it repairs the routes at once if the tables follow the order that the master announced by
+# test_standby.sh: what a standby manager knows. It answers queries with what it read. When the master dies and a link
+# fails in the same instant, it repairs the routes at once if the tables follow the order that the master announced by
 # etcd. If the master was changing all tables, it reads all of them first. ibsim, 128 hosts, 80 switches.
 . "$(dirname "$0")/lib.sh"
 need ibsim etcd etcdctl openssl sqlite3 gcc
@@ -58,6 +58,24 @@ manager b "${hosts[127]}" 4
 b=$started
 check 'the second one is standby' await 30 role_is b standby
 check 'and reads the tables' await 60 ready b
+
+# ---- queries
+nodes() {
+    ctl_of "$1" node list --no-headers | sort
+}
+shown() {
+    [ "$(ctl_of b node list -o name | wc -l)" -eq 208 ]
+}
+check 'the standby manager lists the nodes' await 20 shown
+same 'the same as the master' "$(nodes a)" "$(nodes b)"
+same 'and the same path' "$(ctl_of a path host-0001 host-0100)" "$(ctl_of b path host-0001 host-0100)"
+like 'its status says how old this is' "$(ctl_of b status)" '^Shown: +what this manager read .* ago'
+check 'in seconds' test "$(ctl_of b status -o json | field view_age_s)" -lt 30
+check 'the master shows no age' test "$(ctl_of a status -o json | field view_age_s)" = null
+for change in 'link isolate leaf-001/5' 'port disable leaf-001/1' 'topo approve' 'node approve host-0001' 'node forget --older-than 1d --yes' 'drain host host-0001 --yes' sweep reroute; do
+    # shellcheck disable=SC2086
+    like "it refuses $change" "$(ctl_of b $change 2>&1)" 'this manager is standby; ask the master at LID'
+done
 
 # ---- the master dies, and a link fails: repaired at once
 sleep 1 # the next round in standby has begun after the announcement

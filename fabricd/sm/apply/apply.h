@@ -150,6 +150,9 @@ void sm_standby_drop(struct sm *s);
 /* Emits the event sm-standby-ready when this manager could repair routes at a take-over. Call this
  * function when a repair session was made. */
 void sm_standby_report(struct sm *s);
+/* Returns the view that readers get: the published one; in standby, the one that the last round in
+ * standby read, without tables if these were not proved. NULL: there is none. */
+const struct fab_view *sm_shown_view(const struct sm *s);
 /* Returns whether the active tables were read in standby, and some of their blocks have not been
  * read again since the take-over. */
 bool sm_standby_unchecked(const struct sm *s);

@@ -4,8 +4,8 @@
  *
  * In standby, a round reads the fabric and the LFTs of all switches, at most subnet.standby_rate
  * requests a second. It proves these tables like those that a new master adopts (standing.c), and
- * makes a repair session for them. The next round begins PAUSE_US later, and computes tables only
- * if it finds a change. No round in standby writes.
+ * makes a repair session for them, and a view for readers. The next round begins PAUSE_US later,
+ * and computes tables only if it finds a change. No round in standby writes.
  *
  * When the manager becomes master, it publishes these tables, and a light sweep finds the switches
  * with changed ports. A local repair can therefore begin some milliseconds later. The master before
@@ -105,12 +105,57 @@ void sm_standby_begun(struct sm *s)
     x->order_begun = s->in.replica ? replica_order_revision(s->in.replica) : 0;
 }
 
+/* Makes the view of what the round has read, unless the present view shows just that. */
+static void show(struct sm *s)
+{
+    struct sm_standby *x = &s->apply->standby;
+    struct fab_target *target = x->ready ? s->model.target : NULL;
+    struct fab_view *view = NULL;
+    if (!s->model.fabric)
+        return;
+    if (!x->view || x->view->fabric != s->model.fabric || x->view->target != target) {
+        if (sm_make_view(s, target, &view) != FAB_OK) {
+            log_warning("sm", "no memory to show what was read in standby");
+            return;
+        }
+        fab_view_unref(x->view);
+        x->view = view;
+    }
+    x->read_us = clock_unix_us() - (int64_t)(clock_now_us() - s->run.started_us);
+}
+
 void sm_standby_ended(struct sm *s, int status)
 {
     struct sm_standby *x = &s->apply->standby;
     if (status == FAB_OK && x->ready)
         x->order = x->order_begun;
+    if (status == FAB_OK)
+        show(s);
     set_timer_of_round(s, PAUSE_US);
+}
+
+const struct fab_view *sm_shown_view(const struct sm *s)
+{
+    const struct fab_view *read = s->apply->standby.view;
+    return s->role.state == FAB_SM_STANDBY && read ? read : s->model.view;
+}
+
+void sm_standby_get_status(const struct sm *s, struct sm_status *ret)
+{
+    const struct fab_view *v = sm_shown_view(s);
+    if (s->role.state != FAB_SM_STANDBY || !v)
+        return;
+    int64_t read_us =
+        v == s->apply->standby.view ? s->apply->standby.read_us : (int64_t)v->published_us;
+    int64_t age_us = clock_unix_us() - read_us;
+    ret->outdated = true;
+    ret->view_age_us = age_us > 0 ? (uint64_t)age_us : 0;
+}
+
+static void drop_view(struct sm *s)
+{
+    fab_view_unref(s->apply->standby.view);
+    s->apply->standby.view = NULL;
 }
 
 void sm_standby_report(struct sm *s)
@@ -324,6 +369,7 @@ void sm_standby_take_over(struct sm *s)
     struct sm_standby *x = &s->apply->standby;
     loop_timer_cancel(x->timer);
     sm_request_met(s, SM_REQUEST_STANDBY);
+    drop_view(s); /* the first repair then changes the tables in place */
     if (sm_run_busy(s) && s->run.round->standby)
         sm_run_abort(s);
     bool ready = x->ready && !x->differs && !s->model.lent && !sm_run_busy(s) && has_session(s);
@@ -353,6 +399,7 @@ int sm_standby_init(struct sm *s)
 
 void sm_standby_fini(struct sm *s)
 {
+    drop_view(s);
     loop_timer_free(s->apply->standby.timer);
     loop_timer_free(s->apply->standby.trust_timer);
     s->apply->standby.timer = s->apply->standby.trust_timer = NULL;

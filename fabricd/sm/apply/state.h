@@ -77,6 +77,10 @@ struct sm_standby {
     bool unchecked;
     /* A block that was read again differs from the block that was read before. */
     bool differs;
+    /* What the last complete round in standby read, for readers; NULL: none. read_us: Unix time in
+     * us at which this round began. */
+    struct fab_view *view;
+    int64_t read_us;
     bool reported; /* the event sm-standby-ready was emitted since this manager became standby */
     struct sm_adopted adopted;
     /* Numbers of the master's announcement (replica_order_revision) when the running round in
@@ -421,6 +425,7 @@ struct sm_apply {
 /* Functions of standby.c. */
 int sm_standby_init(struct sm *s); /* returns OK or NOMEM */
 void sm_standby_fini(struct sm *s);
+void sm_standby_get_status(const struct sm *s, struct sm_status *ret);
 /* Call these functions in the phase "reading tables". sm_standby_read_again makes a round in
  * standby read all blocks again. sm_standby_compare is called before a block that was read enters
  * the model. sm_standby_compared is called when all blocks are read: it drops the tables of the
@@ -545,6 +550,9 @@ void sm_transition_ended(struct sm *s);
 uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 
 /* Functions of publish.c. */
+/* Makes a view of the snapshot, with these tables (NULL: without tables) and the next generation.
+ * Returns OK or NOMEM. */
+int sm_make_view(struct sm *s, struct fab_target *target, struct fab_view **ret);
 /* Publishes the fabric without tables; does nothing if tables exist already. Returns OK or
  * NOMEM. */
 int sm_publish_fabric(struct sm *s);
