@@ -373,6 +373,10 @@ tests_unit_test_decisions_SOURCES = tests/unit/test_decisions.c
 tests_unit_test_decisions_CFLAGS = $(TEST_CFLAGS) $(EVENT_CFLAGS) $(OPENSSL_CFLAGS)
 tests_unit_test_decisions_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_replica_announce
+tests_unit_test_replica_announce_SOURCES = tests/unit/test_replica_announce.c
+tests_unit_test_replica_announce_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_replica_announce_LDADD = $(DAEMON_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_majority
 tests_unit_test_majority_SOURCES = tests/unit/test_majority.c
 tests_unit_test_majority_CFLAGS = $(TEST_CFLAGS)
@@ -523,6 +527,10 @@ tests_sim_test_pm_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_pm_LDADD = $(DAEMON_TEST_LIBS)
 
 # ---- sm: other managers, requests
+UNIT_TESTS += tests/sim/test_announce
+tests_sim_test_announce_SOURCES = tests/sim/test_announce.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_announce_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_announce_LDADD = $(DAEMON_TEST_LIBS)
 UNIT_TESTS += tests/sim/test_sm_others
 tests_sim_test_sm_others_SOURCES = tests/sim/test_sm_others.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_others_CFLAGS = $(TEST_CFLAGS)

@@ -17,6 +17,19 @@ static const char *role_word(Fabric__V1__ManagerRole role)
     return (size_t)role < sizeof words / sizeof words[0] ? words[role] : "?";
 }
 
+/* A standby manager shows what it has read. */
+static void say_age(struct out *o, const Fabric__V1__Status *s)
+{
+    char age[SHOW_LEN];
+    if (s->view_age == NULL) {
+        out_none(o, "view_age_s", NULL);
+        return;
+    }
+    show_duration(microseconds_of(s->view_age), age);
+    out_textf(o, "Shown", OUT_PLAIN, "what this manager read %s ago", age);
+    out_number(o, "view_age_s", NULL, OUT_PLAIN, microseconds_of(s->view_age) / 1000000);
+}
+
 static void say_manager(struct out *o, const Fabric__V1__Status *s)
 {
     char up[SHOW_LEN];
@@ -34,6 +47,7 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     out_keys(o, &s->base, "state generation version");
     out_number(o, "uptime_s", NULL, OUT_PLAIN, microseconds_of(s->uptime) / 1000000);
     out_keys(o, &s->base, "master_lid master_guid");
+    say_age(o, s);
 }
 
 static void say_links(struct out *o, const Fabric__V1__FabricCounts *f)

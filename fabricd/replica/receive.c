@@ -39,6 +39,8 @@ struct receiving {
     char format[60];  /* received value of the key `format`; "": none */
     uint64_t heard_pending;
     int64_t heard_revision; /* revision of etcd at this beat */
+    char *order;            /* received value of the key `order`; NULL: none */
+    int64_t order_revision;
 };
 
 static int take_row(struct receiving *x, const char *name, const char *value)
@@ -69,6 +71,11 @@ static int take(void *ctx, const char *key, const char *value, int64_t mod_revis
         snprintf(x->format, sizeof(x->format), "%s", value);
     if (value != NULL && strcmp(key, r->beat) == 0)
         x->heard = sscanf(value, "pending %" SCNu64, &x->heard_pending) == 1;
+    if (value != NULL && strcmp(key, r->order) == 0) {
+        free(x->order);
+        x->order = strdup(value); /* without memory, the manager has heard of no order */
+        x->order_revision = mod_revision;
+    }
     x->heard_revision = strcmp(key, r->beat) == 0 ? mod_revision : x->heard_revision;
     return FAB_OK;
 }
@@ -94,7 +101,12 @@ static void note(struct receiving *x, int64_t revision)
     if (x->heard && is_former_beat(x)) {
         r->heard_us = clock_now_us();
         r->heard_pending = x->heard_pending;
+        replica_announce_beat(r, x->heard_revision);
     }
+    if (x->order_revision != 0)
+        replica_announce_heard(r, x->order, x->order_revision);
+    x->order = NULL;
+    x->order_revision = 0;
     r->received_revision = revision;
     pthread_cond_broadcast(&r->wake);
     x->leader[0] = '\0';
@@ -204,6 +216,7 @@ static void follow(struct replica *r)
             status = etcd_watch(&r->to_receive, r->all, revision + 1, take, give, &x, &compacted);
         store_rows_fini(&x.in.rows);
     }
+    free(x.order);
     pthread_mutex_lock(&r->mutex);
     if (status != FAB_OK && !r->stop) {
         log_debug("replica", "%s: %s", etcd_endpoint(&r->to_receive), r->to_receive.why);

@@ -83,6 +83,7 @@ void replica_lead(struct replica *r)
         r->role = REPLICA_CLAIMS;
         r->had_former = false;
         r->former_guid = 0;
+        r->former_claim = 0;
         r->keeps_after = replica_led_last(r) ? 0 : version;
     }
     pthread_cond_broadcast(&r->wake);
@@ -305,6 +306,7 @@ static void name_keys(struct replica *r)
     snprintf(r->leader, sizeof(r->leader), "%.150sleader", r->all);
     snprintf(r->beat, sizeof(r->beat), "%.150sbeat", r->all);
     snprintf(r->format, sizeof(r->format), "%.150sformat", r->all);
+    snprintf(r->order, sizeof(r->order), "%.150sorder", r->all);
     snprintf(r->members, sizeof(r->members), "%.150smember/", r->all);
     snprintf(r->rows, sizeof(r->rows), "%.150srow/", r->all);
 }
@@ -319,6 +321,7 @@ static void init(struct replica *r, const struct replica_input *in)
     pthread_mutex_init(&r->mutex, NULL);
     r->in = *in;
     r->keeps_after = UINT64_MAX;
+    r->answered_us = clock_now_us();
     etcd_init(&r->to_send, in->config);
     etcd_init(&r->to_receive, in->config);
     name_keys(r);
@@ -389,6 +392,8 @@ void replica_stop(struct replica *r)
     etcd_fini(&r->to_send);
     etcd_fini(&r->to_receive);
     loop_timer_free(r->timer);
+    free(r->announce);
+    free(r->heard_order);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->mutex);
     free(r);

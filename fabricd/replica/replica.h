@@ -12,6 +12,7 @@
  *     PREFIX/SUBNET/leader        who leads; the revision of this key fences each transaction
  *     PREFIX/SUBNET/beat          when the leader last sent, and how many rows it had left to send
  *     PREFIX/SUBNET/row/TABLE/KEY the rows
+ *     PREFIX/SUBNET/order         the order of the switches that the tables follow (announce.c)
  *     PREFIX/SUBNET/format        format of the rows (format.c)
  *     PREFIX/SUBNET/member/GUID   the managers that share the state
  *
@@ -78,6 +79,28 @@ bool replica_understands(const struct replica *r, char *why, size_t why_len);
 /* Sets the only listener fn. It is called on the loop thread, shortly after rows of other managers
  * were stored. */
 void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx);
+
+/* ---- the announcement of the leader: the order of the switches that the active tables follow ----
+ *
+ * If another manager takes over, it may rely on the order that the leader has announced last. After
+ * a claim, a leader has announced none. */
+
+/* Announces the order guid[count]: node GUIDs of switches. guid NULL: the tables are changing, and
+ * follow no order. Does not wait. */
+void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count);
+/* Returns true if no other manager relies any more on an earlier announcement of this manager. The
+ * caller has waited for this since the time since_us (monotonic clock). Without a majority, the
+ * function returns true 6 s after the last answer. */
+bool replica_is_announced(const struct replica *r, uint64_t since_us);
+/* Returns a number that identifies the last announcement that arrived from any leader; 0: none
+ * has arrived. */
+int64_t replica_order_revision(const struct replica *r);
+/* Returns the order that the former leader had announced last, and the number of the announcement
+ * (replica_order_revision). Returns NOT_FOUND if it had announced none, if it may have changed the
+ * tables since, or if this manager is not level. Also returns INVAL or NOMEM. The caller frees
+ * *ret_guid. */
+int replica_former_order(const struct replica *r, int64_t *ret_revision, uint64_t **ret_guid,
+                         uint32_t *ret_count);
 
 enum replica_role { REPLICA_FOLLOWS, REPLICA_CLAIMS, REPLICA_LEADS };
 struct replica_status {

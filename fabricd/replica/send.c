@@ -33,7 +33,8 @@
 /* Time in us: after one etcd server has failed, the others have so long to answer; then the
  * majority counts as lost. */
 #define OTHERS_US 1000000
-#define ROWS (ETCD_OPERATIONS - 1)
+/* Besides the rows, a transaction may change the keys `beat` and `order`. */
+#define ROWS (ETCD_OPERATIONS - 2)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
@@ -65,6 +66,7 @@ static void observe(struct replica *r)
 {
     char *value = NULL;
     int64_t revision;
+    uint64_t began = clock_now_us();
     if (etcd_get(&r->to_send, r->leader, &value, &revision) != FAB_OK) {
         note_failure(r);
         return;
@@ -74,6 +76,7 @@ static void observe(struct replica *r)
     if (value != NULL)
         replica_note_leader(r, value);
     bool follows = r->role == REPLICA_FOLLOWS;
+    replica_announce_seen(r, began, r->to_send.revision);
     pthread_mutex_unlock(&r->mutex);
     if (follows) /* replica_tell is left out before a claim, which must not wait */
         replica_tell(r, value != NULL ? revision : 0);
@@ -109,8 +112,8 @@ static void mark_all(struct replica *r)
 
 /* Notes whether another manager led until now. To be called before the claim, because the receiver
  * may report the claim before the sender gets its answer, which may even get lost. value: value of
- * the key `leader`; NULL: nobody led. */
-static void note_former(struct replica *r, const char *value)
+ * the key `leader`, which was last changed at this revision; NULL: nobody led. */
+static void note_former(struct replica *r, const char *value, int64_t revision)
 {
     pthread_mutex_lock(&r->mutex);
     if (value != NULL)
@@ -118,6 +121,7 @@ static void note_former(struct replica *r, const char *value)
     if (value != NULL && !replica_led_last(r)) {
         r->had_former = true;
         r->former_guid = r->leader_guid;
+        r->former_claim = revision;
     }
     pthread_mutex_unlock(&r->mutex);
 }
@@ -129,7 +133,7 @@ static void claim(struct replica *r)
     bool done = false;
     int status = etcd_get(&r->to_send, r->leader, &value, &revision);
     if (status == FAB_OK)
-        note_former(r, value);
+        note_former(r, value, revision);
     if (status == FAB_OK && !replica_suits(r, &r->to_send))
         status = FAB_E_UNSUPPORTED;
     if (status == FAB_OK && value == NULL)
@@ -151,6 +155,7 @@ static void claim(struct replica *r)
         r->beat_left = UINT64_MAX;
         r->leader_instance = r->instance;
         r->leader_guid = r->in.port_guid;
+        replica_announce_claimed(r);
         pthread_cond_broadcast(&r->wake);
     }
     pthread_mutex_unlock(&r->mutex);
@@ -164,6 +169,8 @@ struct batch {
     uint64_t all, version;
     uint64_t left; /* number of rows left to send (count_left) */
     char beat[60], *key[ROWS];
+    char *order; /* value for the key `order`; NULL: it does not change */
+    uint64_t order_version;
     struct etcd_change change[ETCD_OPERATIONS];
     size_t changes;
 };
@@ -173,6 +180,7 @@ static void batch_fini(struct batch *b)
     for (size_t i = 0; i < b->rows.count; i++)
         free(b->key[i]);
     store_rows_fini(&b->rows);
+    free(b->order);
     free(b);
 }
 
@@ -205,6 +213,9 @@ static int batch_new(struct replica *r, struct batch **ret)
     b->left = count_left(b);
     snprintf(b->beat, sizeof(b->beat), "pending %" PRIu64, b->left);
     b->change[b->changes++] = (struct etcd_change){r->beat, b->beat};
+    b->order = replica_announce_text(r, &b->order_version);
+    if (b->order != NULL)
+        b->change[b->changes++] = (struct etcd_change){r->order, b->order};
     if (status == FAB_OK)
         *ret = b;
     else
@@ -241,6 +252,7 @@ static void sent(struct replica *r, struct batch *b, uint64_t took_us)
         free(b->key[i]);
     pthread_mutex_lock(&r->mutex);
     note_answer(r, true);
+    replica_announce_sent(r, b->order_version, true);
     r->left = b->all - count;
     r->beat_left = b->left;
     r->confirmed += count;
@@ -313,6 +325,7 @@ static void send_batch(struct replica *r, int64_t fence)
     if (commit(r, b, fence) != FAB_OK) {
         pthread_mutex_lock(&r->mutex);
         r->left = all;
+        replica_announce_sent(r, b->order_version, false);
         pthread_mutex_unlock(&r->mutex);
         note_failure(r);
     }

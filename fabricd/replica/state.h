@@ -15,6 +15,14 @@
 /* maximum length of a key in etcd, without TABLE/KEY of the keys of rows */
 #define REPLICA_KEY_MAX 200
 #define REPLICA_MEMBERS 16
+#define REPLICA_SEEN 4
+
+/* A reading of etcd that began at the time `us` (monotonic clock), and found etcd at this
+ * revision. */
+struct replica_seen {
+    uint64_t us;
+    int64_t revision;
+};
 
 /* A manager that shares the state (members.c). */
 struct replica_member {
@@ -31,7 +39,8 @@ struct replica {
     /* Names of keys in etcd; they do not change. `all`: prefix of all keys. `rows`, `members`:
      * prefixes of the keys of rows and of managers. */
     char all[REPLICA_KEY_MAX], leader[REPLICA_KEY_MAX], beat[REPLICA_KEY_MAX],
-        rows[REPLICA_KEY_MAX], members[REPLICA_KEY_MAX], format[REPLICA_KEY_MAX];
+        rows[REPLICA_KEY_MAX], members[REPLICA_KEY_MAX], format[REPLICA_KEY_MAX],
+        order[REPLICA_KEY_MAX];
     uint64_t instance; /* number of this manager's database (store_instance) */
     pthread_t sender, receiver;
     bool has_sender, has_receiver;
@@ -81,6 +90,25 @@ struct replica {
     uint64_t beat_left;
     int64_t confirmed_us, revision;
     char endpoint[256], reason[300];
+    /* This manager's own announcement (announce.c), without the claim; NULL: "changing". version:
+     * number of times that it was replaced. announced: the version that a majority has confirmed
+     * since this manager's claim. */
+    char *announce;
+    uint64_t announce_version, announced;
+    /* time in us (monotonic clock) after which no transaction was stored that lacks the present
+     * announcement, as far as this manager knows */
+    uint64_t answered_us;
+    int64_t former_claim; /* revision of the key `leader` that this manager's claim replaced */
+    /* the last readings of etcd by this manager as follower */
+    struct replica_seen seen[REPLICA_SEEN];
+    unsigned seen_count;
+    /* revision of the last beat that arrived from the former leader, and a time in us (monotonic
+     * clock) after which it was certainly stored; 0: none is known */
+    int64_t beat_heard;
+    uint64_t beat_after_us;
+    /* the last value of the key `order` that arrived, and its revision; NULL: none */
+    char *heard_order;
+    int64_t heard_order_revision;
     struct replica_member member[REPLICA_MEMBERS];
     unsigned member_count;
     /* why this manager does not understand the rows of the other managers; "": it does */
@@ -114,6 +142,26 @@ void replica_note_format(struct replica *r, const char *text);
 /* Reads the key `format` from etcd. Returns true if this manager understands the rows, and so may
  * lead. The caller does not hold the mutex. */
 bool replica_suits(struct replica *r, struct etcd *e);
+
+/* ---- announce.c; the caller holds the mutex, except for replica_announce_text and
+ * replica_parse_order ---- */
+/* This manager's claim of the lead was confirmed. */
+void replica_announce_claimed(struct replica *r);
+/* Returns the value for the key `order` if this manager leads and a majority has not confirmed it
+ * yet, and its version; the caller frees it. Otherwise returns NULL, and the version is 0. */
+char *replica_announce_text(struct replica *r, uint64_t *ret_version);
+/* A transaction with this version of the announcement (0: with none) has ended. */
+void replica_announce_sent(struct replica *r, uint64_t version, bool answered);
+/* As follower, this manager has read etcd. The reading began at began_us, and found this
+ * revision. */
+void replica_announce_seen(struct replica *r, uint64_t began_us, int64_t revision);
+/* A beat of the former leader has arrived. */
+void replica_announce_beat(struct replica *r, int64_t revision);
+/* The key `order` has arrived. Takes over the text. */
+void replica_announce_heard(struct replica *r, char *text, int64_t revision);
+/* Reads the value of the key `order` (replica_former_order). Returns NOT_FOUND if it announces no
+ * order, or does not belong to this claim; INVAL or NOMEM. */
+int replica_parse_order(const char *text, int64_t claim, uint64_t **ret_guid, uint32_t *ret_count);
 
 /* members.c: renews this manager's own key, and reads the keys of the others, at most once every
  * TELL_US. fence: revision of the key `leader`. Only for the sender, which must not hold the

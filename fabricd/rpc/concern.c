@@ -234,7 +234,7 @@ static void resolve(struct reading *r)
 
 int concern_read(struct concern *c, struct rpc *r, const char *what)
 {
-    struct fab_view *v = sm_view(r->in.sm);
+    struct fab_view *v = sm_view_to_show(r->in.sm);
     struct reading reading = {.c = c, .rpc = r, .view = v};
     *c = (struct concern){.what = what, .node_len = strlen(what), .port = FAB_ALL_PORTS};
     c->pattern =

@@ -166,6 +166,8 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
         return m;
     if (v->published_us != 0)
         m->publish_time = convert_time(a, (int64_t)v->published_us);
+    if (s->outdated)
+        m->view_age = convert_duration(a, s->view_age_us);
     m->fabric = counts(a, v->fabric, census);
     if (v->target != NULL)
         m->routing = routing(a, s, v);

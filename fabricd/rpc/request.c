@@ -50,6 +50,16 @@ void request_refuse(struct call *c, int status, const char *what)
         call_finish(c, fab_grpc_code_of(status), "%s: %s", what, fab_base_status_text(status));
 }
 
+bool request_refuse_in_standby(struct call *c, const char *what)
+{
+    struct sm_status s;
+    sm_get_status(call_rpc(c)->in.sm, &s);
+    if (s.role != FAB_SM_STANDBY)
+        return false;
+    request_refuse(c, FAB_E_DENIED, what);
+    return true;
+}
+
 void request_end(struct call *c, int status, const char *text, const ProtobufCMessage *m,
                  char **field)
 {

@@ -14,6 +14,9 @@ void request_begin(struct call *c);
 /* Finishes a call whose request the manager refused with `status`. If this manager is standby, the
  * message names the master. `what` is the consequence, such as "no sweep was started". */
 void request_refuse(struct call *c, int status, const char *what);
+/* Finishes the call like request_refuse if this manager is standby, and returns whether it is. For
+ * decisions that the manager itself does not refuse. */
+bool request_refuse_in_standby(struct call *c, const char *what);
 /* Replies to the call after the manager has done the work; the callback of the request calls this
  * function. If `status` is an error, `text` is its message. Otherwise `text` becomes the value of
  * *field, the only field of the reply `m`. */

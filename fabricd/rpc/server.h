@@ -57,9 +57,9 @@ static inline struct rpc *call_rpc(const struct call *c)
 extern const struct service service_fabric, service_sim, service_health, service_reflection,
     service_reflection_alpha;
 
-/* Returns the published view. The view is valid until the method returns or calls a function that
- * can begin a round. A method that needs the view longer takes a reference. Returns NULL if no view
- * is published yet; the call is then finished with an error. */
+/* Returns the view that is shown to operators (sm_view_to_show). It is valid until the method
+ * returns or calls a function that can begin a round. A method that needs the view longer takes a
+ * reference. Returns NULL if there is no view yet; the call is then finished with an error. */
 struct fab_view *need_view(struct call *c);
 /* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
  * NULL. */

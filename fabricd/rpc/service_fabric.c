@@ -308,7 +308,7 @@ const struct service service_fabric = {
 
 struct fab_view *need_view(struct call *c)
 {
-    struct fab_view *v = sm_view(call_rpc(c)->in.sm);
+    struct fab_view *v = sm_view_to_show(call_rpc(c)->in.sm);
     /* The manager itself keeps a reference until the method returns, so this one is not needed. */
     fab_view_unref(v);
     if (v != NULL)

@@ -9,6 +9,7 @@
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/gone.h"
 #include "fabricd/rpc/page.h"
+#include "fabricd/rpc/request.h"
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
@@ -261,7 +262,8 @@ void forget_nodes(struct call *c, const void *request)
     char what[120], message[200];
     struct fab_view *v = need_view(c);
     struct store *store = v != NULL ? need_store(c) : NULL;
-    if (store == NULL || !read_forgetting(c, v, q, &f))
+    if (store == NULL || request_refuse_in_standby(c, "no node was forgotten") ||
+        !read_forgetting(c, v, q, &f))
         return;
     int rc = begin(&r, c, v, &a, FORGOTTEN_SHOWN) ? list_forgotten(store, &f, &r) : FAB_E_NOMEM;
     if (rc != FAB_OK) {

@@ -78,7 +78,7 @@ void get_status(struct call *c, const void *request)
     struct answer a = {0};
     struct sm_status s = {0};
     struct fab_census census = sm_census(sm);
-    struct fab_view *v = sm_view(sm);
+    struct fab_view *v = sm_view_to_show(sm);
     Fabric__V1__GetStatusResponse m = FABRIC__V1__GET_STATUS_RESPONSE__INIT;
     struct sm_unresponsive *unresponsive =
         answer_alloc(&a, RPC_UNRESPONSIVE_SHOWN, sizeof *unresponsive);

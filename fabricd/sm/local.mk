@@ -1,6 +1,7 @@
 EXTRA_DIST += %D%/README.md
 fabricd_libfabricd_a_SOURCES += \
 	%D%/apply/address.c \
+	%D%/apply/announce.c \
 	%D%/apply/baseline.c \
 	%D%/apply/baseline_edit.c \
 	%D%/apply/apply.h \

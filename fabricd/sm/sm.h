@@ -176,6 +176,10 @@ struct sm_status {
     /* the mode in which the manager is frozen, and who froze it; "": it is not frozen */
     char frozen[160];
     uint64_t uptime_us;
+    /* outdated: this manager is standby, and sm_view_to_show returns what it has read. view_age_us:
+     * time in us since it began to read. */
+    bool outdated;
+    uint64_t view_age_us;
     uint32_t links_held;               /* number of links held down */
     uint32_t links_isolated;           /* number of isolated links */
     uint64_t links_lost, links_gained; /* links lost and gained since the start */
@@ -211,6 +215,9 @@ struct fab_census sm_census(struct sm *s);
 /* Returns a reference to the published view. The caller owns the reference. NULL: no view is
  * published yet. */
 struct fab_view *sm_view(const struct sm *s);
+/* Returns a reference to the view that is shown to operators: in standby, what this manager has
+ * read (sm_status.view_age_us); otherwise the published view. NULL: there is none yet. */
+struct fab_view *sm_view_to_show(const struct sm *s);
 /* Sets the function that is called before a local repair changes fabric and tables; there is only
  * one. It should give up its view: the repair changes the tables in place if nobody has a view of
  * them, and must otherwise make a new version. fn NULL: no function is called. */

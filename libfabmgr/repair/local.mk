@@ -32,6 +32,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/labels/relabel.c \
 	%D%/session/idmap.c \
 	%D%/session/idmap.h \
+	%D%/session/order.c \
 	%D%/session/proof_blocks.c \
 	%D%/session/session.c \
 	%D%/session/session.h

@@ -151,6 +151,17 @@ const char *fab_repair_label_source(const struct fab_repair *r)
     return r->network->label_source;
 }
 
+const uint32_t *fab_repair_positions(const struct fab_repair *r)
+{
+    return r->relabels == 0 ? r->network->order : NULL;
+}
+
+const uint32_t *fab_repair_dead(const struct fab_repair *r, size_t *ret_count)
+{
+    *ret_count = r->deads;
+    return r->dead;
+}
+
 /* Tries the sets of labels in turn. Uses the first set with which every entry has a path. If there
  * is no such set, uses the first set with which a repair is possible. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,

@@ -73,6 +73,15 @@ uint64_t fab_repair_commits(const struct fab_repair *r);
  * ranks". */
 const char *fab_repair_label_source(const struct fab_repair *r);
 
+/* Returns the position of each switch in the order from which the labels of the active tables
+ * follow: every path first leads to greater positions, and then to lower ones. The array has one
+ * element for each switch of the baseline, and is valid until the next fab_repair_commit. NULL: the
+ * labels do not follow from an order, or switches are relabelled. */
+const uint32_t *fab_repair_positions(const struct fab_repair *r);
+/* Returns the ids of both ports of each link that is dead since the last fab_repair_commit,
+ * ascending. The array is valid until the next commit. */
+const uint32_t *fab_repair_dead(const struct fab_repair *r, size_t *ret_count);
+
 struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */

@@ -6,7 +6,8 @@
  * They are atomic, because any thread may send.
  *
  * Another program can write kill_after to this file. The process then sends this number of further
- * MADs, and kills itself (kill -9) before the next one.
+ * MADs, and kills itself (kill -9) before the next one. With kill_after_lft, it sends this number of
+ * further writes of forwarding table blocks.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,6 +31,7 @@ struct counts {
     _Atomic uint64_t lft_acks;    /* answers to writes of forwarding table blocks */
     _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME in ns of the last of these answers */
     _Atomic uint64_t kill_after;  /* 0: the process is not killed */
+    _Atomic uint64_t kill_after_lft;
 };
 
 typedef int send_fn(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
@@ -59,11 +61,17 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Kills the process if it has sent as many MADs as another program has allowed. */
+static void use_up(_Atomic uint64_t *left)
+{
+    if (atomic_load(left) > 0 && atomic_fetch_sub(left, 1) == 1)
+        kill(getpid(), SIGKILL);
+}
+
 static void count(const uint8_t *mad)
 {
     atomic_fetch_add(&counts->sent, 1);
-    if (atomic_load(&counts->kill_after) > 0 && atomic_fetch_sub(&counts->kill_after, 1) == 1)
-        kill(getpid(), SIGKILL);
+    use_up(&counts->kill_after);
     if (mad[1] != 0x81 && mad[1] != 0x01)
         return;
     unsigned attr = (unsigned)mad[16] << 8 | mad[17];
@@ -74,6 +82,7 @@ static void count(const uint8_t *mad)
     atomic_fetch_add(&counts->sets, 1);
     atomic_store(&counts->last_set_ns, now_ns());
     if (attr == 0x19) {
+        use_up(&counts->kill_after_lft);
         atomic_fetch_add(&counts->lft_sets, 1);
         atomic_store(&counts->last_lft_ns, now_ns());
     }

@@ -334,6 +334,11 @@ struct fab_view *sm_view(const struct sm *s)
     return s->view != NULL ? fab_view_ref(s->view) : NULL;
 }
 
+struct fab_view *sm_view_to_show(const struct sm *s)
+{
+    return sm_view(s);
+}
+
 /* Returns records of reroutes for the generations 300 down to 3, newest first. The records are
  * equal except for the generation. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max)

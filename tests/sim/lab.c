@@ -11,6 +11,8 @@
 #include "libfabmgr/smstate/smstate.h"
 #include "libfabmgr/verify/verify.h"
 
+struct replica *lab_replica;
+
 /* ---- the tap ---- */
 
 struct lab_tap {
@@ -366,6 +368,7 @@ void lab_begin(struct lab *lab, const char *state)
         .transport = &lab->tap->base,
         .bus = lab->bus,
         .store = lab->store,
+        .replica = lab_replica,
         .config = &lab->config,
         .keys_dir = state,
     };

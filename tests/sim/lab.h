@@ -86,6 +86,9 @@ struct lab {
     uint16_t lost;
 };
 
+/* the replica of the managers that lab_begin makes; NULL: they have none */
+extern struct replica *lab_replica;
+
 /* Makes a fabric, and a manager at its first adapter. The caller then starts the manager by
  * sm_start(). state: folder of the manager's store; NULL: no store. */
 void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);

@@ -308,6 +308,106 @@ START_TEST(a_proof_reads_few_blocks)
 }
 END_TEST
 
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+static bool agrees(const struct world *w, const uint64_t *guid, uint32_t count)
+{
+    bool ret = false;
+    ck_assert_int_eq(fab_repair_session_agrees(&w->session, w->now, guid, count, &ret), FAB_OK);
+    return ret;
+}
+
+static void swap(uint64_t *guid, uint32_t i, uint32_t k)
+{
+    uint64_t was = guid[i];
+    guid[i] = guid[k];
+    guid[k] = was;
+}
+
+static bool are_neighbours(const struct fab_fabric *f, uint64_t a, uint64_t b)
+{
+    uint32_t sw = fab_fabric_node_by_guid(f, a);
+    for (uint32_t num = 1; num <= f->nodes[sw].num_ports; num++) {
+        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)num));
+        if (peer != FAB_NONE && f->nodes[peer].guid == b)
+            return true;
+    }
+    return false;
+}
+
+/* Two orders agree if each link leads up in both, so only the order of neighbours matters. An order
+ * that lacks a switch, or has one twice, never agrees; a further switch does not matter. */
+START_TEST(orders_agree_if_links_do)
+{
+    struct world w = {.whole = fat_tree(6, 3, 1)};
+    uint64_t *guid = NULL;
+    uint32_t count = 0, neighbours = 0;
+    fab_policy_defaults(&w.policy);
+    w.first = routed_by(w.whole, &w.policy, "updn");
+    start_session(&w);
+    ck_assert_int_eq(fab_repair_session_order(&w.session, w.now, &guid, &count), FAB_OK);
+    ck_assert_uint_eq(count, w.now->switch_count);
+    ck_assert(agrees(&w, guid, count));
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        bool linked = are_neighbours(w.now, guid[i], guid[i + 1]);
+        swap(guid, i, i + 1);
+        ck_assert(agrees(&w, guid, count) == !linked);
+        swap(guid, i, i + 1);
+        neighbours += linked;
+    }
+    ck_assert(neighbours > 0 && neighbours < count - 1);
+    ck_assert(!agrees(&w, guid + 1, count - 1));
+    uint64_t *more = calloc(count + 1, sizeof(*more));
+    memcpy(more + 1, guid, count * sizeof(*guid));
+    more[0] = 0x1234;
+    ck_assert(agrees(&w, more, count + 1));
+    more[0] = guid[count - 1];
+    ck_assert(!agrees(&w, more, count + 1));
+    free(more);
+    free(guid);
+    end_session(&w);
+    fab_target_unref(w.first);
+    fab_policy_fini(&w.policy);
+    fab_fabric_unref(w.whole);
+}
+END_TEST
+
+/* Switches and links leave and return. The order of the switches that are left agrees with that of
+ * the whole fabric. */
+START_TEST(an_order_without_some_switches)
+{
+    struct fab_prng prng;
+    uint64_t *guid = NULL;
+    uint32_t count = 0, partial = 0;
+    struct world w = {.whole = fat_tree(6, 2, 1)};
+    fab_base_prng_init(&prng, test_seed("orders", 63));
+    fab_policy_defaults(&w.policy);
+    w.first = routed_by(w.whole, &w.policy, "updn");
+    snprintf(w.first->engine, sizeof(w.first->engine), "updn");
+    start_session(&w);
+    uint64_t *whole = NULL;
+    uint32_t whole_count = 0;
+    ck_assert_int_eq(fab_repair_session_order(&w.session, w.now, &whole, &whole_count), FAB_OK);
+    for (unsigned i = 0; i < test_rounds(40); i++) {
+        update(&w, part_of(w.whole, &prng));
+        if (fab_repair_positions(w.session.state) == NULL)
+            continue; /* switches are relabelled */
+        ck_assert_int_eq(fab_repair_session_order(&w.session, w.now, &guid, &count), FAB_OK);
+        ck_assert_uint_eq(count, w.now->switch_count);
+        ck_assert(agrees(&w, guid, count));
+        ck_assert(agrees(&w, whole, whole_count));
+        partial += count < whole_count;
+        free(guid);
+    }
+    ck_assert_uint_gt(partial, 0);
+    free(whole);
+    end_session(&w);
+    fab_target_unref(w.first);
+    fab_policy_fini(&w.policy);
+    fab_fabric_unref(w.whole);
+}
+END_TEST
+
 START_TEST(tables_follow_what_is_there)
 {
     struct fab_prng prng;
@@ -359,6 +459,8 @@ int main(void)
     Suite *suite = suite_create("repair sessions");
     TCase *tcase = tcase_create("sessions");
     tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, orders_agree_if_links_do);
+    tcase_add_test(tcase, an_order_without_some_switches);
     tcase_add_test(tcase, tables_follow_what_is_there);
     tcase_add_loop_test(tcase, a_proof_reads_few_blocks, 0, 2);
     tcase_add_test(tcase, new_nodes_end_the_session);

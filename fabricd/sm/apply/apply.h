@@ -141,6 +141,7 @@ void sm_standing_note_lost(struct sm *s, const struct fab_silent_link *link, uin
  * when this manager has become master. After sm_standby_take_over, local repairs are possible if
  * the last round in standby found the tables of the switches proved. */
 void sm_standby_began(struct sm *s);
+void sm_standby_begun(struct sm *s); /* a round in standby begins */
 void sm_standby_ended(struct sm *s, int status);
 void sm_standby_take_over(struct sm *s);
 /* Forgets what was read in standby. Call this function when the manager loses the role of
@@ -149,12 +150,30 @@ void sm_standby_drop(struct sm *s);
 /* Emits the event sm-standby-ready when this manager could repair routes at a take-over. Call this
  * function when a repair session was made. */
 void sm_standby_report(struct sm *s);
+/* Returns the view that readers get: the published one; in standby, the one that the last round in
+ * standby read, without tables if these were not proved. NULL: there is none. */
+const struct fab_view *sm_shown_view(const struct sm *s);
 /* Returns whether the active tables were read in standby, and some of their blocks have not been
  * read again since the take-over. */
 bool sm_standby_unchecked(const struct sm *s);
+/* Whether the proof of a local repair may rely on the tables that were read in standby. WAITS: etcd
+ * has not yet said what the former master announced last (announce.c); sm_run_check is called when
+ * it has. REFUSED: all tables must be read again before the first write. */
+enum sm_standby_trust { SM_STANDBY_WAITS, SM_STANDBY_TRUSTED, SM_STANDBY_REFUSED };
+enum sm_standby_trust sm_standby_trust(const struct sm *s);
 /* Notes that a switch holds other entries than those that were read in standby, and requests a
  * heavy sweep, which reads all tables. Until then, no local repair begins. */
 void sm_standby_differs(struct sm *s);
+
+/* ---- the order of the tables, announced to the standby managers (announce.c) ---- */
+
+/* Call this function when a local repair was committed. gains: it brings back links. */
+void sm_announce_repair(struct sm *s, bool gains);
+/* Announces the order of the active tables, if all switches hold them. Call this function between
+ * two rounds, and when a repair session was made. */
+void sm_announce_prepare(struct sm *s);
+/* Call this function when this manager becomes master or stops being master. */
+void sm_announce_drop(struct sm *s);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 

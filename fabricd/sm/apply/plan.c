@@ -10,6 +10,9 @@
  * that it cannot occur. The proof assumes that hosts use the SLs of the published view.
  * transition.c emits an event if the proof fails, or if pairs have no path during the transition.
  *
+ * Before the first write of tables that an engine computed, standby managers must know that the
+ * tables change (announce.c).
+ *
  * A fault ends the planning of a rebalance or of a reroute. The tables that were active before are
  * then restored (route.c), so that a local repair can begin at once.
  *
@@ -181,6 +184,7 @@ static int enter(struct sm *s)
     }
     if (s->model.view && s->model.view->target)
         p->view = fab_view_ref(s->model.view);
+    sm_announce_plan(s);
     sm_repair_take_last(s, &p->repair);
     p->pool = loop_thread_pool(s->in.loop);
     p->target = fab_target_ref(s->model.target);
@@ -189,6 +193,11 @@ static int enter(struct sm *s)
     sm_model_lend(&s->model, &p->model);
     s->apply->planning = p;
     return sm_phase_task_begin(s, &planning, p);
+}
+
+static bool finished(const struct sm *s)
+{
+    return sm_phase_task_over(s) && !sm_announce_waits(s);
 }
 
 void sm_plan_stop(struct sm *s)
@@ -217,7 +226,7 @@ static int leave(struct sm *s)
 
 const struct sm_phase sm_phase_plan = {.name = "planning",
                                        .enter = enter,
-                                       .finished = sm_phase_task_over,
+                                       .finished = finished,
                                        .leave = leave,
                                        .abort = sm_plan_stop,
                                        .yields = SM_YIELDS_OPTIONAL};

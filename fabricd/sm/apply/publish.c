@@ -83,7 +83,7 @@ static struct comparison *comparison_new(const struct sm *s)
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
-int sm_publish(struct sm *s)
+int sm_make_view(struct sm *s, struct fab_target *target, struct fab_view **ret)
 {
     struct fab_policy policy;
     int r = fab_policy_copy(&s->policy, &policy);
@@ -95,17 +95,26 @@ int sm_publish(struct sm *s)
     struct fab_verdict verdict = s->apply->verdict;
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
     struct fab_fabric *fabric = fab_fabric_ref(s->model.fabric);
-    struct fab_target *target = s->model.target ? fab_target_ref(s->model.target) : NULL;
-    struct fab_view *view =
-        fab_view_new(s->apply->generation + 1, fabric, target, &policy, &verdict);
+    struct fab_target *own = target ? fab_target_ref(target) : NULL;
+    struct fab_view *view = fab_view_new(s->apply->generation + 1, fabric, own, &policy, &verdict);
     if (!view) {
         fab_fabric_unref(fabric);
-        fab_target_unref(target);
+        fab_target_unref(own);
         fab_policy_fini(&policy);
         return FAB_E_NOMEM;
     }
     view->published_us = (uint64_t)clock_unix_us();
     s->apply->generation++;
+    *ret = view;
+    return FAB_OK;
+}
+
+int sm_publish(struct sm *s)
+{
+    struct fab_view *view = NULL;
+    int r = sm_make_view(s, s->model.target, &view);
+    if (r != FAB_OK)
+        return r;
     fab_view_unref(s->model.view);
     s->model.view = view;
     sm_reproof_published(s);
@@ -332,7 +341,7 @@ int sm_publish_repair(struct sm *s, int64_t active, int64_t degraded)
 
 struct fab_census sm_census(struct sm *s)
 {
-    const struct fab_view *v = s->model.view;
+    const struct fab_view *v = sm_shown_view(s);
     if (v && s->apply->counted != v->generation) {
         fab_fabric_count(v->fabric, &s->apply->census);
         s->apply->counted = v->generation;
@@ -362,6 +371,7 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret)
     ret->rebalance_due = sm_rebalance_due(s, &at);
     ret->rebalance_in_us = at > now ? at - now : 0;
     ret->unapproved = a->baseline.count;
+    sm_standby_get_status(s, ret);
     sm_reproof_get_status(s, &ret->proof);
     ret->waiting_names = (uint32_t)a->pins.set->waiting_count;
 }
@@ -385,6 +395,8 @@ int sm_apply_init(struct sm *s)
     int r = sm_pins_init(s);
     if (r == FAB_OK)
         r = sm_standby_init(s);
+    if (r == FAB_OK)
+        r = sm_announce_init(s);
     if (r == FAB_OK)
         r = sm_transition_init(s);
     if (r == FAB_OK)
@@ -419,6 +431,7 @@ void sm_apply_fini(struct sm *s)
     if (!a)
         return;
     sm_standby_fini(s);
+    sm_announce_fini(s);
     sm_rebalance_fini(s);
     sm_dry_run_fini(s);
     sm_reproof_fini(s);

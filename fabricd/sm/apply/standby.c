@@ -4,16 +4,23 @@
  *
  * In standby, a round reads the fabric and the LFTs of all switches, at most subnet.standby_rate
  * requests a second. It proves these tables like those that a new master adopts (standing.c), and
- * makes a repair session for them. The next round begins PAUSE_US later, and computes tables only
- * if it finds a change. No round in standby writes.
+ * makes a repair session for them, and a view for readers. The next round begins PAUSE_US later,
+ * and computes tables only if it finds a change. No round in standby writes.
  *
  * When the manager becomes master, it publishes these tables, and a light sweep finds the switches
  * with changed ports. A local repair can therefore begin some milliseconds later. The master before
  * may have written tables that this manager has not read. So all blocks are doubtful at first, and
  * the repair compares all blocks that its proof reads before it writes (fault/confirm_tables.c).
+ * What it does not read are the other blocks. They must follow the same order of the switches as
+ * the labels of this manager's session. With the setting `replication`, the master has announced
+ * its order (announce.c), and this manager compares both. Otherwise, or if the master was changing
+ * its tables, no local repair begins before all blocks are read (sm_standby_trust). Without the
+ * setting, the order is presumed.
+ *
  * The heavy sweep that follows reads all doubtful blocks. If one of them differs, the manager drops
  * the tables, makes no local repairs until it has new ones, and adopts what the switches hold.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
@@ -25,6 +32,13 @@
 #define PAUSE_US UINT64_C(10000000)
 /* Time from the begin of the state standby to the first round. */
 #define FIRST_US UINT64_C(100000)
+/* Interval at which a standby manager checks whether the master has announced another order. It
+ * then begins its next round at once, because it cannot rely on its tables before. */
+#define LOOK_US UINT64_C(500000)
+/* Maximum time for which a local repair waits for the last announcement of the former master, and
+ * the interval at which this is checked. */
+#define TRUST_US UINT64_C(300000)
+#define TRUST_LOOK_US UINT64_C(2000)
 
 /* The snapshot and the tables of the switches stay; the next round computes tables from them. */
 static void drop_tables(struct sm *s)
@@ -51,11 +65,28 @@ static void set_timer(struct sm *s, uint64_t after_us)
         loop_timer_set(s->apply->standby.timer, after_us);
 }
 
+static bool is_due(const struct sm *s)
+{
+    const struct sm_standby *x = &s->apply->standby;
+    return clock_now_us() >= x->due_us ||
+           (s->in.replica && replica_order_revision(s->in.replica) != x->order_begun);
+}
+
+static void set_timer_of_round(struct sm *s, uint64_t after_us)
+{
+    s->apply->standby.due_us = clock_now_us() + after_us;
+    set_timer(s, s->in.replica && after_us > LOOK_US ? LOOK_US : after_us);
+}
+
 static void on_time(void *ctx)
 {
     struct sm *s = ctx;
+    if (s->role.state == FAB_SM_STANDBY && !is_due(s)) {
+        set_timer(s, LOOK_US);
+        return;
+    }
     if (s->in.config->managers.standby_rate == 0)
-        set_timer(s, PAUSE_US); /* a reload may change the rate */
+        set_timer_of_round(s, PAUSE_US); /* a reload may change the rate */
     else if (s->role.state == FAB_SM_STANDBY)
         sm_request(s, SM_REQUEST_STANDBY);
     sm_schedule(s);
@@ -65,13 +96,66 @@ void sm_standby_began(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
     x->ready = x->unchecked = x->differs = false;
-    set_timer(s, FIRST_US);
+    set_timer_of_round(s, FIRST_US);
+}
+
+void sm_standby_begun(struct sm *s)
+{
+    struct sm_standby *x = &s->apply->standby;
+    x->order_begun = s->in.replica ? replica_order_revision(s->in.replica) : 0;
+}
+
+/* Makes the view of what the round has read, unless the present view shows just that. */
+static void show(struct sm *s)
+{
+    struct sm_standby *x = &s->apply->standby;
+    struct fab_target *target = x->ready ? s->model.target : NULL;
+    struct fab_view *view = NULL;
+    if (!s->model.fabric)
+        return;
+    if (!x->view || x->view->fabric != s->model.fabric || x->view->target != target) {
+        if (sm_make_view(s, target, &view) != FAB_OK) {
+            log_warning("sm", "no memory to show what was read in standby");
+            return;
+        }
+        fab_view_unref(x->view);
+        x->view = view;
+    }
+    x->read_us = clock_unix_us() - (int64_t)(clock_now_us() - s->run.started_us);
 }
 
 void sm_standby_ended(struct sm *s, int status)
 {
-    (void)status;
-    set_timer(s, PAUSE_US);
+    struct sm_standby *x = &s->apply->standby;
+    if (status == FAB_OK && x->ready)
+        x->order = x->order_begun;
+    if (status == FAB_OK)
+        show(s);
+    set_timer_of_round(s, PAUSE_US);
+}
+
+const struct fab_view *sm_shown_view(const struct sm *s)
+{
+    const struct fab_view *read = s->apply->standby.view;
+    return s->role.state == FAB_SM_STANDBY && read ? read : s->model.view;
+}
+
+void sm_standby_get_status(const struct sm *s, struct sm_status *ret)
+{
+    const struct fab_view *v = sm_shown_view(s);
+    if (s->role.state != FAB_SM_STANDBY || !v)
+        return;
+    int64_t read_us =
+        v == s->apply->standby.view ? s->apply->standby.read_us : (int64_t)v->published_us;
+    int64_t age_us = clock_unix_us() - read_us;
+    ret->outdated = true;
+    ret->view_age_us = age_us > 0 ? (uint64_t)age_us : 0;
+}
+
+static void drop_view(struct sm *s)
+{
+    fab_view_unref(s->apply->standby.view);
+    s->apply->standby.view = NULL;
 }
 
 void sm_standby_report(struct sm *s)
@@ -192,6 +276,68 @@ int sm_standby_compared(struct sm *s)
     return s->model.target ? store_leases(s) : FAB_OK;
 }
 
+/* ---- the order that the former master announced ---------------------------------------------- */
+
+/* Returns why the tables cannot be trusted; NULL: they can. */
+static const char *objection(const struct sm *s)
+{
+    const struct sm_standby *x = &s->apply->standby;
+    uint64_t *guid = NULL;
+    int64_t order = 0;
+    uint32_t count = 0;
+    bool agrees = false;
+    if (replica_former_guid(s->in.replica) != sm_ha_former_master_guid(s))
+        return "the former master took no part in the replication";
+    if (replica_former_order(s->in.replica, &order, &guid, &count) != FAB_OK)
+        return "the former master may have been changing all tables";
+    if (order == x->order && has_session(s) &&
+        fab_repair_session_agrees(&s->apply->repair.session, s->model.fabric, guid, count,
+                                  &agrees) != FAB_OK)
+        agrees = false;
+    free(guid);
+    return order != x->order ? "the former master brought back links or changed all tables"
+           : !agrees         ? "the tables of the former master follow another order"
+                             : NULL;
+}
+
+static void judge(struct sm *s)
+{
+    struct sm_standby *x = &s->apply->standby;
+    bool level = replica_is_level(s->in.replica);
+    if (!level && clock_now_us() < x->trust_until_us) {
+        loop_timer_set(x->trust_timer, TRUST_LOOK_US);
+        return;
+    }
+    const char *why = level ? objection(s) : "etcd does not answer";
+    x->trust = why ? SM_STANDBY_REFUSED : SM_STANDBY_TRUSTED;
+    if (why)
+        log_notice("sm", "all tables are read again before routes are repaired: %s", why);
+    else
+        log_debug("sm", "the former master announced the order of the tables");
+    sm_run_check(s);
+}
+
+static void on_trust(void *ctx)
+{
+    struct sm *s = ctx;
+    if (s->apply->standby.unchecked)
+        judge(s);
+}
+
+static void begin_trust(struct sm *s)
+{
+    struct sm_standby *x = &s->apply->standby;
+    x->trust = s->in.replica ? SM_STANDBY_WAITS : SM_STANDBY_TRUSTED;
+    x->trust_until_us = clock_now_us() + TRUST_US;
+    if (s->in.replica)
+        loop_timer_set(x->trust_timer, 0);
+}
+
+enum sm_standby_trust sm_standby_trust(const struct sm *s)
+{
+    return s->apply->standby.trust;
+}
+
 /* ---- taking over ----------------------------------------------------------------------------- */
 
 bool sm_standby_unchecked(const struct sm *s)
@@ -210,6 +356,7 @@ static void use_tables(struct sm *s)
     struct sm_standby *x = &s->apply->standby;
     doubt_all(s);
     x->unchecked = true;
+    begin_trust(s);
     sm_standing_adopted(s, &x->adopted);
     if (sm_publish(s) != FAB_OK)
         log_warning("sm", "no memory to publish the tables that were read in standby");
@@ -222,6 +369,7 @@ void sm_standby_take_over(struct sm *s)
     struct sm_standby *x = &s->apply->standby;
     loop_timer_cancel(x->timer);
     sm_request_met(s, SM_REQUEST_STANDBY);
+    drop_view(s); /* the first repair then changes the tables in place */
     if (sm_run_busy(s) && s->run.round->standby)
         sm_run_abort(s);
     bool ready = x->ready && !x->differs && !s->model.lent && !sm_run_busy(s) && has_session(s);
@@ -236,17 +384,23 @@ void sm_standby_drop(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
     x->ready = x->unchecked = x->differs = x->reported = false;
+    x->order = 0;
+    loop_timer_cancel(x->trust_timer);
     sm_request_met(s, SM_REQUEST_FIRST_LIGHT);
 }
 
 int sm_standby_init(struct sm *s)
 {
-    s->apply->standby.timer = loop_timer_new(s->in.loop, on_time, s);
-    return s->apply->standby.timer ? FAB_OK : FAB_E_NOMEM;
+    struct sm_standby *x = &s->apply->standby;
+    x->timer = loop_timer_new(s->in.loop, on_time, s);
+    x->trust_timer = loop_timer_new(s->in.loop, on_trust, s);
+    return x->timer && x->trust_timer ? FAB_OK : FAB_E_NOMEM;
 }
 
 void sm_standby_fini(struct sm *s)
 {
+    drop_view(s);
     loop_timer_free(s->apply->standby.timer);
-    s->apply->standby.timer = NULL;
+    loop_timer_free(s->apply->standby.trust_timer);
+    s->apply->standby.timer = s->apply->standby.trust_timer = NULL;
 }

@@ -65,7 +65,8 @@ struct sm_adopted {
 };
 /* The tables that a standby manager has read (standby.c). */
 struct sm_standby {
-    struct loop_timer *timer; /* fires when the next round in standby is due */
+    struct loop_timer *timer; /* fires when the next round in standby may be due */
+    uint64_t due_us;          /* manager's clock when it is due */
     /* The model has a snapshot, and tables in `target` that were proved, as the last round in
      * standby found them in the switches. */
     bool ready;
@@ -76,8 +77,32 @@ struct sm_standby {
     bool unchecked;
     /* A block that was read again differs from the block that was read before. */
     bool differs;
+    /* What the last complete round in standby read, for readers; NULL: none. read_us: Unix time in
+     * us at which this round began. */
+    struct fab_view *view;
+    int64_t read_us;
     bool reported; /* the event sm-standby-ready was emitted since this manager became standby */
     struct sm_adopted adopted;
+    /* Numbers of the master's announcement (replica_order_revision) when the running round in
+     * standby began, and when the last round began that found the model ready. */
+    int64_t order_begun, order;
+    /* whether the proof of a local repair may rely on the tables that were read (standby.c) */
+    enum sm_standby_trust trust;
+    struct loop_timer *trust_timer;
+    uint64_t trust_until_us; /* manager's clock until which `trust` may be WAITS */
+};
+struct sm_announce {          /* state of announce.c */
+    struct loop_timer *timer; /* polls whether phase "planning" still waits */
+    /* The last announcement says that the tables follow an order. */
+    bool follows;
+    /* manager's clock when phase "planning" began to wait; 0: it does not wait */
+    uint64_t since_us;
+    /* number of the active tables (model.tables) and of the commits of their repair session at the
+     * last announcement */
+    uint64_t tables, commits;
+    /* [links] hashes of the ISLs that were up then, ascending */
+    uint64_t *link;
+    size_t links;
 };
 struct sm_programming {
     struct fab_plan plan;
@@ -316,6 +341,7 @@ struct sm_apply {
      * takes it */
     struct sm_standing standing;
     struct sm_standby standby;
+    struct sm_announce announce;
     /* [lost_count] links that were found lost since this manager last had tables of its own;
      * collected only while `adopts` is true */
     struct fab_silent_link *lost;
@@ -399,6 +425,7 @@ struct sm_apply {
 /* Functions of standby.c. */
 int sm_standby_init(struct sm *s); /* returns OK or NOMEM */
 void sm_standby_fini(struct sm *s);
+void sm_standby_get_status(const struct sm *s, struct sm_status *ret);
 /* Call these functions in the phase "reading tables". sm_standby_read_again makes a round in
  * standby read all blocks again. sm_standby_compare is called before a block that was read enters
  * the model. sm_standby_compared is called when all blocks are read: it drops the tables of the
@@ -407,6 +434,14 @@ void sm_standby_fini(struct sm *s);
 void sm_standby_read_again(struct sm *s);
 void sm_standby_compare(struct sm *s, uint32_t sw, uint32_t block, const uint8_t *entries);
 int sm_standby_compared(struct sm *s);
+
+/* Functions of announce.c. */
+int sm_announce_init(struct sm *s); /* returns OK or NOMEM */
+void sm_announce_fini(struct sm *s);
+/* Call sm_announce_plan before a plan for the active tables is made. While sm_announce_waits
+ * returns true, no write of the plan must be sent; sm_run_check is called when this ends. */
+void sm_announce_plan(struct sm *s);
+bool sm_announce_waits(const struct sm *s);
 
 /* Functions of repair_state.c. */
 /* The routing task updates the repair session for the new tables. sm_repair_lend moves the session
@@ -515,6 +550,9 @@ void sm_transition_ended(struct sm *s);
 uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 
 /* Functions of publish.c. */
+/* Makes a view of the snapshot, with these tables (NULL: without tables) and the next generation.
+ * Returns OK or NOMEM. */
+int sm_make_view(struct sm *s, struct fab_target *target, struct fab_view **ret);
 /* Publishes the fabric without tables; does nothing if tables exist already. Returns OK or
  * NOMEM. */
 int sm_publish_fabric(struct sm *s);

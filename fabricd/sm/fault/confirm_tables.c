@@ -14,6 +14,11 @@
  * blocks, so the blocks that are read show them. The heavy sweep that follows the repair reads all
  * other blocks.
  *
+ * With the setting `replication`, the last sentences need not be presumed: the phase waits until
+ * this manager has compared the order of its labels with the order that the former master
+ * announced (sm_standby_trust). If they differ, or if the former master was changing its tables,
+ * the repair is dropped.
+ *
  * If the failed link is on the route by which this manager polled the former master, the former
  * master may still live. The phase then asks it over another route. If it answers as master, the
  * repair is dropped, too, and the heavy sweep elects again.
@@ -62,8 +67,9 @@ int sm_confirm_tables_begin(struct sm *s)
         return FAB_OK;
     /* After a change of labels, the proof also reads the entries of all earlier repairs. For
      * entries that lose their path, it searches all switches that send to them. */
-    c->failed = x->delta.lost > 0 || (fab_repair_overlay_size(t->state) > 0 &&
-                                      fab_repair_labels_differ(t->state, &x->delta));
+    c->failed =
+        sm_standby_trust(s) == SM_STANDBY_REFUSED || x->delta.lost > 0 ||
+        (fab_repair_overlay_size(t->state) > 0 && fab_repair_labels_differ(t->state, &x->delta));
     if (c->failed)
         return FAB_OK;
     const struct fab_lft *lft = &s->model.target->lft;
@@ -141,7 +147,7 @@ void sm_confirm_tables_answer(struct sm *s, uint64_t tag, const struct fab_mads_
 bool sm_confirm_tables_over(const struct sm *s)
 {
     const struct sm_confirm_tables *c = &s->fault->confirm;
-    return !c->block || c->at >= c->bits;
+    return !c->block || (c->at >= c->bits && sm_standby_trust(s) != SM_STANDBY_WAITS);
 }
 
 /* Waits only for one try of a request: a heavy sweep handles switches that do not answer. */
@@ -163,10 +169,12 @@ void sm_confirm_tables_end(struct sm *s, struct sm_repair_search *x)
               c->differs, c->failed);
     if (c->differs)
         sm_standby_differs(s);
-    if (x->status == FAB_OK && (c->differs || c->failed || c->master_lives)) {
+    bool refused = sm_standby_trust(s) != SM_STANDBY_TRUSTED;
+    if (x->status == FAB_OK && (c->differs || c->failed || c->master_lives || refused)) {
         x->status = FAB_E_BUSY;
         snprintf(x->why, sizeof(x->why), "%s",
                  c->master_lives ? "the former master is still master"
+                 : refused       ? "all tables must be read again first"
                  : c->differs    ? "switches hold other tables than those that were read in standby"
                                  : "the tables that were read in standby could not be confirmed");
     }

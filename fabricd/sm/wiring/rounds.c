@@ -108,6 +108,7 @@ const struct sm_round sm_rounds[SM_ROUND_KINDS] = {
                           .meets = SM_REQUEST_STANDBY,
                           .on_failure = SM_FAILURE_IGNORED,
                           .standby = true,
+                          .begun = sm_standby_begun,
                           .ended = sm_standby_ended},
     [SM_ROUND_FIRST_LIGHT] = {.name = "light sweep at take-over",
                               .phases = light_phases,

@@ -234,7 +234,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
 {
     struct fab_mads_stats stats;
     fab_mads_stats(s->mads, &stats);
-    const struct fab_view *v = s->model.view;
+    const struct fab_view *v = sm_shown_view(s);
     bool ours = sm_is_master(s) && v && v->target;
     *ret = (struct sm_status){
         .role = s->role.state,
@@ -270,6 +270,12 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
 bool sm_is_quiet(const struct sm *s)
 {
     return sm_is_master(s) && !sm_run_busy(s) && !sm_fault_waits(s) && s->model.view != NULL;
+}
+
+struct fab_view *sm_view_to_show(const struct sm *s)
+{
+    const struct fab_view *v = sm_shown_view(s);
+    return v ? fab_view_ref(v) : NULL;
 }
 
 struct fab_view *sm_view(const struct sm *s)

@@ -3,10 +3,11 @@
  * Loads what other managers decided, before this manager acts as master (fabricd/replica).
  *
  * A manager in standby stores the decisions of the master as they arrive. When it is elected, it
- * claims the lead of the replication, and waits at most WAIT_US for the last rows of the former
- * master. If these rows changed something, the sweep begins again: links that are isolated, for
- * example, must be removed from its snapshot. If etcd does not answer in this time, the manager
- * continues with what it has. If rows arrive later, it loads them and sweeps again.
+ * claims the lead of the replication. Before it uses tables, it waits at most WAIT_US for the last
+ * rows of the former master. If these rows changed something, the sweep begins again: links that
+ * are isolated, for example, must be removed from its snapshot. If etcd does not answer in this
+ * time, the manager continues with what it has. If rows arrive later, it loads them and sweeps
+ * again.
  *
  * The manager asks hosts to register again only if registrations may be missing. There are three
  * such cases: the former master took no part in the replication; its last beat says that it had not
@@ -137,12 +138,18 @@ static void on_look(void *ctx)
         sm_run_check(t->s);
 }
 
+void sm_take_over_claim(struct sm *s)
+{
+    if (s->in.replica)
+        replica_lead(s->in.replica);
+}
+
 static int enter_wait(struct sm *s)
 {
     struct sm_take_over *t = s->take_over;
     if (!s->in.replica || t->begun)
         return FAB_OK;
-    replica_lead(s->in.replica);
+    sm_take_over_claim(s);
     t->until_us = clock_now_us() + WAIT_US;
     t->waits = true;
     loop_timer_set(t->timer, LOOK_US);

@@ -40,6 +40,7 @@ static void round_ended(struct sm *s, int status)
     sm_reproof_round_ended(s);
     sm_program_tidy(s);
     sm_repair_prepare(s);
+    sm_announce_prepare(s);
     sm_rebalance_ended(s, status);
     sm_drain_round_ended(s, status);
 }
@@ -61,6 +62,7 @@ static void round_over(struct sm *s)
 static void mastership_lost(struct sm *s)
 {
     sm_repair_forget(s);
+    sm_announce_drop(s);
     sm_standby_drop(s);
     sm_standing_await(s);
     sm_reproof_drop(s);
@@ -79,12 +81,15 @@ static void mastership_gained(struct sm *s)
         store_flush(s->in.store);
         sm_freeze_load(s);
     }
+    sm_announce_drop(s);
+    sm_take_over_claim(s);
     sm_standby_take_over(s);
 }
 
 static void repair_state_made(struct sm *s)
 {
     sm_standby_report(s);
+    sm_announce_prepare(s);
     sm_contingency_prepare(s);
 }
 

@@ -76,6 +76,17 @@ int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *t
 int fab_repair_session_proof_blocks(const struct fab_repair_session *t, const struct fab_fabric *f,
                                     const struct fab_lft *lft, const struct fab_repair_delta *d,
                                     uint64_t **ret);
+/* Finds the order from which the labels of the active tables follow (fab_repair_positions).
+ * *ret_guid: node GUIDs of the switches of the present fabric f, in ascending positions; the caller
+ * frees the array. Returns UNSUPPORTED if the labels do not follow from an order, or NOMEM. */
+int fab_repair_session_order(const struct fab_repair_session *t, const struct fab_fabric *f,
+                             uint64_t **ret_guid, uint32_t *ret_count);
+/* Compares the order of the session with another one. guid[count]: node GUIDs of switches, in
+ * ascending positions of the other order. *ret is true if both orders permit the same paths: each
+ * ISL of the baseline whose switches are in f leads up in both orders, or down in both. Returns
+ * UNSUPPORTED if the labels of the session do not follow from an order, or NOMEM. */
+int fab_repair_session_agrees(const struct fab_repair_session *t, const struct fab_fabric *f,
+                              const uint64_t *guid, uint32_t count, bool *ret);
 /* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: at
  * 128,000 hosts, a third of the time that it takes otherwise. If there is no memory, does
  * nothing. */

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The order of the tables, which the master announces to the standby managers
+ * (fabricd/sm/apply/announce.c), and what a new master does with it. The replica is a fake: the
+ * functions below stand in for those of fabricd/replica.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/apply/apply.h"
+#include "libfabmgr/base/status.h"
+#include "tests/sim/lab.h"
+#include "tests/unit/state_dir.h"
+
+#define SWITCHES 200
+
+/* ---- the fake -------------------------------------------------------------------------------- */
+
+static struct {
+    bool leads, level, confirms;
+    /* the last announcement; count 0: "changing". changes: number of announcements */
+    uint64_t order[SWITCHES];
+    uint32_t count;
+    unsigned changes;
+    /* what the former master announced; count 0: nothing */
+    uint64_t former[SWITCHES];
+    uint32_t former_count;
+    int64_t revision;
+    uint64_t former_guid;
+} fake;
+
+void replica_lead(struct replica *r)
+{
+    (void)r;
+    fake.leads = true;
+}
+
+void replica_follow(struct replica *r)
+{
+    (void)r;
+    fake.leads = false;
+}
+
+bool replica_is_level(const struct replica *r)
+{
+    (void)r;
+    return fake.leads && fake.level;
+}
+
+uint64_t replica_changes(const struct replica *r)
+{
+    (void)r;
+    return 0;
+}
+
+uint64_t replica_former_guid(const struct replica *r)
+{
+    (void)r;
+    return fake.former_guid;
+}
+
+bool replica_former_was_level(const struct replica *r)
+{
+    (void)r;
+    return true;
+}
+
+bool replica_has_sent_all(struct replica *r)
+{
+    (void)r;
+    return true;
+}
+
+bool replica_shares_keys_with(const struct replica *r, uint64_t port_guid)
+{
+    (void)r;
+    return port_guid == 0;
+}
+
+void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx)
+{
+    (void)r, (void)fn, (void)ctx;
+}
+
+void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count)
+{
+    (void)r;
+    ck_assert_uint_le(count, SWITCHES);
+    fake.count = guid ? count : 0;
+    memcpy(fake.order, guid ? guid : fake.order, fake.count * sizeof(*guid));
+    fake.changes++;
+}
+
+bool replica_is_announced(const struct replica *r, uint64_t since_us)
+{
+    (void)r;
+    ck_assert_uint_le(since_us, clock_now_us());
+    return fake.confirms;
+}
+
+int64_t replica_order_revision(const struct replica *r)
+{
+    (void)r;
+    return fake.revision;
+}
+
+int replica_former_order(const struct replica *r, int64_t *ret_revision, uint64_t **ret_guid,
+                         uint32_t *ret_count)
+{
+    (void)r;
+    if (fake.former_count == 0)
+        return FAB_E_NOT_FOUND;
+    *ret_guid = calloc(fake.former_count, sizeof(**ret_guid));
+    ck_assert_ptr_nonnull(*ret_guid);
+    memcpy(*ret_guid, fake.former, fake.former_count * sizeof(**ret_guid));
+    *ret_count = fake.former_count;
+    *ret_revision = fake.revision;
+    return FAB_OK;
+}
+
+/* ---- the master ------------------------------------------------------------------------------ */
+
+static void bring_up(struct lab *lab)
+{
+    static char replica;
+    struct fab_builder *b;
+    const struct fab_fat_tree_spec spec = {.radix = 8, .levels = 3};
+    memset(&fake, 0, sizeof(fake));
+    fake.level = fake.confirms = true;
+    fake.former_guid = 0x42;
+    fake.revision = 7;
+    lab_replica = (struct replica *)(void *)&replica;
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
+    make_dir();
+    lab_open_virtual(lab, b, dir);
+    lab->config.rebalance_s = 0;
+    lab->config.managers.standby_rate = 4000;
+    sm_start(lab->sm);
+    lab_run(lab, 10, lab_is_idle, "bring-up");
+    lab_run(lab, 5, lab_is_ready, "the repair session");
+}
+
+static void finish(struct lab *lab)
+{
+    lab_assert_good(lab);
+    lab_close(lab);
+    lab_replica = NULL;
+    remove_dir();
+}
+
+static bool has_announced(struct lab *lab)
+{
+    return lab_is_idle(lab) && fake.count > 0;
+}
+
+static bool is_changing(struct lab *lab)
+{
+    (void)lab;
+    return fake.count == 0;
+}
+
+/* The master announces its order. Before it writes an engine's tables, it announces a change, and
+ * waits until a majority has confirmed this. */
+START_TEST(announces_a_change_before_it_writes)
+{
+    struct lab lab;
+    bring_up(&lab);
+    ck_assert(has_announced(&lab));
+    ck_assert_uint_eq(fake.count, fab_sim_fabric(lab.sim)->switch_count);
+    fake.confirms = false;
+    lab_forget_writes(&lab);
+    snprintf(lab.config.policy.engine, sizeof(lab.config.policy.engine), "updn");
+    ck_assert_int_eq(sm_reload(lab.sm), FAB_OK);
+    ck_assert_int_eq(sm_reroute(lab.sm, NULL, NULL), FAB_OK);
+    lab_run(&lab, 5, is_changing, "the announcement of a change");
+    lab_run_for(&lab, 2);
+    ck_assert_uint_eq(lab.sets_lft, 0);
+    ck_assert_uint_eq(fake.count, 0);
+    fake.confirms = true;
+    lab_run(&lab, 10, has_announced, "the reroute");
+    ck_assert_uint_gt(lab.sets_lft, 0);
+    finish(&lab);
+}
+END_TEST
+
+/* A local repair does not wait, and keeps the order. When the link is back, the order is announced
+ * again. */
+START_TEST(a_repair_does_not_wait)
+{
+    struct lab lab;
+    bring_up(&lab);
+    lab_forget_events(&lab);
+    unsigned before = fake.changes;
+    fake.confirms = false;
+    lab_unlink(&lab, "leaf-019", 7);
+    lab_await(&lab, 1, "reroute-done");
+    lab_run(&lab, 5, has_announced, "the repair");
+    ck_assert_uint_eq(fake.changes, before);
+    lab_relink(&lab, "leaf-019", 7);
+    lab_await(&lab, 5, "link-up");
+    lab_run(&lab, 5, has_announced, "the return of the link");
+    ck_assert_uint_gt(fake.changes, before);
+    finish(&lab);
+}
+END_TEST
+
+/* ---- the new master -------------------------------------------------------------------------- */
+
+/* number of LFT blocks that the manager had read when it wrote the first one; UINT64_MAX: it has
+ * written none */
+static uint64_t reads_before_writes;
+
+static void note_reads(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    (void)dlid;
+    if (head->method == FAB_METHOD_SET && head->attr_id == FAB_ATTR_LFT &&
+        reads_before_writes == UINT64_MAX)
+        reads_before_writes = lab->gets_lft;
+}
+
+static uint32_t number_of_blocks(struct lab *lab)
+{
+    uint32_t top, blocks = 0;
+    for (uint32_t sw = 0; sw < fab_sim_fabric(lab->sim)->switch_count; sw++) {
+        (void)fab_sim_lft(lab->sim, sw, &top);
+        blocks += top / FAB_LFT_BLOCK + 1;
+    }
+    return blocks;
+}
+
+/* The other manager, which is master, has announced the order that this manager announced before.
+ */
+static void stand_by(struct lab *lab)
+{
+    fake.former_count = fake.count;
+    memcpy(fake.former, fake.order, sizeof(fake.former));
+    lab_play_other(lab, "host-0020", 9, FAB_SM_MASTER);
+    ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
+    lab_run(lab, 5, lab_is_standby, "yielding");
+    lab_forget_events(lab);
+    lab_await(lab, 20, "sm-standby-ready");
+    lab_run_for(lab, 1);
+}
+
+/* In one instant, the master dies and a link fails. */
+static void lose_master_and_link(struct lab *lab)
+{
+    lab_forget_writes(lab);
+    lab_forget_events(lab);
+    reads_before_writes = UINT64_MAX;
+    lab->sent = note_reads;
+    lab_unlink(lab, "leaf-019", 7);
+    lab_end_other(lab);
+}
+
+static bool repairs_at_once(struct lab *lab)
+{
+    lab_await(lab, 5, "sweep-done");
+    lab_run(lab, 15, lab_is_idle, "the sweep");
+    ck_assert(!sm_standby_unchecked(lab->sm));
+    const struct lab_event *repair = lab_event(lab, "reroute-done");
+    return repair && repair->smps_sent < lab_event(lab, "sweep-done")->smps_sent &&
+           reads_before_writes < number_of_blocks(lab) * 3 / 4;
+}
+
+START_TEST(repairs_at_once_by_the_announced_order)
+{
+    struct lab lab;
+    bring_up(&lab);
+    stand_by(&lab);
+    lose_master_and_link(&lab);
+    ck_assert(repairs_at_once(&lab));
+    finish(&lab);
+}
+END_TEST
+
+static void changes_tables(void)
+{
+    fake.former_count = 0;
+}
+
+/* The announcement is newer than the last discovery of this manager. */
+static void brought_back_links(void)
+{
+    fake.revision++;
+}
+
+static void follows_another_order(void)
+{
+    for (uint32_t i = 0; i < fake.former_count / 2; i++) {
+        uint64_t guid = fake.former[i];
+        fake.former[i] = fake.former[fake.former_count - 1 - i];
+        fake.former[fake.former_count - 1 - i] = guid;
+    }
+}
+
+/* The order lacks a switch that this manager knows. */
+static void lacks_a_switch(void)
+{
+    fake.former_count--;
+}
+
+static void does_not_share(void)
+{
+    fake.former_guid = 0x43;
+}
+
+static void etcd_is_silent(void)
+{
+    fake.level = false;
+}
+
+static void (*const doubts[])(void) = {changes_tables, brought_back_links, follows_another_order,
+                                       lacks_a_switch, does_not_share,     etcd_is_silent};
+
+/* The new master cannot know that all tables follow its order. It reads all of them before it
+ * writes. */
+START_TEST(reads_all_tables_if_in_doubt)
+{
+    struct lab lab;
+    bring_up(&lab);
+    stand_by(&lab);
+    lose_master_and_link(&lab);
+    doubts[_i]();
+    ck_assert(!repairs_at_once(&lab));
+    ck_assert_uint_ge(reads_before_writes, number_of_blocks(&lab));
+    finish(&lab);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("announce");
+    TCase *t = tcase_create("order");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, announces_a_change_before_it_writes);
+    tcase_add_test(t, a_repair_does_not_wait);
+    tcase_add_test(t, repairs_at_once_by_the_announced_order);
+    tcase_add_loop_test(t, reads_all_tables_if_in_doubt, 0, sizeof(doubts) / sizeof(*doubts));
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
