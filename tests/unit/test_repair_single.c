@@ -397,6 +397,30 @@ START_TEST(loads_follow_the_tables)
 }
 END_TEST
 
+/* Another thread sets `stop` to interrupt a repair. Then neither the plan nor the proof goes on. */
+START_TEST(a_stopped_repair_is_busy)
+{
+    struct world *w = world_new("tree", fat_tree(4, 3, 1), "fattree");
+    struct fab_repair_delta d, none;
+    struct fab_repair_change at;
+    char why[160] = "";
+    int stop = 0;
+    ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, &w->cables[0], 1, &d, why, sizeof(why)),
+                     FAB_OK);
+    ck_assert_uint_gt(d.changes, 0);
+    w->repair->stop = &stop;
+    ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_OK);
+    stop = 1;
+    ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_E_BUSY);
+    ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, &w->cables[0], 1, &none, why, sizeof(why)),
+                     FAB_E_BUSY);
+    w->repair->stop = NULL;
+    ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_OK);
+    fab_repair_delta_fini(&d);
+    world_free(w);
+}
+END_TEST
+
 int main(void)
 {
     const struct repair_case all[] = {{"lone faults", lone_faults_in_trees_are_repaired},
@@ -406,6 +430,7 @@ int main(void)
                                       {"drops", what_drops_packets_must_not_stay},
                                       {"spines beside the root", spines_beside_the_root_fail},
                                       {"maxima", maxima_tell_which_paths_exist},
-                                      {"loads", loads_follow_the_tables}};
+                                      {"loads", loads_follow_the_tables},
+                                      {"stop", a_stopped_repair_is_busy}};
     return test_run(repair_suite("repair single", all, sizeof(all) / sizeof(*all)));
 }
