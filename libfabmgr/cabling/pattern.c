@@ -79,8 +79,7 @@ static void list_uppers(struct pattern *p)
         for (unsigned k = 1; k <= p->f->nodes[s].num_ports; k++)
             if (upper_of(p, s, k) != FAB_NONE)
                 p->uppers[end++] = upper_of(p, s, k);
-        if (end > from + 1)
-            qsort(p->uppers + from, end - from, sizeof *p->uppers, compare_ids);
+        qsort(p->uppers + from, end - from, sizeof *p->uppers, compare_ids);
         kept = from;
         for (uint32_t i = from; i < end; i++)
             if (kept == from || p->uppers[kept - 1] != p->uppers[i])

@@ -396,10 +396,67 @@ def every_method_that_changes_something_is_recorded():
         assert recorded == changing, recorded ^ changing
 
 
+DRY = "unchanged (dry run)"
+# Commands of fabricctl, and what the audit log has of each: method, object, value before, value after. None: any.
+RECORDED = [
+    ("port disable leaf-001/1 --dry-run --yes", "DisablePort", "leaf-001/1", "", DRY),
+    ("port disable leaf-001/1 --yes", "DisablePort", "leaf-001/1", "enabled", "disabled"),
+    ("port enable leaf-001/1 --yes", "EnablePort", "leaf-001/1", "disabled", "enabled"),
+    ("link isolate leaf-001/4 --yes", "IsolateLink", "leaf-001/4", "", "isolated"),
+    ("link release leaf-001/4 --dry-run --yes", "ReleaseLink", "leaf-001/4", "", DRY),
+    ("link release leaf-001/4 --yes", "ReleaseLink", "leaf-001/4", "held down or isolated", "released"),
+    ("drain switch spine-002 --yes", "StartDrain", "switch spine-002", "in service", "under maintenance"),
+    ("undrain switch spine-002 --dry-run --yes", "EndDrain", "switch spine-002", "", DRY),
+    ("undrain switch spine-002 --yes", "EndDrain", "switch spine-002", "under maintenance", "in service"),
+    ("drain link leaf-001/4 --yes", "StartDrain", "link leaf-001/4", "in service", "under maintenance"),
+    ("undrain --all --yes", "EndDrain", "all drains", "under maintenance", "in service"),
+    ("manager freeze --dry-run", "FreezeManager", "manager", "", DRY),
+    ("manager freeze", "FreezeManager", "manager", "normal", "repairs only"),
+    ("manager freeze --no-writes", "FreezeManager", "manager", "repairs only", "no writes"),
+    ("manager resume --dry-run", "ResumeManager", "manager", "", DRY),
+    ("manager resume", "ResumeManager", "manager", "no writes", "normal"),
+    ("ha priority 3 --dry-run", "SetManagerPriority", "manager", "", DRY),
+    ("ha priority 3", "SetManagerPriority", "manager", None, "priority 3"),
+    ("ha priority 4", "SetManagerPriority", "manager", "priority 3", "priority 4"),
+    ("topo approve --yes", "ApproveBaseline", "baseline", "no baseline", None),
+    ("topo disapprove host-0001 --dry-run --yes", "DisapproveBaseline", "host-0001", "", DRY),
+    ("topo disapprove host-0001 host-0002 --yes", "DisapproveBaseline", "host-0001, host-0002", "", None),
+    ("topo approve host-0001 --yes", "ApproveBaseline", "host-0001", "", None),
+    ("topo approve --all --yes", "ApproveBaseline", "all that wait for an approval", "", None),
+    ("topo disapprove --all --dry-run --yes", "DisapproveBaseline", "baseline", "", DRY),
+    ("topo disapprove --all --yes", "DisapproveBaseline", "baseline", "", None),
+    ("topo snapshot monday --dry-run", "MakeSnapshot", "monday", "", DRY),
+    ("topo snapshot monday", "MakeSnapshot", "monday", "", None),
+    ("topo snapshot monday --forget --dry-run", "DeleteSnapshot", "monday", "", DRY),
+    ("topo snapshot monday --forget", "DeleteSnapshot", "monday", "", None),
+    ("sweep --dry-run", "Sweep", "fabric", "", DRY),
+    ("sweep", "Sweep", "fabric", "", None),
+    ("reroute --dry-run", "Reroute", "routes", "", DRY),
+    ("reroute", "Reroute", "routes", "", None),
+    ("route rebalance --dry-run", "Rebalance", "routes", "", DRY),
+    ("route rebalance", "Rebalance", "routes", "", None),
+    ("sim degrade leaf-001/4 --width 1 --yes", "Degrade", "leaf-001/4", "", None),
+    ("sim unlink leaf-001/4 --yes", "Unlink", "leaf-001/4", "", None),
+    ("sim relink leaf-001/4 --yes", "Relink", "leaf-001/4", "", None),
+]
+
+
+def changes_are_recorded_with_their_values():
+    place = Place()
+    with place.daemon():
+        for command, *wanted in RECORDED:
+            place.ctl(*command.split(), "--reason", f"for {command}")
+            record = place.export()[-1]
+            assert (record["reason"], record["result"]) == (f"for {command}", "OK"), (command, record)
+            found = [record[k] for k in ("method", "object", "before", "after")]
+            assert all(w in (None, f) for f, w in zip(found, wanted)), (command, found, wanted)
+
+
 if os.getuid() != 0:
     print("1..0 # SKIP only root can call as several users")
     sys.exit(0)
 main([
     every_method_that_changes_something_is_recorded,
+    changes_are_recorded_with_their_values,
     a_day_of_changes_by_five_accounts,
 ])

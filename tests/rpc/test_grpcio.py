@@ -951,9 +951,14 @@ def the_daemon_on_its_simulated_fabric():
             assert [e.sequence for e in listed] == list(range(1, newest + 1))
             told = [a.event for _, a in zip(listed[1:], f.WatchEvents(after_sequence=1))]
             assert told == listed[1:]
+            journal = next(iter(f.WatchEvents(after_sequence=1))).journal
+            number, guid = journal.split("-")
+            assert len(number) == 16 and int(number, 16) > 0, journal
+            assert f"0x{guid}" == status.master_guid, (journal, status.master_guid)
             kept = [e for e in listed if e.severity != event_pb2.EVENT_SEVERITY_DEBUG]
         with running(command, ready):  # the journal continues
             assert f.ListEvents(page_size=1).events[0].sequence > newest
+            assert next(iter(f.WatchEvents(after_sequence=1))).journal == journal
             told = [a.event for _, a in zip(kept[1:], f.WatchEvents(after_sequence=1))]
             assert told == kept[1:]
             assert pages(f.ListEvents, "events", 3)[::-1][:len(kept)] == kept

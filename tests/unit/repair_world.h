@@ -37,7 +37,7 @@ struct world {
     /* number of deltas with several entries without a path that fail the proof if d.lost claims
      * only one */
     unsigned unclaimed;
-    unsigned done, refused, lost, parted, stepped, drained, rebalanced;
+    unsigned done, refused, lost, parted, stepped, drained, rebalanced, paused;
 };
 
 /* ---- worlds ---------------------------------------------------------------------------------- */
@@ -498,16 +498,18 @@ static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t c
     w->later_sets += want > 0;
 }
 
-/* Checks that the writes are sorted by step. Within a step, the writes that concern the most
- * endports must come first. */
+/* Checks that the writes are sorted by step, and the number of entries that drop packets. Within a
+ * step, the writes that concern the most endports must come first. */
 static inline void assert_write_order(const struct world *w, const struct fab_repair_delta *d)
 {
     uint32_t steps = 0;
+    size_t drained = 0;
     for (size_t i = 0; i < d->writes; i++) {
         const struct fab_repair_write *x = &d->write[i], *before = i > 0 ? x - 1 : NULL;
         uint64_t endports = w->repair->network->attached[x->sw];
         ck_assert_uint_eq(x->weight, x->early ? 0 : endports * x->entries);
         steps = x->step + 1;
+        drained += x->drain != 0 ? x->entries : 0;
         if (before == NULL || before->step < x->step)
             continue;
         ck_assert_uint_eq(before->step, x->step);
@@ -516,6 +518,62 @@ static inline void assert_write_order(const struct world *w, const struct fab_re
             ck_assert(before->sw < x->sw || (before->sw == x->sw && before->block < x->block));
     }
     ck_assert_uint_eq(d->steps, steps);
+    ck_assert_uint_eq(d->drained, drained);
+}
+
+/* Marks in reached[] the switches whose packets to the LID may pass a marked switch, by the old or
+ * the new entries, and returns the number of their endports. */
+static inline uint64_t count_endports_before(const struct world *w, const uint8_t *now,
+                                             uint32_t lid, bool *reached)
+{
+    const struct fab_repair_network *b = w->repair->network;
+    uint64_t endports = 0;
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (uint32_t sw = 0; sw < b->n; sw++) {
+            uint8_t num[2] = {fab_target_lft_at(&w->lft, sw, lid), now[sw]};
+            for (int i = 0; i < 2; i++) {
+                uint32_t channel = fab_repair_channel(b, sw, num[i]);
+                if (channel != FAB_NONE && !reached[sw] && reached[b->peer_sw[channel]])
+                    reached[sw] = grows = true;
+            }
+        }
+    }
+    for (uint32_t sw = 0; sw < b->n; sw++)
+        endports += reached[sw] ? b->attached[sw] : 0;
+    return endports;
+}
+
+/* Checks the number of pairs that are paused while the drained entries of a delta drop packets.
+ * The delta is not yet committed. */
+static inline void assert_paused(struct world *w, const struct fab_repair_delta *d)
+{
+    uint32_t n = w->whole->switch_count;
+    uint64_t paused = UINT64_MAX, want = 0;
+    bool *reached = calloc(n, 1);
+    uint8_t *now = calloc(n, 1);
+    for (size_t i = 0; i < d->writes; i++) {
+        for (uint32_t k = 0; k < d->write[i].changes; k++) {
+            const struct fab_repair_change *c = &d->change[d->by_write[d->write[i].first + k]];
+            uint8_t old = fab_target_lft_at(&w->lft, c->sw, c->lid);
+            if ((d->write[i].drain >> c->lid % 64 & 1) == 0 || old == FAB_LFT_NO_ROUTE ||
+                fab_repair_was_dead(w->repair, w->repair->network->first[c->sw] + old))
+                continue;
+            memset(now, FAB_LFT_NO_ROUTE, n);
+            memset(reached, 0, n);
+            for (size_t m = 0; m < d->changes; m++)
+                if (d->change[m].lid == c->lid)
+                    now[d->change[m].sw] = d->change[m].now;
+            reached[c->sw] = true;
+            want += count_endports_before(w, now, c->lid, reached);
+        }
+    }
+    ck_assert_int_eq(fab_repair_count_paused(w->repair, &w->lft, d, &paused), FAB_OK);
+    ck_assert_msg(paused == want, "%s: %" PRIu64 " pairs paused, not %" PRIu64, w->name, paused,
+                  want);
+    w->paused += want > 0;
+    free(reached);
+    free(now);
 }
 
 /* Repairs the tables for a new set of dead links, with all checks. Returns false if the repair was
@@ -545,6 +603,7 @@ static inline bool change_to(struct world *w, const bool *dead, struct fab_prng 
     ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
     ck_assert(d.writes >= d.blocks || d.changes == 0);
     assert_write_order(w, &d);
+    assert_paused(w, &d);
     w->parted += d.writes > d.blocks && d.drained == 0;
     w->stepped += d.steps > 1;
     w->drained += d.drained > 0;
@@ -600,6 +659,16 @@ static inline void assert_same_step(struct world *w, struct fab_repair *clone, s
     free(ports);
 }
 
+/* Checks that a step of the incremental rebalance ends with the LID at which the number of changes
+ * reaches `most`. */
+static inline void assert_no_more_than(const struct fab_repair_delta *d, size_t most)
+{
+    size_t before = d->changes;
+    while (before > 0 && d->change[before - 1].lid == d->change[d->changes - 1].lid)
+        before--;
+    ck_assert_uint_lt(before, most);
+}
+
 /* Does one step of the incremental rebalance, with all checks. Returns true if it changed entries.
  */
 static inline bool rebalance_step(struct world *w, uint32_t *at, struct fab_prng *prng)
@@ -613,8 +682,10 @@ static inline bool rebalance_step(struct world *w, uint32_t *at, struct fab_prng
     ck_assert_int_eq(fab_repair_rebalance(w->repair, &w->lft, most, at, &d), FAB_OK);
     assert_same_step(w, clone, most, after, &d);
     ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &bad), FAB_OK);
+    assert_no_more_than(&d, most);
     ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
     assert_write_order(w, &d);
+    assert_paused(w, &d);
     struct fab_fabric *f = with_dead_links(w, w->dead);
     if (w->looked_at) {
         const char *fault = watch_writes(w, f, &d, prng, true);
@@ -648,7 +719,7 @@ static inline void rebalance(struct world *w, struct fab_prng *prng, unsigned mo
 }
 
 struct tally {
-    unsigned done, refused, unsafe, caught;
+    unsigned done, refused, unsafe, caught, paused;
 };
 
 /* ---- sequences ------------------------------------------------------------------------------- */
@@ -710,7 +781,7 @@ static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, 
     printf("\n");
     fflush(stdout);
     free(next);
-    struct tally t = {w->done, w->refused, w->unsafe, w->caught};
+    struct tally t = {w->done, w->refused, w->unsafe, w->caught, w->paused};
     world_free(w);
     return t;
 }

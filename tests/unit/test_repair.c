@@ -20,18 +20,20 @@ START_TEST(sequences_over_every_family)
                {"mesh", "updn", grid(mesh, false, 1)},
                {"HyperX", "updn", hyperx()},
                {"dragonfly", "updn", dragonfly()}};
-    unsigned unsafe = 0, caught = 0;
+    unsigned unsafe = 0, caught = 0, paused = 0;
     for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
         struct world *w = world_new(all[i].name, all[i].f, all[i].engine);
         w->looked_at = w->spoiled = true;
         struct tally t = run_sequence(w, &prng, steps_wanted(30));
         unsafe += t.unsafe;
         caught += t.caught;
+        paused += t.paused;
     }
     /* the checks must have failed for enough unsafe orders of writes, and the proof for enough
-     * damaged entries */
+     * damaged entries; enough writes must have paused paths */
     ck_assert_uint_gt(unsafe, 20);
     ck_assert_uint_gt(caught, 500);
+    ck_assert_uint_gt(paused, 5);
 }
 END_TEST
 

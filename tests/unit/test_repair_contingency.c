@@ -453,6 +453,78 @@ START_TEST(likely_links_come_first)
 }
 END_TEST
 
+/* Counts the paths over each port: follows the active tables from every endport to the LID of every
+ * endport. */
+static uint64_t *paths_over_ports(const struct world *w)
+{
+    const struct fab_repair_network *b = w->repair->network;
+    uint64_t *paths = calloc(b->ports, sizeof(*paths));
+    for (uint32_t lid = 1; lid <= b->top; lid++) {
+        for (uint32_t from = 0; from < b->n; from++) {
+            if (b->home[lid] == FAB_NONE || !fab_base_bits_get(b->is_endport, lid))
+                break;
+            for (uint32_t sw = from; sw != b->home[lid];) {
+                uint32_t port = b->first[sw] + fab_target_lft_at(&w->lft, sw, lid);
+                paths[port] += b->attached[from];
+                sw = b->peer_sw[port];
+            }
+        }
+    }
+    return paths;
+}
+
+/* Returns the number of paths that the failure of an element harms: over all links of a switch, or
+ * over a link in the direction that has more. */
+static uint64_t paths_of(const struct world *w, const uint64_t *paths, uint32_t row)
+{
+    const struct fab_repair_network *b = w->repair->network;
+    uint32_t id = w->all.row[row].id;
+    uint64_t sum = 0;
+    if (row < w->all.links) {
+        uint64_t there = paths[id], back = paths[fab_repair_peer_port(b, id)];
+        return there > back ? there : back;
+    }
+    for (uint32_t port = b->first[id] + 1; port < b->first[id + 1]; port++)
+        if (b->peer_sw[port] != FAB_NONE)
+            sum += paths[port] + paths[fab_repair_peer_port(b, port)];
+    return sum;
+}
+
+START_TEST(failures_that_harm_most_come_first)
+{
+    static const uint32_t mesh[3] = {4, 3, 1};
+    struct world all[] = {world_of("mesh", grid(mesh, false, 2), "updn"),
+                          world_of("modern tree", modern_tree(6, 3, 3, 1, 2), "updn")};
+    for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
+        struct world *w = &all[k];
+        struct fab_repair_contingency_maker *m = NULL;
+        unsigned fewer = 0;
+        fill(w, 0);
+        ck_assert_int_eq(fab_repair_contingency_begin(w->repair, &m), FAB_OK);
+        fab_repair_contingency_set_tables(m, &w->lft);
+        while (fab_repair_contingency_prepare(m))
+            ;
+        uint64_t *paths = paths_over_ports(w);
+        for (size_t i = 1; i < w->all.cases; i++) {
+            uint32_t before = fab_repair_contingency_peek(m, i - 1),
+                     row = fab_repair_contingency_peek(m, i);
+            bool is_switch = row >= w->all.links;
+            if (is_switch != (before >= w->all.links) ||
+                (is_switch && is_beside_root(w->repair->network, w->all.row[before].id)))
+                continue;
+            uint64_t more = paths_of(w, paths, before), less = paths_of(w, paths, row);
+            ck_assert_msg(more > less || (more == less && before < row),
+                          "%s, case %zu: %" PRIu64 " paths after %" PRIu64, w->name, i, less, more);
+            fewer += more > less;
+        }
+        ck_assert_uint_gt(fewer, 5);
+        free(paths);
+        fab_repair_contingency_end(m);
+        world_fini(w);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("contingency");
@@ -464,6 +536,7 @@ static Suite *suite(void)
     tcase_add_test(c, other_fabrics_are_not_adopted);
     tcase_add_test(c, networks_agree_only_with_equal_labels);
     tcase_add_test(c, likely_links_come_first);
+    tcase_add_test(c, failures_that_harm_most_come_first);
     tcase_add_test(c, others_are_not_found);
     suite_add_tcase(s, c);
     return s;

@@ -397,6 +397,82 @@ START_TEST(loads_follow_the_tables)
 }
 END_TEST
 
+/* Another thread sets `stop` to interrupt a repair. Then neither the plan nor the proof goes on. */
+START_TEST(a_stopped_repair_is_busy)
+{
+    struct world *w = world_new("tree", fat_tree(4, 3, 1), "fattree");
+    struct fab_repair_delta d, none;
+    struct fab_repair_change at;
+    char why[160] = "";
+    int stop = 0;
+    ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, &w->cables[0], 1, &d, why, sizeof(why)),
+                     FAB_OK);
+    ck_assert_uint_gt(d.changes, 0);
+    w->repair->stop = &stop;
+    ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_OK);
+    stop = 1;
+    ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_E_BUSY);
+    ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, &w->cables[0], 1, &none, why, sizeof(why)),
+                     FAB_E_BUSY);
+    w->repair->stop = NULL;
+    ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_OK);
+    fab_repair_delta_fini(&d);
+    world_free(w);
+}
+END_TEST
+
+/* Returns the greatest number of links on the new paths that begin at changed entries. */
+static uint32_t longest_path(const struct world *w, const struct fab_repair_delta *d)
+{
+    const struct fab_repair_network *b = w->repair->network;
+    struct fab_lft lft = copy_of(&w->lft);
+    uint32_t longest = 0;
+    for (size_t i = 0; i < d->changes; i++)
+        fab_target_lft_row(&lft, d->change[i].sw)[d->change[i].lid] = d->change[i].now;
+    for (size_t i = 0; i < d->changes; i++) {
+        uint32_t links = 0, lid = d->change[i].lid;
+        for (uint32_t sw = d->change[i].sw; sw != b->home[lid]; links++)
+            sw = b->peer_sw[b->first[sw] + fab_target_lft_at(&lft, sw, lid)];
+        longest = links > longest ? links : longest;
+    }
+    fab_target_lft_fini(&lft);
+    return longest;
+}
+
+/* A path passes one switch more than links. */
+START_TEST(long_paths_fail_the_proof)
+{
+    static const uint32_t mesh[3] = {5, 4, 1};
+    struct world *all[] = {world_new("mesh", grid(mesh, false, 1), "updn"),
+                           world_new("tree", fat_tree(4, 3, 1), "fattree")};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        struct world *w = all[i];
+        struct fab_repair_network *b = w->repair->network;
+        const uint32_t max_hops = b->max_hops;
+        for (uint32_t cable = 0; cable < w->count; cable++) {
+            struct fab_repair_delta d;
+            struct fab_repair_change at;
+            char why[160] = "";
+            if (fab_repair_plan(w->repair, &w->lft, &w->cables[cable], 1, &d, why, sizeof(why)) !=
+                FAB_OK)
+                continue;
+            uint32_t longest = d.lost + d.cut == 0 ? longest_path(w, &d) : 0;
+            b->max_hops = longest + 1;
+            if (longest > 0)
+                ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_OK);
+            b->max_hops = longest;
+            if (longest > 0)
+                ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_E_LIMIT);
+            b->max_hops = max_hops;
+            w->done += longest > 0;
+            fab_repair_delta_fini(&d);
+        }
+        ck_assert_uint_gt(w->done, w->count / 3);
+        world_free(w);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const struct repair_case all[] = {{"lone faults", lone_faults_in_trees_are_repaired},
@@ -406,6 +482,8 @@ int main(void)
                                       {"drops", what_drops_packets_must_not_stay},
                                       {"spines beside the root", spines_beside_the_root_fail},
                                       {"maxima", maxima_tell_which_paths_exist},
-                                      {"loads", loads_follow_the_tables}};
+                                      {"loads", loads_follow_the_tables},
+                                      {"long paths", long_paths_fail_the_proof},
+                                      {"stop", a_stopped_repair_is_busy}};
     return test_run(repair_suite("repair single", all, sizeof(all) / sizeof(*all)));
 }

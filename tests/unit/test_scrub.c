@@ -7,6 +7,7 @@
 
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/plan/scrub.h"
+#include "libfabmgr/target/arb.h"
 #include "libfabmgr/target/pkeys.h"
 #include "tests/unit/routing.h"
 
@@ -550,6 +551,275 @@ START_TEST(a_port_in_another_state_is_stale)
 }
 END_TEST
 
+/* ---- VL tables ------------------------------------------------------------------------------- */
+
+#define LANES 5
+
+/* Records that all devices hold VL tables, which differ by the class of the port: ports of switches
+ * have the class `number % 3`, those of hosts the class 3. All blocks of VL arbitration are set. */
+static void add_lanes(struct world *w)
+{
+    struct fab_observed_vls *o = &w->known.vls;
+    o->ports = w->f->port_count;
+    o->port = calloc(o->ports, sizeof *o->port);
+    o->arb = calloc(1, sizeof *o->arb);
+    o->arbs = o->arb_room = 1;
+    o->arb[0] = (struct fab_arb){.lows = 40, .highs = 2, .whole = true};
+    for (unsigned i = 0; i < 40; i++)
+        o->arb[0].low[i] =
+            (struct fab_arb_entry){.vl = (uint8_t)(i % LANES), .weight = (uint8_t)(i + 1)};
+    for (unsigned i = 0; i < 2; i++)
+        o->arb[0].high[i] = (struct fab_arb_entry){.vl = (uint8_t)(2 + i), .weight = 9};
+    for (unsigned from = 0; from < 4; from++)
+        for (unsigned to = 0; to < 4; to++)
+            for (unsigned sl = 0; sl < FAB_SLS; sl++)
+                o->vl[from][to][sl] = (uint8_t)((from + 2 * to + sl) % LANES);
+    for (uint32_t port = 0; port < o->ports; port++) {
+        const struct fab_port *p = fab_fabric_port(w->f, port);
+        struct fab_port_info *info = &fab_fabric_edit_port(w->f, port)->info;
+        bool is_switch = fab_fabric_node_is_switch(w->f, p->node);
+        info->cap_mask |= 1u << 6; /* IsSLMappingSupported (IBA 14.2.5.6) */
+        info->vlarb_low_cap = info->vlarb_high_cap = 64;
+        o->port[port] = (struct fab_observed_vl_port){
+            .vls = LANES, .class = is_switch ? p->num % 3 : 3, .arbitrated = 1};
+    }
+}
+
+/* Reads the VL tables of a whole turn, and returns their number. Checks that no more are read than
+ * were counted. */
+static uint32_t read_lanes(const struct world *w, struct fab_scrub_item ret[256])
+{
+    struct fab_plan_input in = input_of(w);
+    struct fab_scrub_at at = {0};
+    uint32_t found = 0;
+    uint64_t counted = 0;
+    while (fab_plan_scrub_next(&in, FAB_SCRUB_LANES, &at, 1000000, &ret[found]))
+        ck_assert_uint_lt(++found, 256);
+    ck_assert(at.over);
+    for (uint32_t n = 0; n < w->f->node_count; n++)
+        counted += fab_plan_scrub_count(&in, FAB_SCRUB_LANES, n, n + 1);
+    ck_assert_uint_le(found, counted);
+    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_LANES, 0, w->f->node_count), counted);
+    return found;
+}
+
+static bool is_up(const struct world *w, uint32_t node, uint32_t num)
+{
+    return num <= w->f->nodes[node].num_ports &&
+           (num == 0 ? fab_fabric_node_is_switch(w->f, node)
+                     : fab_fabric_port_is_up(w->f, w->f->nodes[node].first_port + num));
+}
+
+static void assert_item(const struct world *w, const struct fab_scrub_item *item, uint32_t node,
+                        uint32_t num, uint16_t attr_id, uint32_t mod)
+{
+    ck_assert_uint_eq(item->node, node);
+    ck_assert_uint_eq(item->port, w->f->nodes[node].first_port + num);
+    ck_assert_uint_eq(item->attr_id, attr_id);
+    ck_assert_uint_eq(item->mod, mod);
+}
+
+START_TEST(a_turn_over_vl_tables_reads_in_order)
+{
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    struct fab_scrub_item item[256];
+    uint32_t i = 0, nodes = w.f->node_count, switches = w.f->switch_count;
+    ck_assert_uint_eq(read_lanes(&w, item), 0); /* nothing is known of the devices */
+    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_LANES, 0, nodes), 0);
+    add_lanes(&w);
+    uint32_t found = read_lanes(&w, item);
+    for (uint32_t row = 0; row < 1u << 16; row++)
+        for (uint32_t sw = 0; sw < switches; sw++)
+            if ((row & 0xff) != 0 && is_up(&w, sw, row >> 8) && is_up(&w, sw, row & 0xff))
+                assert_item(&w, &item[i++], sw, 0, FAB_ATTR_SL2VL, row);
+    for (uint32_t node = switches; node < nodes; node++)
+        if (is_up(&w, node, 1))
+            assert_item(&w, &item[i++], node, 1, FAB_ATTR_SL2VL, 0);
+    for (uint32_t row = 4; row < 1024; row++)
+        for (uint32_t node = 0; node < nodes; node++)
+            if (is_up(&w, node, row / 4)) {
+                ck_assert_uint_eq(item[i].block, 1 + row % 4);
+                assert_item(&w, &item[i++], node, row / 4, FAB_ATTR_VLARB,
+                            (1 + row % 4) << 16 | (node < switches ? row / 4 : 0));
+            }
+    ck_assert_uint_eq(found, i);
+    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_LANES, 0, nodes), i);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(blocks_of_vl_arbitration_are_counted)
+{
+    static const struct {
+        uint8_t low, high, blocks;
+    } rows[] = {{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {32, 32, 2}, {33, 1, 3}, {1, 33, 3}, {64, 64, 4}};
+    struct world w = world_new();
+    struct fab_scrub_item item[256];
+    uint32_t port = w.f->nodes[w.f->switch_count].first_port + 1;
+    struct fab_port_info *info = &fab_fabric_edit_port(w.f, port)->info;
+    struct fab_plan_input in = input_of(&w);
+    add_lanes(&w);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        info->vlarb_low_cap = rows[i].low;
+        info->vlarb_high_cap = rows[i].high;
+        uint32_t blocks = 0, found = read_lanes(&w, item);
+        for (uint32_t k = 0; k < found; k++)
+            blocks += item[k].attr_id == FAB_ATTR_VLARB && item[k].port == port;
+        ck_assert_uint_eq(blocks, rows[i].blocks);
+        /* the SL-to-VL table of the host is counted, too */
+        ck_assert_uint_eq(
+            fab_plan_scrub_count(&in, FAB_SCRUB_LANES, w.f->switch_count, w.f->switch_count + 1),
+            1u + rows[i].blocks);
+    }
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(unknown_vl_tables_are_not_read)
+{
+    struct world w = world_new();
+    struct fab_scrub_item item[256];
+    add_lanes(&w);
+    uint32_t all = read_lanes(&w, item), first = w.f->nodes[0].first_port, up = 0;
+    for (uint32_t num = 1; num <= w.f->nodes[0].num_ports; num++)
+        up += is_up(&w, 0, num);
+    struct fab_observed_vls *o = &w.known.vls;
+    uint32_t num = 1;
+    while (!is_up(&w, 0, num))
+        num++;
+    /* as in port and as out port; the arbitration of the port stays known */
+    o->port[first + num].vls = 0;
+    ck_assert_uint_eq(read_lanes(&w, item), all - 2 * up);
+    o->port[first + num].vls = LANES;
+    o->port[first].vls = 0; /* all SL-to-VL tables of the switch */
+    ck_assert_uint_eq(read_lanes(&w, item), all - (up + 1) * up);
+    o->port[first].vls = LANES;
+    fab_fabric_edit_port(w.f, first)->info.cap_mask &= ~(1u << 6);
+    ck_assert_uint_eq(read_lanes(&w, item), all - (up + 1) * up);
+    fab_fabric_edit_port(w.f, first)->info.cap_mask |= 1u << 6;
+    for (uint16_t arbitrated = 0; arbitrated <= 2; arbitrated++) {
+        o->port[first + num].arbitrated = arbitrated;
+        ck_assert_uint_eq(read_lanes(&w, item), arbitrated == 1 ? all : all - 4);
+    }
+    o->port[first + num].arbitrated = 1;
+    o->arb[0].lows = 0;
+    ck_assert_uint_eq(read_lanes(&w, item), all);
+    o->arb[0].highs = 0;
+    uint32_t maps = read_lanes(&w, item);
+    for (uint32_t i = 0; i < maps; i++)
+        ck_assert_uint_eq(item[i].attr_id, FAB_ATTR_SL2VL);
+    o->ports--; /* the values belong to another snapshot */
+    ck_assert_uint_eq(read_lanes(&w, item), 0);
+    world_fini(&w);
+}
+END_TEST
+
+/* Returns the VL that a table maps an SL to, by the rule of add_lanes. */
+static unsigned lane_of(const struct world *w, const struct fab_scrub_item *item, unsigned sl)
+{
+    if (!fab_fabric_node_is_switch(w->f, item->node))
+        return sl % LANES;
+    return ((item->mod >> 8) % 3 + 2 * ((item->mod & 0xff) % 3) + sl) % LANES;
+}
+
+static void check_map(struct world *w, const struct fab_scrub_item *item)
+{
+    struct fab_plan_input in = input_of(w);
+    struct fab_scrub_difference d;
+    uint8_t data[FAB_SMP_DATA] = {0};
+    uint64_t map = 0;
+    for (unsigned sl = 0; sl < FAB_SLS; sl++)
+        map = map << 4 | lane_of(w, item, sl);
+    fab_base_put_be64(data, map);
+    ck_assert(!fab_plan_scrub_differs(&in, item, data, &d));
+    for (unsigned sl = 0; sl < FAB_SLS; sl++) {
+        fab_base_put_be64(data, map ^ UINT64_C(7) << (60 - 4 * sl));
+        ck_assert(fab_plan_scrub_differs(&in, item, data, &d));
+        ck_assert_str_eq(d.field, "SL");
+        ck_assert_uint_eq(d.entry, sl);
+        ck_assert_uint_eq(d.entries, 1);
+        ck_assert_uint_eq(d.wanted, lane_of(w, item, sl));
+        ck_assert_uint_eq(d.held, lane_of(w, item, sl) ^ 7);
+    }
+}
+
+static void check_arb(struct world *w, const struct fab_scrub_item *item)
+{
+    struct fab_plan_input in = input_of(w);
+    struct fab_scrub_difference d;
+    uint8_t data[FAB_SMP_DATA];
+    for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++) {
+        for (int weight = -1; weight < 2; weight++) {
+            struct fab_vlarb now;
+            fab_target_arb_block(&w->known.vls.arb[0], item->block, &now);
+            uint8_t *entry = weight == 1 ? &now.entry[i].weight : &now.entry[i].vl;
+            /* the VL of an entry with weight 0 has no meaning */
+            bool differs = weight == 1 || (weight == 0 && now.entry[i].weight != 0);
+            uint8_t was = *entry;
+            *entry ^= weight >= 0 ? 8 : 0;
+            uint8_t held = *entry;
+            ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_vlarb, &now, data, sizeof data),
+                             FAB_OK);
+            ck_assert_int_eq(fab_plan_scrub_differs(&in, item, data, &d), differs);
+            if (!differs)
+                continue;
+            ck_assert_str_eq(d.field, weight == 1 ? "weight of entry" : "VL of entry");
+            ck_assert_uint_eq(d.entry, i);
+            ck_assert_uint_eq(d.entries, 1);
+            ck_assert_uint_eq(d.held, held);
+            ck_assert_uint_eq(d.wanted, was);
+        }
+    }
+}
+
+START_TEST(vl_tables_are_compared_with_what_the_device_held)
+{
+    struct world w = world_new();
+    struct fab_scrub_item item[256];
+    add_lanes(&w);
+    uint32_t found = read_lanes(&w, item);
+    for (uint32_t i = 0; i < found; i++) {
+        if (item[i].attr_id == FAB_ATTR_SL2VL)
+            check_map(&w, &item[i]);
+        else
+            check_arb(&w, &item[i]);
+    }
+    world_fini(&w);
+}
+END_TEST
+
+/* A VL table that differed is unknown, until the next plan has written it. */
+START_TEST(vl_tables_that_differed_are_forgotten)
+{
+    struct world w = world_new();
+    struct fab_scrub_item item[256], again[256];
+    const uint8_t data[FAB_SMP_DATA] = {0};
+    add_lanes(&w);
+    struct fab_plan_input in = input_of(&w);
+    struct fab_observed_vls *o = &w.known.vls;
+    struct fab_observed_vl_port *before = calloc(o->ports, sizeof *before);
+    memcpy(before, o->port, o->ports * sizeof *before);
+    uint32_t found = read_lanes(&w, item);
+    for (uint32_t i = 0; i < found; i++) {
+        bool is_map = item[i].attr_id == FAB_ATTR_SL2VL;
+        uint32_t changed =
+            item[i].port + (is_map && item[i].node < w.f->switch_count ? item[i].mod & 0xff : 0);
+        fab_plan_scrub_record(&in, &item[i], data, &w.known);
+        ck_assert_uint_eq(o->port[changed].vls, is_map ? 0 : LANES);
+        ck_assert_uint_eq(o->port[changed].arbitrated, is_map);
+        ck_assert_uint_lt(read_lanes(&w, again), found);
+        o->port[changed] = before[changed];
+        ck_assert_mem_eq(o->port, before, o->ports * sizeof *before);
+    }
+    o->ports--; /* the values belong to another snapshot, and stay */
+    fab_plan_scrub_record(&in, &item[0], data, &w.known);
+    ck_assert_mem_eq(o->port, before, o->ports * sizeof *before);
+    free(before);
+    world_fini(&w);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *tests[] = {
@@ -566,6 +836,11 @@ int main(void)
         blocks_differ_from_their_first_entry_on,
         pkeys_are_compared_with_what_the_device_held,
         a_port_in_another_state_is_stale,
+        a_turn_over_vl_tables_reads_in_order,
+        blocks_of_vl_arbitration_are_counted,
+        unknown_vl_tables_are_not_read,
+        vl_tables_are_compared_with_what_the_device_held,
+        vl_tables_that_differed_are_forgotten,
     };
     Suite *suite = suite_create("scrub");
     TCase *tcase = tcase_create("scrub");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libfabmgr/target/arb.h"
+#include "libfabmgr/target/choice.h"
 #include "tests/unit/routing.h"
 
 static struct fab_target *full_target(const struct fab_fabric *f, const struct fab_policy *p)
@@ -24,6 +25,7 @@ static struct fab_target *full_target(const struct fab_fabric *f, const struct f
     t->pkeys.enforce[f->port_count - 1] = 1;
     strcpy(t->engine, "updn");
     strcpy(t->reason, "as asked");
+    t->choice = fab_target_choice_new();
     return t;
 }
 
@@ -32,6 +34,7 @@ static void assert_equal(const struct fab_fabric *f, const struct fab_target *a,
 {
     ck_assert_str_eq(a->engine, b->engine);
     ck_assert_str_eq(a->reason, b->reason);
+    ck_assert_ptr_eq(a->choice, b->choice);
     ck_assert_uint_eq(a->lids.top, b->lids.top);
     ck_assert_uint_eq(a->lft.top, b->lft.top);
     ck_assert_uint_eq(a->lft.switch_count, b->lft.switch_count);

@@ -109,8 +109,9 @@ int sm_sweep_judge(struct sm *s)
 bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid)
 {
     uint64_t guid[64];
-    bool sweeps = sm_run_phase(s) == &sm_phase_discover && s->run.round->scoped;
-    uint32_t i = 0, count = sweeps ? fab_discover_awaited(s->sweep->discover, guid, 64) : 0;
+    if (sm_run_phase(s) != &sm_phase_discover || !s->run.round->scoped)
+        return false;
+    uint32_t i = 0, count = fab_discover_awaited(s->sweep->discover, guid, 64);
     while (i < count && guid[i] != node_guid)
         i++;
     return i < count;
