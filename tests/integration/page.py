@@ -68,7 +68,7 @@ async def shape(page):
 async def degraded(page):
     """The list of links that need attention has the degraded link that page.sh made, with the reason."""
     port, reason = {"24": ("leaf-004/7", "width 1x of 4x"), "648": ("leaf-030/25", "width 1x of 4x"),
-                    "11664": ("leaf-500/25", "width 2x of 4x")}[SIZE]
+                    "11664": ("leaf-500/25", "width 1x of 4x")}[SIZE]
     found = await page.evaluate("[...document.querySelectorAll('#problems li')].map(l => l.textContent)")
     result("the page lists the degraded link", any(port in line and reason in line for line in found), str(found))
 
