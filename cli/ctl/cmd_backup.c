@@ -215,6 +215,6 @@ const struct cmd cmd_backup = {
     .max_args = 1,
     .options = "pr",
     .method = "fabric.v1.FabricService/Backup",
-    .json = "file:text time:text files:u32 bytes:u64 has_settings:bool",
+    .json = "file:text time:text files:u32 bytes:u64 has_settings:bool history_bytes:u64",
     .run = backup,
 };

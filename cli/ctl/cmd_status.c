@@ -316,7 +316,8 @@ const struct cmd cmd_status = {
     .summary = "the state of the manager and of its fabric",
     .method = "fabric.v1.FabricService/GetStatus",
     .json = "role:manager_role @Status(state generation version) uptime_s:u64 "
-            "@Status(master_lid master_guid) =fabric @FabricCounts(aggregation_nodes routers) "
+            "@Status(master_lid master_guid) view_age_s:u64|null =fabric "
+            "@FabricCounts(aggregation_nodes routers) "
             "@Status(gone_hosts gone_switches gone_others) routing_engine:text|null "
             "routing_reason:text|null deadlock_free:bool|null unreachable_pairs:u64|null "
             "virtual_lanes:u8|null repaired_entries:u64|null rebalance_in_ms:amount|null "
