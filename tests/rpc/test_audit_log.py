@@ -399,9 +399,9 @@ def every_method_that_changes_something_is_recorded():
 DRY = "unchanged (dry run)"
 # Commands of fabricctl, and what the audit log has of each: method, object, value before, value after. None: any.
 RECORDED = [
-    ("port disable leaf-001/1 --dry-run --yes", "DisablePort", "leaf-001/1", "", DRY),
-    ("port disable leaf-001/1 --yes", "DisablePort", "leaf-001/1", "enabled", "disabled"),
-    ("port enable leaf-001/1 --yes", "EnablePort", "leaf-001/1", "disabled", "enabled"),
+    ("port disable leaf-002/1 --dry-run --yes", "DisablePort", "leaf-002/1", "", DRY),
+    ("port disable leaf-002/1 --yes", "DisablePort", "leaf-002/1", "enabled", "disabled"),
+    ("port enable leaf-002/1 --yes", "EnablePort", "leaf-002/1", "disabled", "enabled"),
     ("link isolate leaf-001/4 --yes", "IsolateLink", "leaf-001/4", "", "isolated"),
     ("link release leaf-001/4 --dry-run --yes", "ReleaseLink", "leaf-001/4", "", DRY),
     ("link release leaf-001/4 --yes", "ReleaseLink", "leaf-001/4", "held down or isolated", "released"),
@@ -435,7 +435,7 @@ RECORDED = [
     ("reroute", "Reroute", "routes", "", None),
     ("route rebalance --dry-run", "Rebalance", "routes", "", DRY),
     ("route rebalance", "Rebalance", "routes", "", None),
-    ("sim degrade leaf-001/4 --width 1 --yes", "Degrade", "leaf-001/4", "", None),
+    ("sim degrade leaf-001/4 --width 1x --yes", "Degrade", "leaf-001/4", "", None),
     ("sim unlink leaf-001/4 --yes", "Unlink", "leaf-001/4", "", None),
     ("sim relink leaf-001/4 --yes", "Relink", "leaf-001/4", "", None),
 ]

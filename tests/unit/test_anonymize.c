@@ -191,7 +191,8 @@ START_TEST(own_words_are_plain)
 {
     static const char *const plain[] = {"fabricd", "link-down", "leaf",   "42",   "12.5ms",
                                         "4x",      "EDR",       "0x7fff", "port", "subnet"};
-    static const char *const others[] = {"leaf-003", "alice", "0x7fffffffff", "dgx", "quux", "e7f"};
+    static const char *const others[] = {"leaf-003", "alice", "0x7fffffffff", "dgx",
+                                         "quux",     "e7f",   "12T",          "T12"};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         ck_assert_msg(plain_words_has(plain[i], strlen(plain[i])), "%s", plain[i]);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)

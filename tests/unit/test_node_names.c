@@ -39,6 +39,34 @@ START_TEST(a_map_is_read)
 }
 END_TEST
 
+/* The text need not end in a line feed or a NUL. What follows it in memory is not read. */
+START_TEST(a_map_ends_at_its_length)
+{
+    static const char text[] = "0x1 first\n0x2 second and more\n0x3 third\n";
+    struct fab_node_names *n = NULL;
+    struct fab_node_names_error e;
+    ck_assert_int_eq(fab_policy_node_names_read(text, strlen("0x1 first\n0x2 sec"), &n, &e),
+                     FAB_OK);
+    ck_assert_uint_eq(fab_policy_node_names_count(n), 2);
+    ck_assert_str_eq(fab_policy_node_names_find(n, 2), "sec");
+    fab_policy_node_names_unref(n);
+}
+END_TEST
+
+START_TEST(large_maps_are_refused)
+{
+    struct fab_node_names *n = NULL;
+    struct fab_node_names_error e;
+    char *text = malloc(FAB_NODE_NAMES_TEXT_MAX + 1);
+    memset(text, '\n', FAB_NODE_NAMES_TEXT_MAX + 1);
+    ck_assert_int_eq(fab_policy_node_names_read(text, FAB_NODE_NAMES_TEXT_MAX, &n, &e), FAB_OK);
+    fab_policy_node_names_unref(n);
+    ck_assert_int_eq(fab_policy_node_names_read(text, FAB_NODE_NAMES_TEXT_MAX + 1, &n, &e),
+                     FAB_E_LIMIT);
+    free(text);
+}
+END_TEST
+
 START_TEST(errors_name_their_line)
 {
     static const struct {
@@ -116,6 +144,8 @@ static Suite *suite(void)
     Suite *s = suite_create("node names");
     TCase *t = tcase_create("all");
     tcase_add_test(t, a_map_is_read);
+    tcase_add_test(t, large_maps_are_refused);
+    tcase_add_test(t, a_map_ends_at_its_length);
     tcase_add_test(t, errors_name_their_line);
     tcase_add_test(t, two_maps_are_compared);
     tcase_add_test(t, policies_accept_both_names);

@@ -619,32 +619,47 @@ static void assert_item(const struct world *w, const struct fab_scrub_item *item
     ck_assert_uint_eq(item->mod, mod);
 }
 
+static void assert_turn_over_vl_tables(const struct world *w)
+{
+    struct fab_plan_input in = input_of(w);
+    struct fab_scrub_item item[256];
+    uint32_t i = 0, nodes = w->f->node_count, switches = w->f->switch_count;
+    uint32_t found = read_lanes(w, item);
+    for (uint32_t row = 0; row < 1u << 16; row++)
+        for (uint32_t sw = 0; sw < switches; sw++)
+            if ((row & 0xff) != 0 && is_up(w, sw, row >> 8) && is_up(w, sw, row & 0xff))
+                assert_item(w, &item[i++], sw, 0, FAB_ATTR_SL2VL, row);
+    for (uint32_t node = switches; node < nodes; node++)
+        if (is_up(w, node, 1))
+            assert_item(w, &item[i++], node, 1, FAB_ATTR_SL2VL, 0);
+    for (uint32_t row = 4; row < 1024; row++)
+        for (uint32_t node = 0; node < nodes; node++)
+            if (is_up(w, node, row / 4)) {
+                ck_assert_uint_eq(item[i].block, 1 + row % 4);
+                assert_item(w, &item[i++], node, row / 4, FAB_ATTR_VLARB,
+                            (1 + row % 4) << 16 | (node < switches ? row / 4 : 0));
+            }
+    ck_assert_uint_eq(found, i);
+    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_LANES, 0, nodes), i);
+}
+
 START_TEST(a_turn_over_vl_tables_reads_in_order)
 {
     struct world w = world_new();
     struct fab_plan_input in = input_of(&w);
     struct fab_scrub_item item[256];
-    uint32_t i = 0, nodes = w.f->node_count, switches = w.f->switch_count;
     ck_assert_uint_eq(read_lanes(&w, item), 0); /* nothing is known of the devices */
-    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_LANES, 0, nodes), 0);
+    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_LANES, 0, w.f->node_count), 0);
     add_lanes(&w);
-    uint32_t found = read_lanes(&w, item);
-    for (uint32_t row = 0; row < 1u << 16; row++)
-        for (uint32_t sw = 0; sw < switches; sw++)
-            if ((row & 0xff) != 0 && is_up(&w, sw, row >> 8) && is_up(&w, sw, row & 0xff))
-                assert_item(&w, &item[i++], sw, 0, FAB_ATTR_SL2VL, row);
-    for (uint32_t node = switches; node < nodes; node++)
-        if (is_up(&w, node, 1))
-            assert_item(&w, &item[i++], node, 1, FAB_ATTR_SL2VL, 0);
-    for (uint32_t row = 4; row < 1024; row++)
-        for (uint32_t node = 0; node < nodes; node++)
-            if (is_up(&w, node, row / 4)) {
-                ck_assert_uint_eq(item[i].block, 1 + row % 4);
-                assert_item(&w, &item[i++], node, row / 4, FAB_ATTR_VLARB,
-                            (1 + row % 4) << 16 | (node < switches ? row / 4 : 0));
-            }
-    ck_assert_uint_eq(found, i);
-    ck_assert_uint_eq(fab_plan_scrub_count(&in, FAB_SCRUB_LANES, 0, nodes), i);
+    assert_turn_over_vl_tables(&w);
+    /* the first link of the first switch goes down; its other ports are read as before */
+    uint32_t port = w.f->nodes[0].first_port + 1;
+    while (!fab_fabric_port_is_up(w.f, port))
+        port++;
+    fab_fabric_edit_port(w.f, fab_fabric_port(w.f, port)->peer)->info.phys_state = FAB_PHYS_POLLING;
+    fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
+    w.f->self_port = FAB_NONE;
+    assert_turn_over_vl_tables(&w);
     world_fini(&w);
 }
 END_TEST
