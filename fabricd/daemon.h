@@ -26,10 +26,12 @@ struct daemon {
     bool lost; /* the device of the transport is gone */
     /* records the MADs of sm and pm; NULL: no recording is made */
     struct transport *recorder;
-    /* the transport of a rehearsal; NULL: this process makes no rehearsal */
+    /* the transport of a rehearsal or hardware report; NULL: this process makes neither */
     struct transport *readonly;
-    char rehearsal_dir[64]; /* path of the copy of the state directory; "": there is no copy */
-    bool rehearsal_good;
+    char rehearsal_dir[64];   /* path of the copy of the state directory; "": there is no copy */
+    bool report_good;         /* the rehearsal or the hardware report succeeded */
+    struct fab_fabric *found; /* the fabric of the hardware report; NULL: there is none */
+    struct hardware *hardware;
     struct recording recording; /* the recording that --replay plays */
     struct replica *replica;    /* NULL: the state is not replicated */
     /* [enum store_key_of] true: the key file existed before this start */

@@ -14,7 +14,7 @@ FABRICD_LIBS = fabricd/libfabricd.a libfabmgr/client/libfabclient.a libfabmgr/li
 sbin_PROGRAMS += fabricd/fabricd
 fabricd_fabricd_SOURCES = fabricd/main.c fabricd/daemon.h fabricd/reload.c fabricd/maintenance.c fabricd/maintenance.h fabricd/options.c fabricd/options.h \
 	fabricd/store_watch.c fabricd/store_watch.h fabricd/upkeep.c fabricd/upkeep.h fabricd/device_watch.c fabricd/device_watch.h \
-	fabricd/recording.c fabricd/recording.h fabricd/rehearse.c fabricd/rehearse.h fabricd/shared_keys.c
+	fabricd/hardware_report.c fabricd/hardware_report.h fabricd/recording.c fabricd/recording.h fabricd/rehearse.c fabricd/rehearse.h fabricd/shared_keys.c
 fabricd_fabricd_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(OPENSSL_CFLAGS) $(SYSTEMD_CFLAGS)
 fabricd_fabricd_LDADD = $(FABRICD_LIBS)
 
@@ -29,6 +29,7 @@ include fabricd/replica/local.mk
 include fabricd/sm/local.mk
 include fabricd/pm/local.mk
 include fabricd/inventory/local.mk
+include fabricd/hardware/local.mk
 include fabricd/cc/local.mk
 include fabricd/metrics/local.mk
 include fabricd/sa/local.mk

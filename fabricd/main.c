@@ -31,6 +31,8 @@
 #include "fabricd/cc/cc.h"
 #include "fabricd/daemon.h"
 #include "fabricd/device_watch.h"
+#include "fabricd/hardware/hardware.h"
+#include "fabricd/hardware_report.h"
 #include "fabricd/inventory/inventory.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/maintenance.h"
@@ -353,7 +355,9 @@ static int start_sm(struct daemon *d)
                      : d->recorder ? d->recorder
                                    : d->transport,
         .recorded = d->recorder != NULL || d->options.replay != NULL,
-        .rehearsed = d->options.rehearse ? rehearse_report : NULL,
+        .rehearsed = d->options.rehearse          ? rehearse_report
+                     : d->options.hardware_report ? hardware_report_begin
+                                                  : NULL,
         .rehearsed_ctx = d,
         .bus = d->bus,
         .store = d->store,
@@ -364,7 +368,7 @@ static int start_sm(struct daemon *d)
         .keys_dir = d->options.replay ? NULL : d->config.state_dir,
     };
     int r = sm_new(&in, &d->sm);
-    if (r == FAB_OK && d->policy && !d->options.rehearse)
+    if (r == FAB_OK && d->policy && !options_only_reads(&d->options))
         policy_attach(d->policy, d->sm);
     return r;
 }
@@ -507,12 +511,12 @@ static int open_transport(struct daemon *d, char *why)
         return open_replay(d, why);
     if (d->options.sim_file)
         return open_sim(d, why);
-    return (d->options.rehearse ? transport_umad_observe : transport_umad_open)(
+    return (options_only_reads(&d->options) ? transport_umad_observe : transport_umad_open)(
         d->loop, d->config.port, &d->transport, why, WHY_LEN);
 }
 
-/* Starts the parts that a rehearsal needs. */
-static int start_rehearsal(struct daemon *d, char *why)
+/* Starts the parts that a rehearsal or a hardware report needs. */
+static int start_reading(struct daemon *d, char *why)
 {
     fail(why, "out of memory");
     d->loop = loop_new();
@@ -618,6 +622,7 @@ static void stop(struct daemon *d)
     inventory_free(d->inventory);
     pm_free(d->pm);
     policy_free(d->policy);
+    hardware_free(d->hardware);
     sm_free(d->sm);
     replica_stop(d->replica);
     transport_close(d->recorder);
@@ -630,6 +635,7 @@ static void stop(struct daemon *d)
     counters_stop(d->history);
     store_close(d->store);
     rehearse_clean(d);
+    fab_fabric_unref(d->found);
     alarm(LETS_GO_S);
     loop_free(d->loop);
     if (d->has_config)
@@ -637,15 +643,15 @@ static void stop(struct daemon *d)
     recording_close(&d->recording);
 }
 
-static int rehearse(struct daemon *d)
+static int read_once(struct daemon *d)
 {
     char why[WHY_LEN];
-    if (start_rehearsal(d, why) != FAB_OK) {
+    if (start_reading(d, why) != FAB_OK) {
         fprintf(stderr, "fabricd: %s\n", why);
         return EXIT_FAILURE;
     }
     sm_start(d->sm);
-    return loop_run(d->loop) == FAB_OK && d->rehearsal_good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return loop_run(d->loop) == FAB_OK && d->report_good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int run(struct daemon *d)
@@ -700,9 +706,11 @@ int main(int argc, char **argv)
         config_fini(&d.config);
         return status;
     }
-    log_init(d.options.rehearse && !d.options.has_log_level ? LOG_LEVEL_WARNING
-                                                            : d.config.log_level);
-    status = d.options.check_config ? EXIT_SUCCESS : d.options.rehearse ? rehearse(&d) : run(&d);
+    log_init(options_only_reads(&d.options) && !d.options.has_log_level ? LOG_LEVEL_WARNING
+                                                                        : d.config.log_level);
+    status = d.options.check_config           ? EXIT_SUCCESS
+             : options_only_reads(&d.options) ? read_once(&d)
+                                              : run(&d);
     stop(&d);
     return status;
 }

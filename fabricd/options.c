@@ -24,6 +24,7 @@ enum {
     OPT_LISTEN,
     OPT_CHECK,
     OPT_REHEARSE,
+    OPT_HARDWARE_REPORT,
     OPT_LOG_LEVEL,
     OPT_RECORD,
     OPT_RECORD_LIMIT,
@@ -44,6 +45,7 @@ static const struct option long_options[] = {
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"check-config", no_argument, NULL, OPT_CHECK},
     {"rehearse", optional_argument, NULL, OPT_REHEARSE},
+    {"hardware-report", optional_argument, NULL, OPT_HARDWARE_REPORT},
     {"log-level", required_argument, NULL, OPT_LOG_LEVEL},
     {"record", required_argument, NULL, OPT_RECORD},
     {"record-limit", required_argument, NULL, OPT_RECORD_LIMIT},
@@ -77,6 +79,9 @@ static const char help[] =
     "      --check-config     only check the settings file\n"
     "      --rehearse[=json]  only show what this manager would write as master; another manager\n"
     "                         may run\n"
+    "      --hardware-report[=json]\n"
+    "                         only show what the devices answer to the requests of this manager;\n"
+    "                         another manager may run\n"
     "      --backup FILE      only write an encrypted backup of the state directory; fabricd may "
     "run\n"
     "      --restore FILE     only restore a backup into the state directory of a stopped "
@@ -119,11 +124,12 @@ static int read_level(struct options *o, const char *name)
     return mistake("the log level is error, warning, notice, info or debug, not ", name);
 }
 
-static int read_rehearse(struct options *o, const char *format)
+/* Reads the optional format of --rehearse or --hardware-report. */
+static int read_format(const char **ret, const char *format)
 {
-    if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
-        return mistake("the result of a rehearsal is text or json, not ", format);
-    o->rehearse = format;
+    if (format != NULL && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
+        return mistake("the format is text or json, not ", format);
+    *ret = format != NULL ? format : "text";
     return -1;
 }
 
@@ -184,7 +190,9 @@ static int read_option(struct options *o, int c, int argc, char **argv)
         o->check_config = true;
         return -1;
     case OPT_REHEARSE:
-        return read_rehearse(o, optarg != NULL ? optarg : "text");
+        return read_format(&o->rehearse, optarg);
+    case OPT_HARDWARE_REPORT:
+        return read_format(&o->hardware_report, optarg);
     case OPT_BACKUP:
         o->backup = optarg;
         return -1;
@@ -242,6 +250,11 @@ static int check_backup(const struct options *o)
     return -1;
 }
 
+bool options_only_reads(const struct options *o)
+{
+    return o->rehearse != NULL || o->hardware_report != NULL;
+}
+
 int options_read(struct options *o, int argc, char **argv)
 {
     int c, r = -1;
@@ -258,9 +271,12 @@ int options_read(struct options *o, int argc, char **argv)
         return mistake("--sim-at says where in the fabric of --sim FILE", "");
     if (o->replay && (o->sim_file || o->umad || o->record || o->state_dir || o->listen_count))
         return mistake("--replay needs no fabric, state or socket, and is not recorded", "");
-    if (o->rehearse && (o->replay || o->record || o->backup || o->restore || o->check_config))
-        return mistake("--rehearse excludes --check-config, --record, --replay, --backup and "
-                       "--restore",
+    if (o->rehearse && o->hardware_report)
+        return mistake("it is either --rehearse or --hardware-report", "");
+    if (options_only_reads(o) &&
+        (o->replay || o->record || o->backup || o->restore || o->check_config))
+        return mistake("--rehearse and --hardware-report exclude --check-config, --record, "
+                       "--replay, --backup and --restore",
                        "");
     return check_backup(o);
 }

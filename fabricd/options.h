@@ -33,6 +33,8 @@ struct options {
     unsigned listen_count;
     bool check_config;
     const char *rehearse; /* --rehearse: "text" or "json"; NULL: not given */
+    /* --hardware-report: "text" or "json"; NULL: not given */
+    const char *hardware_report;
     /* --backup, --restore: the file of the backup. --passphrase-file: the file of its passphrase.
      * NULL: not given. */
     const char *backup, *restore, *passphrase_file;
@@ -43,6 +45,8 @@ struct options {
 /* Reads the arguments. Returns -1 if fabricd must start, otherwise the exit status (after --help,
  * --version or an error, which is printed on stderr). Strings in *o point into argv. */
 int options_read(struct options *o, int argc, char **argv);
+/* Returns true if this process only reads the fabric once (--rehearse, --hardware-report). */
+bool options_only_reads(const struct options *o);
 /* Makes the configuration from the defaults, the settings file and the options. The options
  * override the file, and the file overrides the defaults. Returns the errors of config_load; why[]
  * then has a sentence. */

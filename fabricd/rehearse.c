@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fabricd/base/json_put.h"
 #include "fabricd/base/log.h"
 #include "fabricd/store/copy.h"
 #include "libfabmgr/base/plural.h"
@@ -213,21 +214,6 @@ static void print_text(const struct sm_rehearsal *r, const struct counts *c)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_string(const char *text)
-{
-    putchar('"');
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < 0x20 || c >= 0x7f)
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
-
 static void json_lids(const struct sm_rehearsal *r, const struct counts *c)
 {
     const char *comma = "";
@@ -263,7 +249,7 @@ static void print_json(const struct sm_rehearsal *r, const struct counts *c)
     const char *comma = "";
     printf("{\"switches\": %u, \"nodes\": %u, \"links\": %u, \"routing_engine\": ", f->switch_count,
            f->node_count, f->link_count);
-    put_string(r->target->engine);
+    json_put_string(r->target->engine);
     printf(",\n \"proved\": true, \"deadlock_free\": %s, \"pairs\": %" PRIu64
            ", \"unreachable_pairs\": %" PRIu64 ", \"longest_path\": %u,\n",
            r->verdict->deadlock_free ? "true" : "false", r->verdict->pairs,
@@ -276,7 +262,7 @@ static void print_json(const struct sm_rehearsal *r, const struct counts *c)
         if (writes_of(c, n) == 0)
             continue;
         printf("%s\n  {\"guid\": \"0x%016" PRIx64 "\", \"name\": ", comma, f->nodes[n].guid);
-        put_string(f->nodes[n].name);
+        json_put_string(f->nodes[n].name);
         printf(", \"lft_entries\": %u, ", n < f->switch_count ? c->entries[n] : 0);
         json_writes("", &c->by_node[(size_t)n * ATTRIBUTES]);
         printf("}");
@@ -294,7 +280,7 @@ static void print_failure(const struct sm_rehearsal *r, bool json)
                                             : "the sweep found no tables";
     if (json) {
         printf("{\"proved\": false, \"reason\": ");
-        put_string(why);
+        json_put_string(why);
         printf("}\n");
     } else {
         printf("There are no new tables: %s\nNothing was written.\n", why);
@@ -306,8 +292,8 @@ void rehearse_report(void *ctx, const struct sm_rehearsal *r)
     struct daemon *d = ctx;
     bool json = strcmp(d->options.rehearse, "json") == 0;
     struct counts c = {.all = 0};
-    d->rehearsal_good = r->status == FAB_OK && r->target != NULL && r->plan != NULL;
-    if (!d->rehearsal_good)
+    d->report_good = r->status == FAB_OK && r->target != NULL && r->plan != NULL;
+    if (!d->report_good)
         print_failure(r, json);
     else if (count(r, &c) == FAB_OK)
         (json ? print_json : print_text)(r, &c);
@@ -315,6 +301,6 @@ void rehearse_report(void *ctx, const struct sm_rehearsal *r)
         fprintf(stderr, "fabricd: out of memory\n");
     free(c.by_node);
     free(c.entries);
-    d->rehearsal_good = d->rehearsal_good && fflush(stdout) == 0;
+    d->report_good = d->report_good && fflush(stdout) == 0;
     loop_stop(d->loop);
 }

@@ -92,6 +92,7 @@ daemon_floors='
 4.9 sm/wiring
 5 pm
 5 inventory
+5 hardware
 5 cc
 5 policy
 5 sa

@@ -89,8 +89,15 @@ print(",".join("%s,%d" % (i["name"], i["line"]) for i in u), os.path.exists(sys.
     at "$manager_host" "$fabricd" --rehearse=json --umad -f "$dir/fabricd/fabricd.yaml" --state-dir "$scratch/none" \
         >"$1.rehearsal" 2>/dev/null
     same "$1: the rehearsal at the port of OpenSM" 0 $?
+    at host-0002 "$fabricd" --hardware-report=json --umad --state-dir "$scratch/none" >"$1.hardware" 2>/dev/null
+    same "$1: a hardware report beside OpenSM" 0 $?
+    same "$1: it reads what ibsim has" 'adapter: 7 switch: 10' "$("$python" -c 'import json, sys
+r = json.load(open(sys.argv[1])); needed = sys.argv[2].split(",")
+print(*sorted("%s: %u" % (m["type"], sum(a["attribute"] in needed and a["answer"] == "ok" for a in m["attributes"]))
+              for m in r["models"]))' "$1.hardware" "$(printf %s NodeInfo,NodeDescription,SwitchInfo,PortInfo,P_KeyTable,\
+VLArbitration,LinearForwardingTable,MulticastForwardingTable,PortCounters,"PerfMgt ClassPortInfo")")"
     observe "$1-rehearsed"
-    check "$1: the rehearsal has changed nothing" cmp "$1-opensm.nd" "$1-rehearsed.nd"
+    check "$1: the rehearsal and the report have changed nothing" cmp "$1-opensm.nd" "$1-rehearsed.nd"
     check "$1: nor the tables" cmp "$1-opensm.fts" "$1-rehearsed.fts"
     same "$1: it proves the tables, and no LID changes" 'True 0 0' "$("$python" -c 'import json, sys
 r = json.load(open(sys.argv[1])); print(r["proved"], r["lids"]["new"], r["lids"]["changed"])' "$1.rehearsal")"

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Internals of the hardware report. For this folder only. */
+#ifndef FABRICD_HARDWARE_PRIVATE_H
+#define FABRICD_HARDWARE_PRIVATE_H
+
+#include "fabricd/agent/agent.h"
+#include "fabricd/hardware/hardware.h"
+#include "libfabmgr/wire/wire.h"
+
+/* Maximum number of models in a report. The devices of further models are only counted. */
+#define HARDWARE_MODELS 32
+
+/* ---- probes.c: what is asked ----------------------------------------------------------------- */
+
+enum hardware_devices { DEVICES_ALL, DEVICES_SWITCHES, DEVICES_VENDOR };
+enum hardware_modifier {
+    MODIFIER_NONE,
+    MODIFIER_PORT, /* AttributeModifier: a port with a link; port 0 if there is none */
+    MODIFIER_VLARB /* AttributeModifier: the lower half of VLArbitration, at the same port */
+};
+struct hardware_probe {
+    const char *name; /* name of the attribute, with the class if it is not subnet management */
+    const char *use;  /* what fabricd does with the answer */
+    uint8_t mgmt_class;
+    uint16_t attr_id;
+    enum hardware_devices devices;
+    enum hardware_modifier modifier;
+    /* offset in bytes of the attribute after the common header of a GMP; 0: this is an SMP */
+    uint16_t at;
+    bool port_select;            /* the second byte of the attribute is a port number */
+    const struct fab_attr *attr; /* the layout that fabricd knows; NULL: plain bytes */
+};
+#define HARDWARE_PROBES 18
+extern const struct hardware_probe hardware_probes[HARDWARE_PROBES];
+/* Returns true if a device with this NodeInfo should be asked. */
+bool hardware_applies(const struct hardware_probe *p, const struct fab_node_info *node);
+/* Returns the number of bytes in the attribute in which the device has set bits that fabricd does
+ * not know, and stores the offset of the first one. 0: fabricd knows all bits that are set. */
+uint32_t hardware_unknown_bytes(const struct hardware_probe *p, const uint8_t *bytes, size_t len,
+                                uint32_t *ret_first);
+
+/* ---- read.c: the answers --------------------------------------------------------------------- */
+
+struct hardware_result {
+    uint32_t asked, answered, refused, silent;
+    uint32_t unsent;     /* devices that could not be asked, because a LID is missing */
+    uint16_t status;     /* MAD status of the last refusal */
+    uint64_t slowest_us; /* longest time from a request to its answer */
+    /* bits that fabricd does not know: number of bytes, and offset of the first byte in the
+     * attribute */
+    uint32_t unknown, unknown_at;
+};
+struct hardware_model {
+    struct fab_node_info info; /* NodeInfo of the first device of the model */
+    uint32_t devices;
+    uint32_t samples, sample[HARDWARE_SAMPLES]; /* ids of the nodes that are asked */
+    struct hardware_result results[HARDWARE_PROBES];
+};
+struct hardware {
+    struct hardware_input in;
+    struct agent *agents[4]; /* SMPs, and one for each class of general services */
+    struct fab_path *paths;  /* [node_count] */
+    uint32_t models, other_devices;
+    struct hardware_model model[HARDWARE_MODELS];
+    uint32_t waiting; /* number of requests that have not ended */
+};
+
+/* ---- untried.c: what no device has been asked for yet -----------------------------------------
+ */
+
+struct hardware_untried {
+    const char *what; /* a function of fabricd */
+    const char *try;  /* how an operator tries it with the least risk */
+};
+#define HARDWARE_UNTRIED 10
+extern const struct hardware_untried hardware_untried[HARDWARE_UNTRIED];
+
+#endif
