@@ -49,8 +49,8 @@ static void arm_at(struct agent *a, uint64_t now, uint64_t at)
 }
 
 /* Passes the MAD in a->out to the transport. Returns false if the transport is busy or has failed,
- * so that no further MAD can be sent now. If the transport does not admit the MAD, the request of
- * the MAD ends. */
+ * so that no further MAD can be sent now. If the manager may not send this MAD (DENIED), the
+ * request of the MAD ends, and the function returns true. */
 static bool send_out(struct agent *a)
 {
     int r = transport_send(a->transport, &a->out);

@@ -33,7 +33,8 @@ struct log_field {
     const char *name, *value;
 };
 /* Like log_always, but adds fields[count] to the journal entry if stderr is the journal of systemd.
- * After log_init_command, only the journal gets the line. */
+ * A command at a terminal (log_init_command) never prints the line on the terminal. If the machine
+ * has a journal, the line goes there. */
 void log_record(const char *subject, const struct log_field *fields, size_t count,
                 const char *message);
 /* Copies a text to ret[], with \xNN in place of each byte that could control a terminal or end a

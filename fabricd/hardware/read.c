@@ -8,7 +8,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"
 
-#define WINDOW 4 /* requests in flight for each class */
+#define WINDOW 4 /* maximum number of requests in flight for each management class */
 
 /* ---- models ---------------------------------------------------------------------------------- */
 

@@ -89,7 +89,7 @@ static uint16_t lid_of(const struct fab_view *v, uint32_t node)
 }
 
 /* Returns a hash of the peers of a node's ports. If the hash differs from an earlier one, a cable
- * may have been moved or exchanged. */
+ * of the node was moved, added or removed. */
 static uint64_t hash_links(const struct fab_fabric *f, const struct fab_node *n)
 {
     uint64_t hash = n->num_ports;

@@ -205,8 +205,8 @@ static uint64_t bytes_per_s(const struct drain_port *p)
     return us > 0 ? (uint64_t)((double)words * 4e6 / (double)us) : 0;
 }
 
-/* If all ports of the drain have two readings or could not be read, reports the port with the most
- * traffic to the subnet manager. A port that could not be read counts as busy. */
+/* If all ports of the drain have two readings or could not be read, tells the subnet manager which
+ * port has the most traffic. A port that could not be read counts as busy. */
 static void conclude(struct pm *pm, const struct pm_drain *d)
 {
     char busy[PM_PLACE_LEN] = "";

@@ -69,8 +69,9 @@ struct replica {
     unsigned answering; /* index of the etcd server that answered the sender last */
     /* All changes up to this revision of etcd are in the queue of the store. */
     int64_t received_revision;
-    /* When rows of other managers arrive, the store removes the marks up to this version from the
-     * rows of this manager (struct store_received). */
+    /* Each mark of a changed row has the number (version) of the change. When rows of other
+     * managers arrive, the store removes the marks with numbers up to this one, and keeps later
+     * ones (struct store_received). */
     uint64_t keeps_after;
     /* time in us (monotonic clock) before which the sender must not claim again */
     uint64_t not_before_us;

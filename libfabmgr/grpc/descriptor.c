@@ -152,8 +152,9 @@ int fab_grpc_descriptor_by_symbol(const uint8_t *set, size_t len, const char *sy
 
 /* ---- options of methods, types of fields ----------------------------------------------------- */
 
-/* Each field with this field number is an encoded message whose field 1 is a name. Returns the
- * field with the name `name`. If there is none, the member `bytes` of the result is NULL. */
+/* In `bytes`, each field with the field number `number` is an encoded message, and field 1 of that
+ * message is its name. Returns the message with the name `name`. If there is none, the member
+ * `bytes` of the result is NULL. */
 static struct field find_named(const uint8_t *bytes, size_t len, uint64_t number, const char *name)
 {
     struct cursor c = cursor(bytes, len);

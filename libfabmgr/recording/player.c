@@ -158,8 +158,9 @@ static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* Returns the step for the received MAD at the cursor, whose request the run has not sent yet: the
- * player waits for the request until step.due, and then skips the MAD. */
+/* The MAD at the cursor is a recorded response whose request the manager has not sent in this
+ * replay yet. Returns the step for it: the player waits for the request until step.due, and then
+ * skips the MAD. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {
     const struct fab_recording_item *items = p->index.items;

@@ -50,7 +50,8 @@ struct fab_subscriptions {
     /* slots: number of slots ever used; room: number of allocated slots; count: number of
      * subscriptions; free: first of the list of free slots */
     uint32_t slots, room, count, free;
-    /* [count] the slots of all subscriptions, sorted by subscriber GID and number */
+    /* [count] the slots of all subscriptions, sorted by subscriber GID, then by the number that the
+     * record gives the subscription */
     uint32_t *order;
     size_t order_room;
     struct fab_report_ring *ring; /* the ring buffer of notices (reports.c) */

@@ -156,8 +156,8 @@ void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid)
 }
 
 /* Returns true if the polled manager is master, or is about to become master because it beats this
- * manager. A manager that was master before and is no longer has handed over, or was restarted and
- * now waits for a master itself. */
+ * manager. If the polled manager was master before but is not master now, it has handed over, or it
+ * was restarted and now waits for a master itself. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {

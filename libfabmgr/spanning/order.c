@@ -83,8 +83,8 @@ static void visit(struct fab_spanning_order *o, uint32_t channel, uint32_t *list
 }
 
 /* Lists in ahead[] the channel `from` and all channels that can be reached from it over
- * dependencies. Omits channels with positions after `last`, and does not search behind them.
- * Returns the number of channels listed. */
+ * dependencies. Omits channels with positions after `last`, and does not follow their
+ * dependencies. Returns the number of channels listed. */
 static uint32_t search_ahead(struct fab_spanning_order *o, uint32_t from, uint32_t last)
 {
     const struct fab_verify_deps *d = &o->deps;

@@ -13,8 +13,9 @@
  * reports no flaw.
  *
  * A fault should not change the SL of a path that it does not affect, because hosts learn SLs only
- * from path records. So tables that need SLs other than 0 do not replace tables that need only
- * SL 0, and replace others only if the first engine changes SLs after faults anyway.
+ * from path records. So tables that need SLs other than 0 never replace tables that need only SL 0.
+ * They replace tables that also need other SLs only if the first engine changes SLs after faults
+ * anyway.
  */
 #include "libfabmgr/study/choose_engine.h"
 

@@ -89,7 +89,8 @@ int fab_svg_write_bars(const struct fab_svg_bars *b, struct fab_text *t);
 /* ---- marks on a time line -------------------------------------------------------------------- */
 
 struct fab_svg_mark {
-    int64_t at;       /* local time of the mark, in seconds since 1970 */
+    /* time of the mark: Unix time in seconds, plus the offset of the local time zone */
+    int64_t at;
     uint32_t lane;    /* index of the mark's lane in lanes[] */
     uint32_t kind;    /* index of the mark's kind in kinds[] */
     const char *note; /* text that viewers show under the mouse pointer */

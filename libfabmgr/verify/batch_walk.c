@@ -263,9 +263,9 @@ static void find_reps(struct fab_verify_batch_walk *s)
     }
 }
 
-/* Copies the collected dependencies of a class to its switches, for each class in which the entries
- * of some switch differ from those of the representative. In all other classes, the dependencies
- * apply to every switch, and are copied later. */
+/* The dependencies that were collected for a class apply to all its switches. If some switch of a
+ * class now has other entries than the representative, the switches can share them no longer: this
+ * function copies them to each switch of such a class. The other classes go on sharing them. */
 static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
                                     struct fab_verify_deps *deps)
 {

@@ -131,7 +131,7 @@ int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t by
 int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
                       uint8_t bytes[FAB_MAD_SIZE]);
 /* Writes the response to a received SMP. The method of the response follows from the request (Get
- * and Set: GetResp; Trap: TrapRepress; Report: ReportResp). In a directed-route SMP, both paths
+ * and Set: GetResp; Trap: TrapRepress). In a directed-route SMP, both paths
  * stay unchanged, because the SMI sends the response back along them. `data` has FAB_SMP_DATA
  * bytes; NULL means the data of the request. `request` and `answer` may be the same memory. Returns
  * INVAL if the MAD is not a request or not an SMP. */

@@ -6,8 +6,8 @@
  * They are atomic, because any thread may send.
  *
  * Another program can write kill_after to this file. The process then sends this number of further
- * MADs, and kills itself (kill -9) before the next one. With kill_after_lft, it sends this number of
- * further writes of forwarding table blocks.
+ * MADs, and kills itself (kill -9) before the next one. With kill_after_lft, it sends this number
+ * of further writes of forwarding table blocks.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
