@@ -125,7 +125,7 @@ def normal_clients_are_no_flood():
         with http2_raw(address) as raw:  # a client that sends a ping with each call, as grpc-go does
             for i in range(5000):
                 raw.send(http2.request(2 * i + 1, SERVICE + "GetVersion") + http2.frame(
-                    http2.PING, payload=b"12345678") + http2.frame(http2.WINDOW, payload=b"\0\0\0\x40"))
+                    http2.PING, payload=b"12345678") + http2.frame(http2.WINDOW, payload=b"\0\0\x10\0"))
                 for kind, flags, stream, _ in raw.stream:
                     assert kind != http2.GOAWAY
                     if kind == http2.HEADERS and stream == 2 * i + 1 and flags & http2.END_STREAM:
