@@ -100,7 +100,7 @@ def sorted_rows_and_bad_arguments():
         assert serials == sorted(serials)
         assert 'no node, GUID or LID "nobody"' in place.ctl("inventory", "cables", "nobody", code=4)
         assert "rack" in place.ctl("inventory", "nodes", "--rack", "Z9", code=4)
-        assert "is not a node type" in place.ctl("inventory", "nodes", "hub", "leaf-001", code=2)
+        assert "switch, adapter" in place.ctl("inventory", "nodes", "hub", "leaf-001", code=2)
         assert [n["name"] for n in nodes(place, "adapter", "*-000[1-2]")] == ["host-0001", "host-0002"]
         assert [c["port"] for c in place.json("inventory", "cables", "leaf-001/[4-5]")["cables"]] == [4, 5]
         place.ctl("inventory", "nodes", "--gone", "--odd", code=2)
