@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lists.py [--build DIR] [--runs N] [--commands "A | B"] [RADIX,LEVELS]
+"""lists.py [--build DIR] [--runs N] [--commands "A | B"] [--settings TEXT] [--wait SECONDS] [RADIX,LEVELS]
 
 The time of the lists of fabricctl on a large fabric. fabricd runs on its embedded simulated fabric, a fat tree of switches
 with RADIX ports and LEVELS levels (default: 36,3 with 11,664 hosts). Each command runs N times (default 5), as text and
 as JSON. Prints for each the shortest time from start to end, the processor time of fabricctl and that of the main thread of
 fabricd, in ms, and the size of the output. On a busy machine, compare only processor times: the shortest time includes
-waits for a processor. fabricd makes no sweeps and reads no counters meanwhile.
+waits for a processor. fabricd makes no sweeps and reads no counters meanwhile, unless --settings has other settings, for
+example "counters: {interval: 60}"; --wait is then the time after the bring-up.
 """
 import argparse
 import os
@@ -58,6 +59,8 @@ def main():
     p.add_argument("--build", default=os.path.join(top, "build"))
     p.add_argument("--runs", type=int, default=5)
     p.add_argument("--commands", default=COMMANDS)
+    p.add_argument("--settings", default=SETTINGS)
+    p.add_argument("--wait", type=float, default=5)  # for work after the bring-up
     p.add_argument("fabric", nargs="?", default="36,3")
     a = p.parse_args()
     radix, levels = a.fabric.split(",")
@@ -66,7 +69,7 @@ def main():
         subprocess.run([f"{a.build}/cli/fabsim", "generate", "fat-tree", "--radix", radix, "--levels", levels, "-o", f"{work}/f.net"],
                        check=True)
         with open(f"{work}/fabricd.yaml", "w", encoding="ascii") as f:
-            f.write(SETTINGS)
+            f.write(a.settings)
         os.chmod(f"{work}/fabricd.yaml", 0o600)
         daemon = subprocess.Popen([f"{a.build}/fabricd/fabricd", "--sim", f"{work}/f.net", "-f", f"{work}/fabricd.yaml",
                                    "--state-dir", f"{work}/state", "--listen", address], stderr=subprocess.DEVNULL)
@@ -77,7 +80,7 @@ def main():
                     sys.exit("fabricd has ended")
                 time.sleep(0.5)
             print(f"{address}, pid {daemon.pid}", flush=True)
-            time.sleep(5)  # work after the bring-up
+            time.sleep(a.wait)
             measure(ctl, daemon.pid, a.runs, [c.strip() for c in a.commands.replace("\n", "|").split("|") if c.strip()])
         finally:
             daemon.terminate()
