@@ -11,7 +11,7 @@ bring_up() {
     rm -rf state
     printf 'routing: {%s}\n' "${2:-}" >fabricd.yaml
     manager_start '' --sim "$1" -f "$scratch/fabricd.yaml"
-    await 60 settled 0
+    await 60 settled 0 || { tail -5 fabricd.log; ctl status; return 1; }
 }
 
 topo_formats='ibnetdiscover dot svg json slurm slurm-block slurm-yaml opensm-lst'
@@ -208,7 +208,7 @@ bring_up "$scratch/xgft.net"
 like 'without --file it goes to standard output' "$(ctl topo export | head -30)" '^Ca.*"H-'
 ctl route export --format nothing 2>err
 same 'an unknown format is a usage error' 2 $?
-like 'and says which there are' "$(cat err)" 'opensm-lfts, opensm-fdbs, opensm-sl2vl, path-sl'
+like 'and says which there are' "$(cat err)" 'opensm-lfts, opensm-fdbs, opensm-sl2vl or path-sl'
 ctl topo export --file "$scratch/no/such/folder" 2>err
 same 'a file that cannot be written is a failure' 1 $?
 ln -s /dev/full "$scratch/full" # root could replace the device file
