@@ -13,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fabricd/base/json_put.h"
-#include "fabricd/base/log.h"
+#include "fabricd/base/report.h"
 #include "fabricd/store/copy.h"
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
@@ -142,13 +141,6 @@ static uint32_t writes_of(const struct counts *c, uint32_t node)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void name_of(const struct fab_fabric *f, uint32_t node, char *ret, size_t len)
-{
-    log_clean(f->nodes[node].name, ret, len);
-    if (ret[0] == '\0')
-        snprintf(ret, len, "0x%016" PRIx64, f->nodes[node].guid);
-}
-
 static void print_lids(const struct sm_rehearsal *r, const struct counts *c)
 {
     unsigned shown = 0;
@@ -159,7 +151,7 @@ static void print_lids(const struct sm_rehearsal *r, const struct counts *c)
         if (!lid_changes(r, p, &is_new) || is_new)
             continue;
         const struct fab_port *port = fab_fabric_port(r->fabric, p);
-        name_of(r->fabric, port->node, name, sizeof(name));
+        report_node_name(r->fabric, port->node, name, sizeof(name));
         printf("         %s/%u: LID %u becomes %u\n", name, port->num, port->info.lid,
                r->target->lids.base[p]);
         shown++;
@@ -181,7 +173,7 @@ static void print_devices(const struct sm_rehearsal *r, const struct counts *c)
             rest++;
             continue;
         }
-        name_of(r->fabric, n, name, sizeof(name));
+        report_node_name(r->fabric, n, name, sizeof(name));
         printf("%-40.40s %8u %8u %8u %8u %8u\n", name, writes_of(c, n),
                at[attribute_of(FAB_ATTR_LFT)], n < r->fabric->switch_count ? c->entries[n] : 0,
                at[attribute_of(FAB_ATTR_PORT_INFO)], at[attribute_of(FAB_ATTR_PKEY_TABLE)]);
@@ -249,7 +241,7 @@ static void print_json(const struct sm_rehearsal *r, const struct counts *c)
     const char *comma = "";
     printf("{\"switches\": %u, \"nodes\": %u, \"links\": %u, \"routing_engine\": ", f->switch_count,
            f->node_count, f->link_count);
-    json_put_string(r->target->engine);
+    report_put_string(r->target->engine);
     printf(",\n \"proved\": true, \"deadlock_free\": %s, \"pairs\": %" PRIu64
            ", \"unreachable_pairs\": %" PRIu64 ", \"longest_path\": %u,\n",
            r->verdict->deadlock_free ? "true" : "false", r->verdict->pairs,
@@ -262,7 +254,7 @@ static void print_json(const struct sm_rehearsal *r, const struct counts *c)
         if (writes_of(c, n) == 0)
             continue;
         printf("%s\n  {\"guid\": \"0x%016" PRIx64 "\", \"name\": ", comma, f->nodes[n].guid);
-        json_put_string(f->nodes[n].name);
+        report_put_string(f->nodes[n].name);
         printf(", \"lft_entries\": %u, ", n < f->switch_count ? c->entries[n] : 0);
         json_writes("", &c->by_node[(size_t)n * ATTRIBUTES]);
         printf("}");
@@ -280,7 +272,7 @@ static void print_failure(const struct sm_rehearsal *r, bool json)
                                             : "the sweep found no tables";
     if (json) {
         printf("{\"proved\": false, \"reason\": ");
-        json_put_string(why);
+        report_put_string(why);
         printf("}\n");
     } else {
         printf("There are no new tables: %s\nNothing was written.\n", why);

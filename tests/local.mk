@@ -843,6 +843,10 @@ tests_fuzz_fuzz_inventory_SOURCES = tests/fuzz/fuzz_inventory.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_inventory_LDADD = libfabmgr/libfabmgr.a
 tests_fuzz_fuzz_inventory_LDFLAGS = $(FUZZ_LINK)
 
+UNIT_TESTS += tests/unit/test_hardware
+tests_unit_test_hardware_SOURCES = tests/unit/test_hardware.c
+tests_unit_test_hardware_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_hardware_LDADD = $(DAEMON_TEST_LIBS)
 UNIT_TESTS += tests/sim/test_inventory_reader
 tests_sim_test_inventory_reader_SOURCES = tests/sim/test_inventory_reader.c tests/sim/lab.c tests/sim/lab.h tests/unit/state_dir.h
 tests_sim_test_inventory_reader_CFLAGS = $(TEST_CFLAGS)

@@ -40,7 +40,7 @@ static bool append(struct job *job, const char *name, size_t len)
  * node07, and `list` is true. */
 struct numbered {
     size_t prefix, digits;
-    unsigned long first_at, number;
+    unsigned long number;
     bool list;
 };
 

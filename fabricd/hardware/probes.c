@@ -5,6 +5,7 @@
 
 #include "fabricd/hardware/private.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/inventory/device.h"
 #include "libfabmgr/wire/gs.h"
 #include "libfabmgr/wire/vendor.h"
 
@@ -58,19 +59,13 @@ const struct hardware_probe hardware_probes[HARDWARE_PROBES] = {
      .use = "inventory"},
 };
 
-/* The vendors whose devices have the attributes of Mellanox: Mellanox, Voltaire and NVIDIA. */
-static bool has_vendor_attributes(uint32_t vendor_id)
-{
-    return vendor_id == 0x0002c9 || vendor_id == 0x0008f1 || vendor_id == 0x00119f;
-}
-
 bool hardware_applies(const struct hardware_probe *p, const struct fab_node_info *node)
 {
     switch (p->devices) {
     case DEVICES_SWITCHES:
         return node->node_type == FAB_NODE_SWITCH;
     case DEVICES_VENDOR:
-        return has_vendor_attributes(node->vendor_id);
+        return fab_inventory_is_known_vendor(node->vendor_id);
     case DEVICES_ALL:
         break;
     }

@@ -5,21 +5,13 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "fabricd/base/json_put.h"
-#include "fabricd/base/log.h"
+#include "fabricd/base/report.h"
 #include "fabricd/hardware/private.h"
 #include "libfabmgr/base/plural.h"
 
 static const char *type_name(uint8_t type)
 {
     return type == FAB_NODE_SWITCH ? "switch" : type == FAB_NODE_ROUTER ? "router" : "adapter";
-}
-
-static void name_of(const struct fab_fabric *f, uint32_t node, char *ret, size_t len)
-{
-    log_clean(f->nodes[node].name, ret, len);
-    if (ret[0] == '\0')
-        snprintf(ret, len, "0x%016" PRIx64, f->nodes[node].guid);
 }
 
 /* What the answers of a model say about an attribute. */
@@ -83,7 +75,7 @@ static void print_model(const struct hardware *h, const struct hardware_model *m
 {
     char name[128] = "";
     if (m->samples > 0)
-        name_of(h->in.fabric, m->sample[0], name, sizeof(name));
+        report_node_name(h->in.fabric, m->sample[0], name, sizeof(name));
     printf("\n%s, vendor 0x%06x, device 0x%04x, revision 0x%x: %u device%s, for example %s\n",
            type_name(m->info.node_type), m->info.vendor_id, m->info.device_id, m->info.revision,
            m->devices, fab_base_plural_s(m->devices), name);
@@ -122,7 +114,7 @@ static void json_results(const struct hardware_model *m)
         if (!hardware_applies(&hardware_probes[p], &m->info))
             continue;
         printf("%s\n   {\"attribute\": ", comma);
-        json_put_string(hardware_probes[p].name);
+        report_put_string(hardware_probes[p].name);
         printf(", \"answer\": \"%s\", \"asked\": %u, \"answered\": %u, \"refused\": %u, "
                "\"silent\": %u, \"status\": %u, \"slowest_us\": %" PRIu64
                ", \"unknown_bytes\": %u, \"first_unknown\": %u}",
@@ -138,7 +130,7 @@ static void json_model(const struct hardware *h, const struct hardware_model *m)
            "\"devices\": %u, \"example\": ",
            type_name(m->info.node_type), m->info.vendor_id, m->info.device_id, m->info.revision,
            m->devices);
-    json_put_string(m->samples > 0 ? h->in.fabric->nodes[m->sample[0]].name : "");
+    report_put_string(m->samples > 0 ? h->in.fabric->nodes[m->sample[0]].name : "");
     printf(",\n  \"attributes\": [");
     json_results(m);
     printf("]}");
@@ -149,7 +141,7 @@ static void print_json(const struct hardware *h)
     const struct fab_fabric *f = h->in.fabric;
     const struct fab_port *p = fab_fabric_port(f, f->self_port);
     printf("{\"port\": ");
-    json_put_string(h->in.transport->name);
+    report_put_string(h->in.transport->name);
     printf(", \"port_guid\": \"0x%016" PRIx64
            "\", \"lid\": %u, \"sm_lid\": %u,\n \"switches\": %u, "
            "\"nodes\": %u, \"links\": %u, \"other_devices\": %u,\n \"models\": [",
@@ -162,9 +154,9 @@ static void print_json(const struct hardware *h)
     printf("],\n \"untried\": [");
     for (uint32_t i = 0; i < HARDWARE_UNTRIED; i++) {
         printf("%s\n  {\"what\": ", i > 0 ? "," : "");
-        json_put_string(hardware_untried[i].what);
+        report_put_string(hardware_untried[i].what);
         printf(", \"try\": ");
-        json_put_string(hardware_untried[i].try);
+        report_put_string(hardware_untried[i].try);
         printf("}");
     }
     printf("]}\n");

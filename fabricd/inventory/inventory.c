@@ -24,13 +24,6 @@
 /* maximum number of entries that a tick examines, to find devices whose visit is due */
 #define SCAN 4096u
 
-/* Vendor ids of devices that have the attributes: Mellanox, Voltaire and Bull, which sell devices
- * of Mellanox. */
-bool inventory_is_known_vendor(uint32_t vendor_id)
-{
-    return vendor_id == 0x0002c9 || vendor_id == 0x0008f1 || vendor_id == 0x00119f;
-}
-
 const char *inventory_state_name(enum inventory_state state)
 {
     static const char *const names[] = {"unread", "read", "unsupported", "no-answer"};
@@ -49,7 +42,7 @@ static bool has_temperatures(const struct inventory_node *n)
 static bool can_visit(const struct inventory_entry *e)
 {
     return e->node.current && !e->busy && e->lid != 0 &&
-           inventory_is_known_vendor(e->node.vendor_id);
+           fab_inventory_is_known_vendor(e->node.vendor_id);
 }
 
 static bool wants(const struct inventory *inv, const struct inventory_entry *e, uint64_t now,

@@ -136,7 +136,7 @@ static int compare_node(struct inventory *inv, const struct fab_view *v, uint32_
     e->ports = n->num_ports;
     e->links = links;
     if (!was_current)
-        e->node.state = !inventory_is_known_vendor(n->info.vendor_id) ? INVENTORY_UNSUPPORTED
+        e->node.state = !fab_inventory_is_known_vendor(n->info.vendor_id) ? INVENTORY_UNSUPPORTED
                         : e->node.read_us != 0                        ? INVENTORY_READ
                                                                       : INVENTORY_UNREAD;
     if (!was_current || changed)

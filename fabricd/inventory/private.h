@@ -108,6 +108,5 @@ void inventory_take(struct inventory *inv, struct inventory_visit *v, enum inven
 /* Finds the devices with odd firmware, emits events about those that were not odd before, and
  * counts the devices by firmware. */
 void inventory_find_odd(struct inventory *inv);
-bool inventory_is_known_vendor(uint32_t vendor_id);
 
 #endif

@@ -48,7 +48,8 @@ void *call_context(const struct call *c); /* returns the member `context` of str
 struct caller *call_caller(const struct call *c);
 /* returns the text of the caller, for logs: "alice (uid 1000)" */
 const char *call_peer(const struct call *c);
-/* Decodes the reason that the client gave in the header fabric-reason; "": the client gave none. */
+/* Decodes the reason that the client gave in the header fabric-reason, as valid UTF-8; "": the
+ * client gave none. */
 void call_reason(const struct call *c, char ret[RPC_MAX_REASON + 1]);
 
 /* Returns true if the client does not need a majority for a decision, which then may be known to
@@ -82,9 +83,6 @@ void call_reply(struct call *c, const ProtobufCMessage *message);
 void call_audit_change(struct call *c, const char *before, const char *after);
 void call_audit_result(struct call *c, const char *after);
 void call_audit_object(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* Writes the reason that the client gave, as valid UTF-8; "": none. */
-void call_reason(const struct call *c, char ret[RPC_MAX_REASON + 1]);
 
 /*
  * Hooks of a call that the service finishes later. The gRPC layer calls `gone` if the call ends

@@ -36,6 +36,11 @@ static void take_date(const struct fab_general_info *from, char ret[11])
         snprintf(ret, 11, "%04x-%02x-%02x", from->year, from->month & 0xffu, from->day & 0xffu);
 }
 
+bool fab_inventory_is_known_vendor(uint32_t vendor_id)
+{
+    return vendor_id == 0x0002c9 || vendor_id == 0x0008f1 || vendor_id == 0x00119f;
+}
+
 void fab_inventory_take_general_info(const struct fab_general_info *from,
                                      struct fab_inventory_device *to)
 {

@@ -25,6 +25,9 @@ struct fab_inventory_device {
     char part[21], serial[25], revision[5], product[65];
 };
 
+/* Returns whether devices with this vendor ID have these attributes: Mellanox, and Voltaire and
+ * Bull, which sell devices of Mellanox. */
+bool fab_inventory_is_known_vendor(uint32_t vendor_id);
 void fab_inventory_take_general_info(const struct fab_general_info *from,
                                      struct fab_inventory_device *to);
 void fab_inventory_take_msgi(const struct fab_reg_msgi *from, struct fab_inventory_device *to);

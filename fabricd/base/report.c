@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fabricd/base/json_put.h"
+#include "fabricd/base/report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
-void json_put_string(const char *text)
+#include "fabricd/base/log.h"
+
+void report_put_string(const char *text)
 {
     putchar('"');
     for (; *text != '\0'; text++) {
@@ -16,4 +19,11 @@ void json_put_string(const char *text)
             putchar(c);
     }
     putchar('"');
+}
+
+void report_node_name(const struct fab_fabric *f, uint32_t node, char *ret, size_t len)
+{
+    log_clean(f->nodes[node].name, ret, len);
+    if (ret[0] == '\0')
+        snprintf(ret, len, "0x%016" PRIx64, f->nodes[node].guid);
 }
