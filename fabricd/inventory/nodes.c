@@ -137,8 +137,8 @@ static int compare_node(struct inventory *inv, const struct fab_view *v, uint32_
     e->links = links;
     if (!was_current)
         e->node.state = !fab_inventory_is_known_vendor(n->info.vendor_id) ? INVENTORY_UNSUPPORTED
-                        : e->node.read_us != 0                        ? INVENTORY_READ
-                                                                      : INVENTORY_UNREAD;
+                        : e->node.read_us != 0                            ? INVENTORY_READ
+                                                                          : INVENTORY_UNREAD;
     if (!was_current || changed)
         schedule(inv, e, changed);
     return FAB_OK;
