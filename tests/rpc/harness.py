@@ -23,10 +23,6 @@ BUILD = os.environ.get("abs_top_builddir", os.getcwd())
 WORK = tempfile.mkdtemp(prefix="fabric-rpc-")
 # fabricd refuses settings with keys that every user can read.
 os.umask(0o027)
-# Sanitizers make everything slower.
-PATIENCE = 20 * int(os.environ.get("CK_TIMEOUT_MULTIPLIER", "3"))  # seconds, for things that must happen
-
-
 def sanitized():
     # Benchmarks need fabricd only.
     programs = [os.path.join(BUILD, p) for p in ("tests/rpc/rpc_server", "fabricd/fabricd")]
@@ -35,8 +31,10 @@ def sanitized():
     return b"__asan_init" in program or b"__tsan_init" in program
 
 
-# Factor for the limits of memory and time.
+# Sanitizers make everything slower, and need more memory: SLACK is the factor for limits of both.
 SLACK = 16 if sanitized() else 1
+# Seconds for things that must happen.
+PATIENCE = 20 * int(os.environ.get("CK_TIMEOUT_MULTIPLIER", "3")) * (4 if sanitized() else 1)
 
 
 def make_stubs():

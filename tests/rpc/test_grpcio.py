@@ -652,7 +652,7 @@ def connections_are_counted():
         wait_until(lambda: "too many connections are open, and this client has most" in server.log())
         assert descriptors(server) < 170
         with channel(server.address) as c:  # the server closes silent connections at once
-            Fabric(c).GetStatus(timeout=5)
+            Fabric(c).GetStatus(timeout=PATIENCE)
         for s in opened:
             s.close()
 
@@ -663,7 +663,7 @@ def idle_connections_make_way():
         for raw in opened:  # until the server has acknowledged the settings of the client
             assert any(kind == http2.SETTINGS and flags == 1 for kind, flags, _, _ in raw.frames())
         with channel(server.address) as c:
-            Fabric(c).GetStatus(timeout=5)
+            Fabric(c).GetStatus(timeout=PATIENCE)
         for raw in opened:
             raw.close()
 
@@ -832,7 +832,7 @@ def reflection_gives_the_api():
 
 def read_metrics(url):
     request = urllib.request.Request(url, headers={"Accept": "application/openmetrics-text"})
-    with urllib.request.urlopen(request, timeout=5) as page:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as page:
         assert page.headers["Content-Type"].startswith("application/openmetrics-text")
         lines = page.read().decode().splitlines()
     assert lines[-1] == "# EOF"
