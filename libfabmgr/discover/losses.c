@@ -77,6 +77,26 @@ static bool own_uplink_lost(const struct fab_fabric *former, const struct fab_fa
            !has_link(now, fab_fabric_port(now, now->self_port)->node);
 }
 
+/* Marks the nodes from..to of the former snapshot that the new one lacks, and returns their number.
+ * now_from..now_to: the nodes of the same kind in the new snapshot. Both are sorted by GUID
+ * (struct fab_fabric). A device that has become another kind of node is not lost. */
+static uint32_t mark_lost(struct search *s, uint32_t from, uint32_t to, uint32_t now_from,
+                          uint32_t now_to)
+{
+    uint32_t lost = 0, at = now_from;
+    for (uint32_t node = from; node < to; node++) {
+        uint64_t guid = s->former->nodes[node].guid;
+        while (at < now_to && s->now->nodes[at].guid < guid)
+            at++;
+        if ((at < now_to && s->now->nodes[at].guid == guid) ||
+            fab_fabric_node_by_guid(s->now, guid) != FAB_NONE)
+            continue;
+        fab_base_bits_set(s->lost, node);
+        lost++;
+    }
+    return lost;
+}
+
 int fab_discover_losses(const struct fab_fabric *former, const struct fab_fabric *now,
                         struct fab_losses *ret)
 {
@@ -87,11 +107,10 @@ int fab_discover_losses(const struct fab_fabric *former, const struct fab_fabric
                        .reached = fab_base_bits_new(former->node_count),
                        .queue = calloc(former->node_count + 1u, sizeof(*s.queue))};
     int status = s.lost != NULL && s.reached != NULL && s.queue != NULL ? FAB_OK : FAB_E_NOMEM;
-    for (uint32_t node = 0; status == FAB_OK && node < former->node_count; node++)
-        if (fab_fabric_node_by_guid(now, former->nodes[node].guid) == FAB_NONE) {
-            fab_base_bits_set(s.lost, node);
-            l.nodes++;
-        }
+    if (status == FAB_OK)
+        l.nodes = mark_lost(&s, 0, former->switch_count, 0, now->switch_count) +
+                  mark_lost(&s, former->switch_count, former->node_count, now->switch_count,
+                            now->node_count);
     if (status == FAB_OK && l.nodes > 0) {
         begin_at_links(&s);
         spread(&s);
