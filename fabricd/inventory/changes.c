@@ -324,13 +324,13 @@ void inventory_find_odd(struct inventory *inv)
             struct inventory_node *n = &inv->entries[o.all[i].tag].node;
             uint32_t before = o.fresh;
             take_odd(n, &o.all[i], &o);
-            if (o.fresh > before && o.fresh <= ODD_EVENTS && inv->compared)
+            if (o.fresh > before && o.fresh <= ODD_EVENTS && inv->odd_known)
                 report_odd(inv, n);
         }
-        if (o.fresh > ODD_EVENTS && inv->compared)
+        if (o.fresh > ODD_EVENTS && inv->odd_known)
             event_emit(inv->in.bus, firmwares_differ, .nodes = o.fresh, .names = o.names);
         inv->odd_due = false;
-        inv->compared = true;
+        inv->odd_known = true;
     }
     inv->odd_us = clock_now_us();
     free(o.all);

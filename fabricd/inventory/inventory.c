@@ -81,11 +81,17 @@ static void start_visits(struct inventory *inv)
 
 static void end_comparison(struct inventory *inv, bool good)
 {
-    inv->fabric = good ? inv->view->fabric : NULL;
-    inv->generation = inv->view->generation;
+    fab_view_unref(inv->compared);
+    inv->compared = good ? fab_view_ref(inv->view) : NULL;
     inv->odd_due = true;
     fab_view_unref(inv->view);
     inv->view = NULL;
+}
+
+static bool is_compared(const struct inventory *inv, const struct fab_view *v)
+{
+    const struct fab_view *was = inv->compared;
+    return was && was->fabric == v->fabric && was->generation == v->generation;
 }
 
 /* If there is a new view, begins to compare the inventory with it. Returns false if the manager has
@@ -94,9 +100,9 @@ static bool see_view(struct inventory *inv)
 {
     struct fab_view *v = sm_is_quiet(inv->in.sm) ? sm_view(inv->in.sm) : NULL;
     bool good = v && v->target;
-    if (good && (v->fabric != inv->fabric || v->generation != inv->generation)) {
+    if (good && !is_compared(inv, v)) {
         inv->view = v;
-        inv->next_node = 0;
+        inventory_compare_begin(inv);
         return true;
     }
     fab_view_unref(v);
@@ -113,7 +119,7 @@ static bool follow_view(struct inventory *inv)
     if (!inv->view)
         return true;
     bool done;
-    int r = inventory_compare(inv, inv->view, &done);
+    int r = inventory_compare(inv, &done);
     if (r != FAB_OK || done)
         end_comparison(inv, r == FAB_OK);
     return r == FAB_OK && done;
@@ -124,9 +130,9 @@ static bool follow_view(struct inventory *inv)
  * fabric were read, and ODD_US after the last comparison at the earliest. */
 static bool odd_is_due(const struct inventory *inv)
 {
-    if (!inv->odd_due || (inv->compared && clock_now_us() - inv->odd_us < ODD_US))
+    if (!inv->odd_due || (inv->odd_known && clock_now_us() - inv->odd_us < ODD_US))
         return false;
-    for (size_t i = 0; i < inv->count && inv->compared; i++) {
+    for (size_t i = 0; i < inv->count && inv->odd_known; i++) {
         const struct inventory_entry *e = &inv->entries[i];
         if (e->node.current && e->lid != 0 && e->node.state == INVENTORY_UNREAD)
             return false;
@@ -194,6 +200,7 @@ void inventory_free(struct inventory *inv)
     agent_free(inv->agent);
     inventory_visits_stop(inv);
     fab_view_unref(inv->view);
+    fab_view_unref(inv->compared);
     inventory_nodes_fini(inv);
     free(inv);
 }

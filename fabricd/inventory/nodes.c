@@ -12,8 +12,10 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of nodes of a view that one call of inventory_compare handles */
-#define AT_ONCE 512u
+/* Maximum work of one call of inventory_compare, in nodes that have not changed since the last
+ * comparison. A node that must be compared counts as COMPARE_WORK of them. */
+#define WORK_MOST 2048u
+#define COMPARE_WORK 8u
 
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid)
 {
@@ -144,21 +146,52 @@ static int compare_node(struct inventory *inv, const struct fab_view *v, uint32_
     return FAB_OK;
 }
 
-int inventory_compare(struct inventory *inv, const struct fab_view *v, bool *ret_done)
+/* Returns true if both views have the same nodes and the same LIDs. */
+static bool same_nodes(const struct fab_view *a, const struct fab_view *b)
 {
-    uint32_t count = v->fabric->node_count;
-    int r = FAB_OK;
-    *ret_done = false;
-    for (size_t i = 0; i < inv->count && inv->next_node == 0; i++)
+    return fab_fabric_same_ids(a->fabric, b->fabric) &&
+           memcmp(a->target->lids.base, b->target->lids.base,
+                  a->fabric->port_count * sizeof(*a->target->lids.base)) == 0;
+}
+
+/* Returns true if the node has the name and the links with which it was compared last. */
+static bool is_unchanged(const struct inventory *inv, uint32_t node)
+{
+    const struct fab_fabric *was = inv->compared->fabric, *now = inv->view->fabric;
+    return strcmp(was->nodes[node].name, now->nodes[node].name) == 0 &&
+           fab_fabric_same_links(was, now, node);
+}
+
+void inventory_compare_begin(struct inventory *inv)
+{
+    inv->next_node = 0;
+    inv->follows = inv->compared && same_nodes(inv->compared, inv->view);
+    for (size_t i = 0; i < inv->count && !inv->follows; i++)
         inv->entries[i].in_view = false;
-    for (uint32_t n = 0; n < AT_ONCE && inv->next_node < count && r == FAB_OK; n++)
-        r = compare_node(inv, v, inv->next_node++);
-    if (r != FAB_OK || inv->next_node < count)
-        return r;
-    for (size_t i = 0; i < inv->count; i++)
+}
+
+static void end(struct inventory *inv)
+{
+    for (size_t i = 0; i < inv->count && !inv->follows; i++)
         inv->entries[i].node.current = inv->entries[i].in_view;
-    *ret_done = true;
-    return FAB_OK;
+}
+
+int inventory_compare(struct inventory *inv, bool *ret_done)
+{
+    const struct fab_fabric *f = inv->view->fabric;
+    uint32_t work = 0;
+    int r = FAB_OK;
+    while (r == FAB_OK && inv->next_node < f->node_count && work < WORK_MOST) {
+        uint32_t node = inv->next_node++;
+        bool same = inv->follows && is_unchanged(inv, node);
+        work += same ? 1 : COMPARE_WORK;
+        if (!same)
+            r = compare_node(inv, inv->view, node);
+    }
+    *ret_done = r == FAB_OK && inv->next_node == f->node_count;
+    if (*ret_done)
+        end(inv);
+    return r;
 }
 
 void inventory_nodes_fini(struct inventory *inv)

@@ -62,22 +62,22 @@ struct inventory {
     struct fab_map index; /* node GUID -> index in entries[] */
     struct inventory_entry *entries;
     size_t count, room;
-    size_t cursor; /* index of the entry that the timer tick examines next */
-    /* The fabric and the generation of the view with which the entries were compared last. `fabric`
-     * must not be dereferenced, because it may have been freed. */
-    const struct fab_fabric *fabric;
-    uint64_t generation;
+    size_t cursor;             /* index of the entry that the timer tick examines next */
+    struct fab_view *compared; /* the view with which the entries were compared last, or NULL */
     /* view: the view with which the entries are being compared; NULL: no comparison is running.
      * next_node: id of the node that is compared next. */
     struct fab_view *view;
     uint32_t next_node;
+    /* true: `view` has the nodes and LIDs of `compared`, so that only nodes with changed ports are
+     * compared */
+    bool follows;
     struct inventory_visit visits[INVENTORY_VISITS];
     uint32_t number; /* number of the visit that began last */
     uint32_t tokens; /* number of requests that may still be sent until the next tick */
     /* a firmware version or the set of devices has changed, so the next comparison of firmware is
      * due */
     bool odd_due;
-    bool compared;   /* firmware was compared since the start */
+    bool odd_known;  /* firmware was compared since the start */
     uint64_t odd_us; /* manager's clock in us when firmware was last compared */
     uint64_t requests, failed;
     struct inventory_firmware firmware[INVENTORY_FIRMWARES];
@@ -89,9 +89,11 @@ struct inventory {
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid);
 /* Loads the inventory from the store. Returns NOMEM, IO or FORMAT. */
 int inventory_load(struct inventory *inv);
-/* Compares the next nodes of the view with the entries, beginning with inv->next_node. Sets
- * *ret_done to true after the last node of the view. Returns NOMEM. */
-int inventory_compare(struct inventory *inv, const struct fab_view *v, bool *ret_done);
+/* Begins to compare the entries with the view inv->view. */
+void inventory_compare_begin(struct inventory *inv);
+/* Compares the next nodes of inv->view with the entries. Sets *ret_done to true after the last node
+ * of the view. Returns NOMEM. */
+int inventory_compare(struct inventory *inv, bool *ret_done);
 void inventory_nodes_fini(struct inventory *inv);
 
 /* ---- visit.c --------------------------------------------------------------------------------- */

@@ -152,3 +152,42 @@ int fab_fabric_diff(const struct fab_fabric *old, const struct fab_fabric *now,
     *ret_count = c.count;
     return FAB_OK;
 }
+
+/* ---- comparing nodes ------------------------------------------------------------------------- */
+
+bool fab_fabric_same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
+{
+    uint32_t node = 0;
+    if (a->nodes == b->nodes)
+        return true;
+    if (a->node_count != b->node_count || a->port_count != b->port_count)
+        return false;
+    while (node < a->node_count && a->nodes[node].guid == b->nodes[node].guid &&
+           a->nodes[node].first_port == b->nodes[node].first_port)
+        node++;
+    return node == a->node_count;
+}
+
+/* Returns true if the snapshots share the memory of all ports of the node. */
+static bool shares_ports(const struct fab_fabric *a, const struct fab_fabric *b, uint32_t node)
+{
+    const struct fab_node *n = &a->nodes[node];
+    uint32_t page = n->first_port / FAB_PORT_PAGE;
+    const uint32_t last = (n->first_port + n->num_ports) / FAB_PORT_PAGE;
+    while (page <= last && a->ports.page[page] == b->ports.page[page])
+        page++;
+    return page > last;
+}
+
+bool fab_fabric_same_links(const struct fab_fabric *a, const struct fab_fabric *b, uint32_t node)
+{
+    const struct fab_node *n = &a->nodes[node];
+    if (shares_ports(a, b, node))
+        return true;
+    for (uint32_t p = n->first_port; p <= n->first_port + n->num_ports; p++) {
+        const struct fab_port *x = fab_fabric_port(a, p), *y = fab_fabric_port(b, p);
+        if (x->peer != y->peer || x->info.phys_state != y->info.phys_state)
+            return false;
+    }
+    return true;
+}

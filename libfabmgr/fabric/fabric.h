@@ -240,6 +240,13 @@ struct fab_change {
     uint64_t guid_a, guid_b;
     uint8_t port_a, port_b;
 };
+/* Returns true if both snapshots have the same nodes with the same ids, so that their ports have
+ * the same ids, too. */
+bool fab_fabric_same_ids(const struct fab_fabric *a, const struct fab_fabric *b);
+/* Returns true if the node `node` has the same links in both snapshots, and if its ports have the
+ * same physical states. The snapshots must have the same ids (fab_fabric_same_ids). */
+bool fab_fabric_same_links(const struct fab_fabric *a, const struct fab_fabric *b, uint32_t node);
+
 /* Computes the changes from the snapshot `old` to the snapshot `now`. *ret_changes receives an
  * array, sorted by kind, then by GUIDs; the caller frees it. Returns OK or NOMEM. */
 int fab_fabric_diff(const struct fab_fabric *old, const struct fab_fabric *now,

@@ -332,6 +332,39 @@ START_TEST(versions_share_what_does_not_change)
 }
 END_TEST
 
+START_TEST(nodes_with_the_same_links_are_found)
+{
+    struct fab_fabric *f = leaf_spine(8, 4, 40), *other = leaf_spine(8, 4, 40), *next = NULL,
+                      *wider = leaf_spine(8, 4, 41);
+    uint32_t isl = fab_fabric_port_id(f, 1, 41), peer = fab_fabric_port(f, isl)->peer;
+    uint32_t ends[2] = {1, fab_fabric_port(f, peer)->node};
+    ck_assert(!fab_fabric_same_ids(f, wider));
+    ck_assert(fab_fabric_same_ids(f, other));
+    ck_assert_int_eq(fab_fabric_next(f, &next), FAB_OK);
+    ck_assert_int_eq(fab_fabric_remove_link(next, isl), FAB_OK);
+    ck_assert(fab_fabric_same_ids(f, next));
+    for (uint32_t node = 0; node < f->node_count; node++) {
+        bool end = node == ends[0] || node == ends[1];
+        ck_assert(fab_fabric_same_links(f, other, node));
+        ck_assert_int_eq(fab_fabric_same_links(f, next, node), !end);
+        ck_assert_int_eq(fab_fabric_same_links(other, next, node), !end);
+    }
+    fab_fabric_unref(next);
+    /* the ports of node 1 begin in the first page and end in the second one */
+    ck_assert_uint_lt(f->nodes[1].first_port, FAB_PORT_PAGE);
+    ck_assert_uint_ge(f->nodes[1].first_port + f->nodes[1].num_ports, FAB_PORT_PAGE);
+    ck_assert_int_eq(fab_fabric_next(f, &next), FAB_OK);
+    fab_fabric_edit_port(next, f->nodes[1].first_port + f->nodes[1].num_ports)->info.phys_state =
+        FAB_PHYS_POLLING;
+    for (uint32_t node = 0; node < f->node_count; node++)
+        ck_assert_int_eq(fab_fabric_same_links(f, next, node), node != 1);
+    fab_fabric_unref(next);
+    fab_fabric_unref(wider);
+    fab_fabric_unref(other);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 START_TEST(the_last_reference_frees)
 {
     struct fab_fabric *f = leaf_spine(2, 1, 2), *held = fab_fabric_ref(f);
@@ -530,6 +563,7 @@ int main(void)
     tcase_add_test(use, the_first_of_two_ports_with_one_guid_has_it);
     tcase_add_test(use, who_has_a_lid_and_which_cable_is_up);
     tcase_add_test(use, versions_share_what_does_not_change);
+    tcase_add_test(use, nodes_with_the_same_links_are_found);
     tcase_add_test(use, the_last_reference_frees);
     tcase_add_test(use, an_island_is_what_cables_reach);
     tcase_add_loop_test(use, aggregation_nodes_are_marked, 0, sizeof kinds / sizeof *kinds);
