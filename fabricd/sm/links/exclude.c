@@ -40,17 +40,21 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
 }
 
 /* A link that went down and came up between two sweeps is up again, but one of its ports is in Init
- * and was Active before. Counts these flaps. (Few ports are in Init, so this is tested first.)
- * Counts none after a time in which the manager had no port: all switches may have been restarted
- * together with the manager's host. */
+ * and was Active before. Counts these flaps. (Few ports are in Init, so this is tested first,
+ * without a look at the peers.) Counts none after a time in which the manager had no port: all
+ * switches may have been restarted together with the manager's host. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
     if (!was || !s->model.view || s->links->blind || was->port_count != now->port_count)
         return;
     for (uint32_t p = 0; p < now->port_count; p++) {
+        if (!is_in_init(now, p))
+            continue;
         uint32_t peer = fab_fabric_port(now, p)->peer;
-        if (peer == FAB_NONE || peer < p || (!is_in_init(now, p) && !is_in_init(now, peer)))
+        /* if both ports of a link are in Init, the link is examined at the port with the lower id
+         */
+        if (peer == FAB_NONE || (peer < p && is_in_init(now, peer)))
             continue;
         if (fab_fabric_port(was, p)->peer != peer ||
             was->nodes[fab_fabric_port(was, p)->node].guid !=
@@ -58,7 +62,9 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
             !fab_fabric_isl_is_up(was, p) || !fab_fabric_isl_is_up(now, p))
             continue;
         if (is_in_init_again(was, now, p) || is_in_init_again(was, now, peer))
-            sm_flap_note_down(s, now, &(struct sm_link){.port = p, .peer = peer});
+            sm_flap_note_down(
+                s, now,
+                &(struct sm_link){.port = p < peer ? p : peer, .peer = p < peer ? peer : p});
     }
 }
 
