@@ -5,8 +5,10 @@
  *
  * Every endport sends to one other endport, and receives from one, along the LFTs that the manager
  * has written. After EPOCH_US, or REROUTED_US after table entries of a switch changed, each endport
- * chooses another destination and rate. The rates are constant in between, so the simulator
- * simulates no packets: it computes the counters of a port when they are read.
+ * chooses another destination and rate. (In a large fabric, a change of tables has this effect only
+ * when the present epoch has lasted PORT_US for each port, as an epoch takes so long to compute.)
+ * The rates are constant in between, so the simulator simulates no packets: it computes the
+ * counters of a port when they are read.
  *
  * If a link cannot carry what its flows demand, all of them are slowed down in proportion. The
  * ports on the path before the narrowest link of a flow wait for the part that is not sent.
@@ -23,6 +25,7 @@
 
 #define EPOCH_US UINT64_C(300000000)
 #define REROUTED_US UINT64_C(1000000)
+#define PORT_US UINT64_C(50)
 #define HOPS_MOST 32
 #define WORDS_PER_MBPS 31250.0 /* number of 4-byte words per second at a rate of 1 Mb/s */
 #define WORDS_PER_PACKET 520   /* length of a packet in words of 4 bytes: MTU 2048 and headers */
@@ -230,6 +233,14 @@ static void limit_wait(struct fab_sim *s, uint32_t port)
         next->wait[port] = room > 0 ? room : 0;
 }
 
+/* Returns the time in us at which the work for the next epoch begins if tables change now. */
+static uint64_t epoch_after_reroute(const struct fab_sim *s)
+{
+    uint64_t soonest = s->now + REROUTED_US;
+    uint64_t bearable = s->traffic->began + s->fabric->port_count * PORT_US;
+    return soonest > bearable ? soonest : bearable;
+}
+
 /* Begins the next epoch: the rates that were computed for it become the present rates. */
 static void begin_epoch(struct fab_sim *s)
 {
@@ -244,7 +255,8 @@ static void begin_epoch(struct fab_sim *s)
     memset(t->demand, 0, ports * sizeof *t->demand);
     t->began = s->now;
     /* without flows, the switches may have no tables yet, so the next epoch begins sooner */
-    t->epoch_at = s->now + (t->rerouted ? REROUTED_US : t->flows > 0 ? EPOCH_US : EPOCH_US / 30);
+    t->epoch_at =
+        t->rerouted ? epoch_after_reroute(s) : s->now + (t->flows > 0 ? EPOCH_US : EPOCH_US / 30);
     t->flowing = t->flows > 0;
     free(t->end);
     free(t->flow);
@@ -379,8 +391,9 @@ void fab_sim_traffic_rerouted(struct fab_sim *s)
     if (t == NULL || !t->flowing)
         return;
     t->rerouted = true;
-    if (t->epoch_at > s->now + REROUTED_US)
-        t->epoch_at = s->now + REROUTED_US;
+    uint64_t at = epoch_after_reroute(s);
+    if (t->epoch_at > at)
+        t->epoch_at = at;
 }
 
 int fab_sim_traffic(struct fab_sim *s, double load, uint64_t seed)
