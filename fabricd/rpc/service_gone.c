@@ -14,8 +14,6 @@
 #include "libfabmgr/base/status.h"
 
 #define FORGOTTEN_SHOWN 1000u
-/* maximum number of links that are gone that one request for those of several nodes examines */
-#define LINKS_EXAMINED 4000u
 
 static void fail(struct call *c, struct answer *a, int status)
 {
@@ -81,25 +79,10 @@ void list_gone_nodes(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* The links that a request asks for. */
-struct asked {
-    struct rows *rows;
-    const struct concern *concern; /* NULL: all links */
-    uint32_t want;
-    uint32_t seen; /* number of links that were examined */
-};
-
-static void add_asked_link(void *ctx, const struct store_gone_link *l)
+static void add_link(void *ctx, const struct store_gone_link *l)
 {
-    struct asked *a = ctx;
-    const struct fab_concern_set *p = a->concern != NULL ? &a->concern->objects : NULL;
-    struct rows *r = a->rows;
-    a->seen++;
-    if (r->count == a->want)
-        return;
-    if (p == NULL || fab_view_concern_set_have(p, l->end[0].guid, l->end[0].port) ||
-        fab_view_concern_set_have(p, l->end[1].guid, l->end[1].port))
-        r->item[r->count++] = gone_convert_link(&r->g, l, 0);
+    struct rows *r = ctx;
+    r->item[r->count++] = gone_convert_link(&r->g, l, 0);
     r->last = (struct page_key){.list = 'L',
                                 .number = (uint64_t)l->seen.gone_since,
                                 .port = l->end[0].port,
@@ -126,6 +109,18 @@ static int read_object(struct call *c, const struct fab_view *v, const char *wha
     return FAB_E_NOT_FOUND;
 }
 
+/* Sets the nodes and the port whose links a query returns. */
+static void select_links(struct answer *a, const struct concern *concern,
+                         struct store_gone_links *query)
+{
+    const struct fab_concern_set *p = &concern->objects;
+    uint64_t *guids = answer_alloc(a, p->count, sizeof *guids);
+    for (size_t i = 0; guids != NULL && i < p->count; i++)
+        guids[query->node_count++] = p->by_guid[i].guid;
+    query->nodes = guids;
+    query->port = concern->port == FAB_ALL_PORTS ? 0 : (uint8_t)concern->port;
+}
+
 /* Answers with a page of the links of the objects; concern == NULL: of all links. */
 static void reply_links(struct call *c, struct store *store, const struct fab_view *v,
                         const struct concern *concern, const struct page *page)
@@ -133,18 +128,16 @@ static void reply_links(struct call *c, struct store *store, const struct fab_vi
     Fabric__V1__ListGoneLinksResponse m = FABRIC__V1__LIST_GONE_LINKS_RESPONSE__INIT;
     struct answer a = {0};
     struct rows r;
-    struct asked asked = {&r, concern, page->want, 0};
     struct store_gone_links query = {.after_since =
                                          page->given ? (int64_t)page->key.number : INT64_MAX,
                                      .after_guid = page->key.high,
                                      .after_port = (uint8_t)page->key.port};
-    uint32_t limit = concern != NULL ? LINKS_EXAMINED : page->want;
-    if (concern != NULL && concern->objects.count == 1) {
-        query.node = concern->objects.by_guid[0].guid;
-        limit = page->want;
-    }
-    int rc = begin(&r, c, v, &a, page->want)
-                 ? store_gone_links(store, &query, limit, add_asked_link, &asked)
+    /* port 0 of a switch has no link */
+    uint32_t want = concern != NULL && concern->port == 0 ? 0 : page->want;
+    if (concern != NULL)
+        select_links(&a, concern, &query);
+    int rc = begin(&r, c, v, &a, page->want) && !a.arena.failed
+                 ? store_gone_links(store, &query, want, add_link, &r)
                  : FAB_E_NOMEM;
     if (rc != FAB_OK) {
         fail(c, &a, rc);
@@ -152,7 +145,7 @@ static void reply_links(struct call *c, struct store *store, const struct fab_vi
     }
     m.links = (Fabric__V1__GoneLink **)r.item;
     m.n_links = r.count;
-    if (asked.seen == limit)
+    if (r.count == page->want)
         m.next_page_token = page_token(&a, &r.last);
     answer_reply(&a, c, &m.base);
 }

@@ -10,6 +10,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/store/state.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/base/text.h"
 
 static void bind_guid(sqlite3_stmt *stmt, int i, uint64_t guid)
 {
@@ -163,30 +164,60 @@ static void hand_link(sqlite3_stmt *stmt, store_gone_link_fn *fn, void *ctx)
     "JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b WHERE link.current = 0 AND "    \
     "link.gone_since <= ?1 AND NOT (link.gone_since = ?1 AND (node_a, port_a) <= (?2, ?3)) AND "
 #define IN_ORDER " ORDER BY link.gone_since DESC, node_a, port_a LIMIT ?6"
+#define LISTED "IN (SELECT value FROM json_each(?4))"
+
+/* Returns the statement for a query. Its parameter 4 is the GUID of a node, or a JSON array of
+ * GUIDs; 5 is the port number, or 0. */
+static const char *links_sql(const struct store_gone_links *query)
+{
+    if (query->node == 0 && query->node_count == 0)
+        return LINKS "1" IN_ORDER;
+    if (query->node == 0)
+        return LINKS "((node_a " LISTED " AND ?5 IN (0, port_a)) OR (node_b " LISTED
+                     " AND ?5 IN (0, port_b)))" IN_ORDER;
+    if (query->port == 0)
+        return LINKS "(node_a = ?4 OR node_b = ?4)" IN_ORDER;
+    return LINKS "((node_a = ?4 AND port_a = ?5) OR (node_b = ?4 AND port_b = ?5))" IN_ORDER;
+}
+
+static void bind_guids(sqlite3_stmt *stmt, int i, const uint64_t *guids, size_t count,
+                       struct fab_text *text)
+{
+    for (size_t g = 0; g < count; g++)
+        fab_base_text_addf(text, "%s\"0x%016" PRIx64 "\"", g == 0 ? "[" : ",", guids[g]);
+    fab_base_text_add(text, "]");
+    sqlite3_bind_text(stmt, i, fab_base_text_get(text), -1, SQLITE_STATIC);
+}
+
+static void bind_links(sqlite3_stmt *stmt, const struct store_gone_links *query, uint32_t limit,
+                       struct fab_text *text)
+{
+    sqlite3_bind_int64(stmt, 1, query->after_since);
+    bind_guid(stmt, 2, query->after_guid);
+    sqlite3_bind_int(stmt, 3, query->after_port);
+    if (query->node != 0)
+        bind_guid(stmt, 4, query->node);
+    else if (query->node_count > 0)
+        bind_guids(stmt, 4, query->nodes, query->node_count, text);
+    sqlite3_bind_int(stmt, 5, query->port);
+    sqlite3_bind_int64(stmt, 6, limit);
+}
 
 int store_gone_links(struct store *s, const struct store_gone_links *query, uint32_t limit,
                      store_gone_link_fn *fn, void *ctx)
 {
-    const char *sql =
-        query->node == 0   ? LINKS "1" IN_ORDER
-        : query->port == 0 ? LINKS "(node_a = ?4 OR node_b = ?4)" IN_ORDER
-                           : LINKS
-            "((node_a = ?4 AND port_a = ?5) OR (node_b = ?4 AND port_b = ?5))" IN_ORDER;
+    struct fab_text text = {0};
     sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(s->reader, sql, -1, &stmt, NULL);
+    int code = sqlite3_prepare_v2(s->reader, links_sql(query), -1, &stmt, NULL);
     if (code == SQLITE_OK) {
-        sqlite3_bind_int64(stmt, 1, query->after_since);
-        bind_guid(stmt, 2, query->after_guid);
-        sqlite3_bind_int(stmt, 3, query->after_port);
-        if (query->node != 0)
-            bind_guid(stmt, 4, query->node);
-        if (query->port != 0)
-            sqlite3_bind_int(stmt, 5, query->port);
-        sqlite3_bind_int64(stmt, 6, limit);
-        while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
+        bind_links(stmt, query, limit, &text);
+        if (text.status != FAB_OK)
+            code = SQLITE_NOMEM;
+        while (text.status == FAB_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW)
             hand_link(stmt, fn, ctx);
     }
     sqlite3_finalize(stmt);
+    fab_base_text_fini(&text);
     return sql_status(code);
 }
 

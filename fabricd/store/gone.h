@@ -79,8 +79,10 @@ struct store_gone_link {
 };
 typedef void store_gone_link_fn(void *ctx, const struct store_gone_link *link);
 struct store_gone_links {
-    uint64_t node; /* only links of this node; 0: of all nodes */
-    uint8_t port;  /* only links of this port of the node; 0: of all its ports */
+    uint64_t node; /* only links of this node; 0: of nodes[] or, if node_count is 0, of all nodes */
+    const uint64_t *nodes; /* [node_count] */
+    size_t node_count;
+    uint8_t port; /* only links of the ports with this number of the nodes; 0: of all their ports */
     /* For the next page of a list: gone_since and first end of the last link that was listed.
      * after_since INT64_MAX: the first page. */
     int64_t after_since;

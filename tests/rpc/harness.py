@@ -68,13 +68,14 @@ quality_pb2 = load("fabric.v1.quality_pb2")
 sim_pb2 = load("fabric.v1.sim_service_pb2")
 key_pb2 = load("fabric.v1.key_pb2")
 inventory_pb2 = load("fabric.v1.inventory_pb2")
+gone_pb2 = load("fabric.v1.gone_pb2")
 
 
 class Fabric:
     """FabricService; its methods have their names: fabric.ListNodes(page_size=3)."""
 
     MODULES = [status_pb2, node_pb2, port_pb2, link_pb2, route_pb2, event_pb2,
-               export_pb2, quality_pb2, contingency_pb2, reroute_pb2, sim_pb2, key_pb2, inventory_pb2]
+               export_pb2, quality_pb2, contingency_pb2, reroute_pb2, sim_pb2, key_pb2, inventory_pb2, gone_pb2]
     STREAMS = ["WatchEvents", "Export", "CompareEngines"]
 
     def __init__(self, channel, service="fabric.v1.FabricService"):

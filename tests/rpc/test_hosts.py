@@ -35,7 +35,7 @@ def own_port(place, adapter):
 
 def the_history_of_a_host_has_all_its_adapters():
     place = rails()
-    with place.daemon():
+    with place.daemon() as (fabric, _):
         switch_ports = [own_port(place, a) for a in ADAPTERS]
         for adapter in ADAPTERS:
             place.ctl("sim", "unlink", adapter)
@@ -79,6 +79,12 @@ def the_history_of_a_host_has_all_its_adapters():
         gone = [l["a_node"] + " " + l["b_node"] for l in place.json("link", "list", "--gone", FIRST)["links"]]
         assert len(gone) == 1 and ADAPTERS[1] in gone[0], gone
         assert len(place.json("link", "list", "--gone", "A1")["links"]) == 2
+        assert place.json("link", "list", "--gone", ADAPTERS[1] + "/1")["links"] != []
+        assert place.json("link", "list", "--gone", ADAPTERS[1] + "/2")["links"] == []
+        # each page of the links of a rack is full, and no link is missing
+        page = fabric.ListGoneLinks(node="A1", page_size=1)
+        second = fabric.ListGoneLinks(node="A1", page_size=1, page_token=page.next_page_token)
+        assert len(page.links) == len(second.links) == 1 and page.links != second.links, (page, second)
         assert place.json("link", "list", "--gone", ADAPTERS[0])["links"] == []
         assert place.json("link", "list", "--gone", "A2")["links"] == []
         place.ctl("link", "list", "--gone", "nobody", code=4)

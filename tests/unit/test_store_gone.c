@@ -86,6 +86,16 @@ static const char *links(uint64_t node, uint8_t port)
     return rows;
 }
 
+/* Lists the links of port `port` (0: of all ports) of several nodes, at most `limit`. */
+static const char *links_of(const uint64_t *guids, size_t guid_count, uint8_t port, uint32_t limit)
+{
+    const struct store_gone_links q = {
+        .nodes = guids, .node_count = guid_count, .port = port, .after_since = INT64_MAX};
+    rows[0] = '\0';
+    ck_assert_int_eq(store_gone_links(s, &q, limit, add_link, NULL), FAB_OK);
+    return rows;
+}
+
 static unsigned count(const char *text)
 {
     unsigned n = 0;
@@ -114,6 +124,23 @@ START_TEST(a_host_that_left_is_known_with_its_place)
         ck_assert_uint_eq(count(links(guid, 2)), 0);
         s = reopen(s);
     }
+}
+END_TEST
+
+START_TEST(the_links_of_several_nodes_are_one_list)
+{
+    publish(1);
+    const uint64_t guid[] = {lose("host-0007"), 0xabc, lose("host-0002")};
+    lose("host-0005");
+    publish(2);
+    ck_assert_uint_eq(count(links(0, 0)), 3);
+    ck_assert_uint_eq(count(links_of(guid, 3, 0, 100)), 2);
+    ck_assert_ptr_nonnull(strstr(rows, "host-0007/1"));
+    ck_assert_ptr_nonnull(strstr(rows, "host-0002/1"));
+    ck_assert_uint_eq(count(links_of(guid, 3, 1, 100)), 2);
+    ck_assert_uint_eq(count(links_of(guid, 3, 9, 100)), 0);
+    ck_assert_uint_eq(count(links_of(guid, 3, 0, 1)), 1);
+    ck_assert_uint_eq(count(links_of(guid, 2, 0, 100)), 1);
 }
 END_TEST
 
@@ -316,6 +343,7 @@ int main(void)
     TCase *tc = tcase_create("gone");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_host_that_left_is_known_with_its_place);
+    tcase_add_test(tc, the_links_of_several_nodes_are_one_list);
     tcase_add_test(tc, a_host_may_leave_while_the_manager_is_stopped);
     tcase_add_test(tc, a_host_that_returns_is_not_gone);
     tcase_add_test(tc, nodes_are_found_as_users_name_them);
