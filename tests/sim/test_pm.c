@@ -34,6 +34,8 @@ static struct {
     bool narrow; /* true: devices have PortCounters, but not PortCountersExtended */
     struct sent sent[SENT_MOST];
     unsigned count;
+    /* [LID] requests that the device did not answer yet, and the greatest of these numbers */
+    unsigned in_flight[UINT16_MAX + 1], most_in_flight;
 } t;
 
 /* ---- the transport between the performance manager and the devices --------------------------- */
@@ -48,6 +50,8 @@ static int on_send(struct transport *base, const struct transport_mad *mad)
         .attr_id = (uint16_t)(mad->bytes[AT_ATTR_ID] << 8 | mad->bytes[AT_ATTR_ID + 1]),
         .dlid = mad->addr.dlid,
         .port = mad->bytes[AT_PORT]};
+    unsigned in_flight = ++t.in_flight[mad->addr.dlid];
+    t.most_in_flight = in_flight > t.most_in_flight ? in_flight : t.most_in_flight;
     return transport_send(t.lab.sim_transport, mad);
 }
 
@@ -56,6 +60,7 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
     (void)ctx;
     for (size_t i = 0; i < count; i++) {
         struct transport_mad mad = mads[i];
+        ck_assert_uint_gt(t.in_flight[mad.addr.slid]--, 0);
         if (t.narrow && mad.bytes[16] == 0 && mad.bytes[17] == FAB_ATTR_CLASS_PORT_INFO)
             /* clears CapabilityMask and CapabilityMask2 */
             memset(mad.bytes + FAB_PERF_DATA + 2, 0, 5);
@@ -68,7 +73,8 @@ static void begin(struct fab_builder *b, uint32_t interval_s, bool narrow)
     static const struct transport_ops ops = {.send = on_send};
     struct lab *lab = &t.lab;
     lab_open_virtual(lab, b, NULL);
-    t.count = 0;
+    t.count = t.most_in_flight = 0;
+    memset(t.in_flight, 0, sizeof t.in_flight);
     t.narrow = narrow;
     lab->config.sweep.light_interval_s = lab->config.sweep.heavy_interval_s = 0;
     lab->config.sweep.scrub_interval_s = 0;
@@ -97,7 +103,8 @@ static void end(void)
 {
     struct pm_status status;
     pm_get_status(t.pm, &status);
-    ck_assert_uint_le(status.most_in_flight, 2);
+    ck_assert_uint_eq(status.most_in_flight, t.most_in_flight);
+    ck_assert_uint_le(t.most_in_flight, 2);
     pm_free(t.pm);
     lab_close(&t.lab);
 }
@@ -270,6 +277,17 @@ START_TEST(a_late_pass_examines_few_ports_at_once)
     t.lab.config.counters.interval_s = 3;
     lab_run_for(&t.lab, 2);
     ck_assert_uint_eq(first_request(lid[1]) - first_request(lid[0]), 3000000 / all * EARLY);
+    end();
+}
+END_TEST
+
+/* Many ports of a switch are due at the same time. The switch must have two requests in flight, and
+ * never a third. */
+START_TEST(no_switch_gets_a_third_request)
+{
+    begin(lab_leaf_spine(4, 18, 18), 1, true);
+    lab_run_for(&t.lab, 5);
+    ck_assert_uint_eq(t.most_in_flight, 2);
     end();
 }
 END_TEST
@@ -499,6 +517,7 @@ int main(void)
     TCase *tcase = tcase_create("performance manager");
     tcase_add_test(tcase, each_port_is_read_at_its_time);
     tcase_add_test(tcase, a_late_pass_examines_few_ports_at_once);
+    tcase_add_test(tcase, no_switch_gets_a_third_request);
     tcase_add_test(tcase, every_counter_of_every_port_is_told);
     tcase_add_test(tcase, metrics_have_every_counter);
     tcase_add_test(tcase, congested_ports_are_listed_with_their_figures);
