@@ -4,9 +4,9 @@
  * writes to it, so that no other thread waits for the disk. If the disk fails, only samples are
  * lost. If the database is damaged, the thread renames it and creates a new one.
  *
- * The history has three levels: the samples of each round, roll-ups of 15 minutes and of a day. If
- * the database exceeds its size, the oldest samples of the finest level are deleted first. The
- * format is described in counters_write.c.
+ * The history has four levels: the samples of each round, and roll-ups of 15 minutes, of three
+ * hours and of a day. If the database exceeds its size, the oldest samples of the finest level are
+ * deleted first. The format is described in counters_write.c.
  */
 #ifndef FABRICD_STORE_COUNTERS_H
 #define FABRICD_STORE_COUNTERS_H

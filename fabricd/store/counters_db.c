@@ -8,7 +8,7 @@
 #include "libfabmgr/base/status.h"
 
 #define APPLICATION_ID 0x66616263 /* "fabc" in ASCII */
-#define VERSION 1
+#define VERSION 2
 #define BUSY_MS 2000
 
 /* page_size and auto_vacuum have an effect only on a new database. secure_delete is off, because it
@@ -27,7 +27,7 @@ static const char schema[] =
     "                   seen INTEGER NOT NULL);"
     "CREATE TABLE block (id INTEGER PRIMARY KEY, data BLOB NOT NULL);"
     "PRAGMA application_id = 1717658211;"
-    "PRAGMA user_version = 1;"
+    "PRAGMA user_version = 2;"
     "COMMIT;";
 _Static_assert(APPLICATION_ID == 1717658211, "the schema has the same number");
 

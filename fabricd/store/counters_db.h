@@ -23,11 +23,13 @@
 #define COUNTERS_GROUPS (1u << 21)
 #define COUNTERS_TIME_MOST ((INT64_C(1) << 40) - 1)
 
-/* Returns the time in s that a joined block of this level covers: a quarter of an hour for samples,
- * a day for roll-ups of 15 minutes. */
+/* Returns the time in s that a block of this level covers at most. Except for the last level, this
+ * is also the duration of a roll-up of the next level. */
 static inline int64_t counters_unit(unsigned level)
 {
-    return level == 0 ? FAB_ROLLUP_QUARTER : FAB_ROLLUP_DAY;
+    static const int64_t unit[FAB_ROLLUP_LEVELS] = {FAB_ROLLUP_QUARTER, FAB_ROLLUP_3_HOURS,
+                                                    FAB_ROLLUP_DAY, 8 * FAB_ROLLUP_DAY};
+    return unit[level];
 }
 static inline int64_t counters_key(unsigned level, uint32_t group, int64_t time)
 {

@@ -13,8 +13,7 @@
 
 static int64_t step_of(unsigned level, uint32_t interval_s)
 {
-    return level > 0 ? (level == 1 ? FAB_ROLLUP_QUARTER : FAB_ROLLUP_DAY)
-                     : (interval_s > 0 ? interval_s : 1);
+    return level > 0 ? counters_unit(level - 1) : (interval_s > 0 ? interval_s : 1);
 }
 
 unsigned counters_level(const struct counters_health *h, int64_t since, int64_t until,

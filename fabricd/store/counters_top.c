@@ -286,14 +286,17 @@ static int make_list(struct top *t, uint32_t most, struct counters_total **ret, 
 }
 
 /* Returns `since`, or an earlier time: if the finer levels do not reach back to `since`, the begin
- * of the roll-up that contains it. */
+ * of the finest roll-up that contains it. */
 static int64_t begin_of(struct counters *c, int64_t since)
 {
     struct counters_health h;
     counters_get_health(c, &h);
-    for (unsigned level = 0; level + 1 < FAB_ROLLUP_LEVELS; level++)
-        if (h.oldest[level] == 0 || h.oldest[level] > since)
-            since = since / counters_unit(level) * counters_unit(level);
+    for (unsigned level = 0; level + 1 < FAB_ROLLUP_LEVELS; level++) {
+        int64_t begin = h.oldest[level] - (level > 0 ? counters_unit(level - 1) : 0);
+        if (h.oldest[level] != 0 && begin <= since)
+            break;
+        since = since / counters_unit(level) * counters_unit(level);
+    }
     return since;
 }
 

@@ -2,8 +2,10 @@
 /*
  * Writes rounds into counters.db. Each round is at first one row for each group of ports, so that a
  * crash loses no round that was written. When a quarter of an hour is over, the writer joins the
- * rows of each group to one smaller row, and writes their roll-up. When a day is over, it does the
- * same with the roll-ups of 15 minutes. Everything that belongs to a round is one transaction.
+ * rows of each group to one smaller row, and makes their roll-up. It appends the roll-up to the row
+ * with the other roll-ups of the same three hours, so that a query reads few rows. When three hours
+ * or a day are over, it makes their roll-ups in the same way. Everything that belongs to a round is
+ * one transaction.
  */
 #include "fabricd/store/counters_write.h"
 
@@ -18,9 +20,10 @@
 
 /* Interval in s at which the writer stores the time of a node's last sample in the table `node`. */
 #define SEEN_EVERY 3600
-/* maximum number of 15-minute periods, or of days, that the writer deletes when it writes a
- * round */
+/* maximum number of units that the writer deletes when it writes a round */
 #define DELETIONS_MOST 8
+/* The writer keeps this part of the limit free. */
+#define FREE_PART 64
 /* maximum number of free pages that the writer returns to the disk when it writes a round */
 #define VACUUM_MOST 4096
 
@@ -286,9 +289,22 @@ static int put_samples(struct counters_writer *w, const struct counters_round *r
 
 /* ---- roll-ups -------------------------------------------------------------------------------- */
 
+/* A unit is the time that a block of a level covers at most. */
+static int64_t unit_of(unsigned level, int64_t end)
+{
+    return (end - 1) / counters_unit(level);
+}
+
+static int64_t unit_begin(unsigned level, int64_t end)
+{
+    return unit_of(level, end) * counters_unit(level);
+}
+
+/* The blocks of a group in one unit, without samples that end after `until`. */
 struct gathered {
-    struct fab_counters_block block[FAB_BLOCK_SAMPLES];
+    struct fab_counters_block block[FAB_BLOCK_SAMPLES + 1];
     size_t count;
+    int64_t until;
 };
 
 static int gather(void *ctx, struct fab_counters_block *b)
@@ -296,78 +312,112 @@ static int gather(void *ctx, struct fab_counters_block *b)
     struct gathered *g = ctx;
     if (g->count == FAB_BLOCK_SAMPLES || b->samples == 0)
         return b->samples == 0 ? FAB_E_FORMAT : FAB_E_LIMIT;
+    fab_counters_block_cut(b, g->until);
+    if (b->samples == 0)
+        return FAB_OK;
     g->block[g->count++] = *b;
     *b = (struct fab_counters_block){0};
     return FAB_OK;
 }
 
-/* Writes the block `joined` in place of the blocks of the group with a time in (begin, end], and
- * writes the roll-up of `joined`. */
+static int gather_unit(struct counters_writer *w, unsigned level, uint32_t group, int64_t begin,
+                       int64_t until, struct gathered **ret)
+{
+    struct gathered *g = *ret = calloc(1, sizeof(*g));
+    if (g == NULL)
+        return FAB_E_NOMEM;
+    g->until = until;
+    return counters_db_blocks(w->sql[COUNTERS_SQL_BLOCKS], counters_key(level, group, begin + 1),
+                              counters_key(level, group, begin + counters_unit(level)),
+                              FAB_BLOCK_ALL, gather, g);
+}
+
+static void gathered_free(struct gathered *g)
+{
+    for (size_t i = 0; g != NULL && i < g->count; i++)
+        fab_counters_block_fini(&g->block[i]);
+    free(g);
+}
+
+/* Joins the blocks, and writes the joined block in place of all blocks of the unit. */
+static int join_unit(struct counters_writer *w, unsigned level, uint32_t group, int64_t begin,
+                     const struct gathered *g, struct fab_counters_block *ret)
+{
+    int status = fab_counters_block_join(g->block, g->count, ret);
+    if (status == FAB_OK)
+        status = delete_blocks(w, counters_key(level, group, begin + 1),
+                               counters_key(level, group, begin + counters_unit(level)));
+    return status == FAB_OK ? put_block(w, level, group, ret) : status;
+}
+
+/* Appends a roll-up, which covers the time from `from`, to the block of its unit. If the clock was
+ * set back, later samples of the block are dropped. */
+static int append(struct counters_writer *w, unsigned level, uint32_t group, int64_t from,
+                  const struct fab_counters_block *rolled)
+{
+    struct fab_counters_block joined = {0};
+    struct gathered *g;
+    int64_t begin = unit_begin(level, rolled->time[0].end);
+    int status = gather_unit(w, level, group, begin, from, &g);
+    if (status == FAB_OK) {
+        g->block[g->count++] = *rolled;
+        status = join_unit(w, level, group, begin, g, &joined);
+        g->count--; /* the caller owns *rolled */
+    }
+    fab_counters_block_fini(&joined);
+    gathered_free(g);
+    return status;
+}
+
+/* Writes the roll-up of a block that has all samples of the unit that begins at `begin`. */
 static int roll_up_joined(struct counters_writer *w, unsigned level, uint32_t group, int64_t begin,
-                          int64_t end, const struct fab_counters_block *joined,
-                          struct counters_quarter *q)
+                          const struct fab_counters_block *joined, struct counters_quarter *q)
 {
     struct fab_counters_time time = {.end = joined->time[joined->samples - 1].end};
     struct fab_counters_block rolled = {0};
     for (uint32_t s = 0; s < joined->samples; s++)
         time.span_s += joined->time[s].span_s;
-    int status =
-        delete_blocks(w, counters_key(level, group, begin + 1), counters_key(level, group, end));
+    int status = fab_counters_rollup(joined, time, &rolled);
     if (status == FAB_OK)
-        status = put_block(w, level, group, joined);
-    if (status == FAB_OK)
-        status = fab_counters_rollup(joined, time, &rolled);
-    if (status == FAB_OK)
-        status = put_block(w, level + 1, group, &rolled);
+        status = append(w, level + 1, group, begin, &rolled);
     if (status == FAB_OK && level == 0) {
         counters_quarter_add(q, group, joined);
-        status = counters_find_rising(w, group, end, &rolled);
+        status = counters_find_rising(w, group, begin + counters_unit(0), &rolled);
     }
     fab_counters_block_fini(&rolled);
     return status;
 }
 
 static int roll_up_group(struct counters_writer *w, unsigned level, uint32_t group, int64_t begin,
-                         int64_t end, struct counters_quarter *q)
+                         struct counters_quarter *q)
 {
-    struct gathered *g = calloc(1, sizeof(*g));
     struct fab_counters_block joined = {0};
-    int status =
-        g != NULL
-            ? counters_db_blocks(w->sql[COUNTERS_SQL_BLOCKS], counters_key(level, group, begin + 1),
-                                 counters_key(level, group, end), FAB_BLOCK_ALL, gather, g)
-            : FAB_E_NOMEM;
+    struct gathered *g;
+    int status = gather_unit(w, level, group, begin, INT64_MAX, &g);
+    if (status == FAB_OK && g->count > 1)
+        status = join_unit(w, level, group, begin, g, &joined);
     if (status == FAB_OK && g->count > 0)
-        status = fab_counters_block_join(g->block, g->count, &joined);
-    if (status == FAB_OK && g->count > 0)
-        status = roll_up_joined(w, level, group, begin, end, &joined, q);
-    for (size_t i = 0; g != NULL && i < g->count; i++)
-        fab_counters_block_fini(&g->block[i]);
+        status = roll_up_joined(w, level, group, begin, g->count > 1 ? &joined : &g->block[0], q);
     fab_counters_block_fini(&joined);
-    free(g);
+    gathered_free(g);
     return status;
 }
 
-static int64_t unit_of(unsigned level, int64_t end)
-{
-    return (end - 1) / counters_unit(level);
-}
-
 /* Called before a round that ends at `end` is written. If the last round ended in an earlier
- * quarter of an hour, makes the roll-up of that quarter. If it ended on an earlier day, also makes
- * the roll-up of that day. */
+ * quarter of an hour, makes the roll-up of that quarter; and the same for the units of the other
+ * levels. */
 static int roll_up(struct counters_writer *w, int64_t end)
 {
     int status = FAB_OK;
     for (unsigned level = 0; level + 1 < FAB_ROLLUP_LEVELS && status == FAB_OK; level++) {
-        int64_t begin = unit_of(level, w->last_end) * counters_unit(level);
+        int64_t begin = unit_begin(level, w->last_end);
         struct counters_quarter q = {0};
         if (w->last_end == 0 || unit_of(level, w->last_end) == unit_of(level, end))
             return FAB_OK;
         if (level == 0)
             status = counters_quarter_init(&q, w->ports, begin, begin + counters_unit(0));
         for (uint32_t g = 0; g < groups(w) && status == FAB_OK; g++)
-            status = roll_up_group(w, level, g, begin, begin + counters_unit(level), &q);
+            status = roll_up_group(w, level, g, begin, &q);
         if (status == FAB_OK && level == 0)
             counters_find_asymmetry(w, &q);
         counters_quarter_fini(&q);
@@ -402,37 +452,40 @@ static int delete_unit(struct counters_writer *w, unsigned level, int64_t begin,
     return status == FAB_OK ? read_oldest(w, level, &w->oldest[level]) : status;
 }
 
-/* Ages in s. While the database is too large, the writer deletes the oldest samples of the first
- * level that has samples older than its age in the first row; if there is none, of the first level
- * that has samples older than its age in the second row. */
-static const int64_t ages[][FAB_ROLLUP_LEVELS] = {
-    {2 * FAB_ROLLUP_DAY, 30 * FAB_ROLLUP_DAY, INT64_MAX},
-    {0, 0, 0},
-};
+/* [level] The ages of the oldest samples of the levels are in proportion to these days while the
+ * database is too large. So a small database has samples, too, not only roll-ups. A fabric of
+ * 70,000 ports whose traffic changes all the time needs 4 GiB for these days. */
+static const int64_t proportion[FAB_ROLLUP_LEVELS] = {2, 30, 90, 1000};
 
 /* Returns the level whose oldest samples are deleted next; FAB_ROLLUP_LEVELS: none. The present
- * period of 15 minutes, and the roll-ups of the present day, stay. */
+ * unit of each level stays. */
 static unsigned level_to_trim(const struct counters_writer *w, int64_t now)
 {
-    for (size_t row = 0; row < sizeof(ages) / sizeof(*ages); row++)
-        for (unsigned level = 0; level < FAB_ROLLUP_LEVELS; level++)
-            if (w->oldest[level] != 0 && unit_of(level, w->oldest[level]) != unit_of(level, now) &&
-                now - w->oldest[level] > ages[row][level])
-                return level;
-    return FAB_ROLLUP_LEVELS;
+    int64_t most = 0;
+    unsigned found = FAB_ROLLUP_LEVELS;
+    for (unsigned level = 0; level < FAB_ROLLUP_LEVELS; level++) {
+        int64_t age = (now - w->oldest[level]) / proportion[level];
+        if (w->oldest[level] == 0 || unit_of(level, w->oldest[level]) == unit_of(level, now) ||
+            age <= most)
+            continue;
+        most = age;
+        found = level;
+    }
+    return found;
 }
 
-/* Deletes the oldest samples, in units of 15 minutes (level 0) or a day, until the database is
- * small enough. */
+/* Deletes the oldest samples, one unit after another, until the database is small enough. A part of
+ * the limit stays free for the next rounds, so that the file does not exceed the limit. */
 static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
 {
     int status = FAB_OK;
-    for (int n = 0; n < DELETIONS_MOST && status == FAB_OK && counters_writer_bytes(w) > limit;
+    for (int n = 0; n < DELETIONS_MOST && status == FAB_OK &&
+                    counters_writer_bytes(w) > limit - limit / FREE_PART;
          n++) {
         unsigned level = level_to_trim(w, now);
         if (level == FAB_ROLLUP_LEVELS)
             break;
-        int64_t begin = unit_of(level, w->oldest[level]) * counters_unit(level);
+        int64_t begin = unit_begin(level, w->oldest[level]);
         status = delete_unit(w, level, begin, begin + counters_unit(level));
     }
     return status;
@@ -451,17 +504,17 @@ static void shrink(struct counters_writer *w, uint64_t limit)
     sqlite3_exec(w->db, sql, NULL, NULL, NULL);
 }
 
-/* Handles a clock that was set back to `now`: deletes all samples after `now`. A joined block that
- * contains `now` is deleted as a whole. */
+/* Handles a clock that was set back to `now`: deletes all blocks after `now`, and the joined block
+ * of samples that contains `now`. A block of roll-ups that contains `now` stays: append() drops its
+ * later roll-ups. */
 static int delete_future(struct counters_writer *w, int64_t now)
 {
     int status = FAB_OK;
     for (unsigned level = 0; level < FAB_ROLLUP_LEVELS && status == FAB_OK; level++)
-        status = delete_unit(w, level,
-                             unit_of(level, now) == unit_of(level, w->last_end)
-                                 ? now - 1
-                                 : unit_of(level, now) * counters_unit(level),
-                             COUNTERS_TIME_MOST);
+        status = delete_unit(
+            w, level,
+            level > 0 || unit_of(0, now) == unit_of(0, w->last_end) ? now - 1 : unit_begin(0, now),
+            COUNTERS_TIME_MOST);
     return status;
 }
 

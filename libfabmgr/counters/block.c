@@ -59,6 +59,17 @@ static int copy(struct fab_counters_block *to, const struct fab_counters_block *
     return FAB_OK;
 }
 
+void fab_counters_block_cut(struct fab_counters_block *b, int64_t until)
+{
+    uint32_t left = b->samples;
+    while (left > 0 && b->time[left - 1].end > until)
+        left--;
+    for (unsigned c = 0; c < FAB_COLUMNS; c++)
+        for (uint32_t p = 1; b->code[c] != NULL && p < b->ports; p++)
+            memmove(b->code[c] + p * left, b->code[c] + p * b->samples, left * sizeof *b->code[c]);
+    b->samples = left;
+}
+
 int fab_counters_block_join(const struct fab_counters_block *from, size_t count,
                             struct fab_counters_block *ret)
 {

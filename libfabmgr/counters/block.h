@@ -39,6 +39,9 @@ int fab_counters_block_set(struct fab_counters_block *b, unsigned column, uint32
 int fab_counters_block_join(const struct fab_counters_block *from, size_t count,
                             struct fab_counters_block *ret);
 
+/* Removes the samples that end after `until`. */
+void fab_counters_block_cut(struct fab_counters_block *b, int64_t until);
+
 /* Converts a block to bytes, which the caller frees. Returns NOMEM. */
 int fab_counters_block_encode(const struct fab_counters_block *b, uint8_t **ret, size_t *ret_len);
 /* Reads a block from bytes. columns: bitset of the columns to read; code[] of all other columns is

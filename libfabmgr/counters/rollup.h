@@ -8,10 +8,11 @@
 
 #include "libfabmgr/counters/block.h"
 
-/* Duration of a roll-up in seconds: level 1: a quarter of an hour; level 2: a day. Level 0 are the
- * samples themselves. */
-#define FAB_ROLLUP_LEVELS 3
+/* Duration of a roll-up in seconds: level 1: a quarter of an hour; level 2: three hours; level 3: a
+ * day. Level 0 are the samples themselves. */
+#define FAB_ROLLUP_LEVELS 4
 #define FAB_ROLLUP_QUARTER 900
+#define FAB_ROLLUP_3_HOURS 10800
 #define FAB_ROLLUP_DAY 86400
 
 /* Sums over the samples of one port. */

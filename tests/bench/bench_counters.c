@@ -110,10 +110,11 @@ static bool never(void *ctx)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* largest sizes of the files since the start, in bytes, and longest time of a round in s */
+/* largest sizes of the files since the start, in bytes, and longest time and CPU time of a round in
+ * s */
 struct peaks {
     int64_t db, wal;
-    double round;
+    double round, cpu;
 };
 
 static int64_t size_of(const char *dir, const char *name)
@@ -124,23 +125,24 @@ static int64_t size_of(const char *dir, const char *name)
     return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
 }
 
-static void note_peaks(const char *dir, double round, struct peaks *p)
+static void note_peaks(const char *dir, double round, double cpu, struct peaks *p)
 {
     int64_t db = size_of(dir, "counters.db"), wal = size_of(dir, "counters.db-wal");
     p->db = db > p->db ? db : p->db;
     p->wal = wal > p->wal ? wal : p->wal;
     p->round = round > p->round ? round : p->round;
+    p->cpu = cpu > p->cpu ? cpu : p->cpu;
 }
 
 static void print_state(struct counters *c, int64_t end)
 {
     struct counters_health h;
     counters_get_health(c, &h);
-    printf("%5.2f days: %.0f MiB, oldest samples %.2f, %.2f, %.2f days\n",
-           (double)(end - START) / 86400, (double)h.bytes / MIB,
-           h.oldest[0] ? (double)(end - h.oldest[0]) / 86400 : 0,
-           h.oldest[1] ? (double)(end - h.oldest[1]) / 86400 : 0,
-           h.oldest[2] ? (double)(end - h.oldest[2]) / 86400 : 0);
+    printf("%5.2f days: %.0f MiB, oldest samples", (double)(end - START) / 86400,
+           (double)h.bytes / MIB);
+    for (int l = 0; l < FAB_ROLLUP_LEVELS; l++)
+        printf("%s %.2f", l > 0 ? "," : "", h.oldest[l] ? (double)(end - h.oldest[l]) / 86400 : 0);
+    printf(" days\n");
     fflush(stdout);
 }
 
@@ -164,12 +166,14 @@ static int64_t number_from(const char *dir, const char *sql)
  * database need more space than the bytes of the blocks: this share is equal for all levels. */
 static void print_levels(struct counters *c, const char *dir, int64_t end)
 {
-    static const char *const name[] = {"samples", "15 minutes", "1 day"};
+    static const char *const name[] = {"samples", "15 minutes", "3 hours", "1 day"};
     static const char *const sql[] = {
         "SELECT sum(length(data)) FROM block WHERE id >> 61 = 0",
         "SELECT sum(length(data)) FROM block WHERE id >> 61 = 1",
         "SELECT sum(length(data)) FROM block WHERE id >> 61 = 2",
+        "SELECT sum(length(data)) FROM block WHERE id >> 61 = 3",
     };
+    static const double step[] = {0, FAB_ROLLUP_QUARTER, FAB_ROLLUP_3_HOURS, FAB_ROLLUP_DAY};
     struct counters_health h;
     double bytes[FAB_ROLLUP_LEVELS], sum = 0, month = 0;
     counters_get_health(c, &h);
@@ -182,7 +186,7 @@ static void print_levels(struct counters *c, const char *dir, int64_t end)
          * time of their end. */
         double days = (double)(end - h.oldest[l]) / 86400;
         if (l > 0)
-            days += l == 1 ? 900.0 / 86400 : 1;
+            days += step[l] / 86400;
         double day = days > 0 ? bytes[l] / sum * (double)h.bytes / days : 0;
         month += 30 * day;
         printf("%-10s %7.1f MiB for %.2f days; %6.1f MiB a day\n", name[l],
@@ -225,7 +229,7 @@ static void query(struct counters *c, int64_t since, int64_t until, uint32_t int
 
 static void print_queries(struct counters *c, int64_t end, uint32_t interval)
 {
-    static const int64_t hours[] = {1, 3, 6, 24, 30, 72};
+    static const int64_t hours[] = {1, 3, 6, 24, 30, 72, 720};
     printf("shortest of %d times:\n", QUERIES);
     for (size_t i = 0; i < sizeof hours / sizeof *hours; i++)
         query(c, end - hours[i] * 3600, end, interval);
@@ -273,9 +277,11 @@ int main(int argc, char **argv)
         struct counters_round *r = make_round(end, interval);
         making += seconds(CLOCK_THREAD_CPUTIME_ID) - begin;
         begin = seconds(CLOCK_MONOTONIC);
+        double used = seconds(CLOCK_PROCESS_CPUTIME_ID);
         counters_put(c, r);
         counters_flush(c);
-        note_peaks(dir, seconds(CLOCK_MONOTONIC) - begin, &peaks);
+        note_peaks(dir, seconds(CLOCK_MONOTONIC) - begin, seconds(CLOCK_PROCESS_CPUTIME_ID) - used,
+                   &peaks);
         if ((end - START) % 21600 == 0)
             print_state(c, end);
     }
@@ -284,9 +290,10 @@ int main(int argc, char **argv)
     struct counters_health h;
     counters_get_health(c, &h);
     printf("%llu rounds of %u ports, %llu lost; %.1f ms of CPU time each (%.2f %% of a core), the "
-           "longest took %.2f s\n",
+           "longest took %.2f s (CPU time at most %.2f s)\n",
            (unsigned long long)h.written, count, (unsigned long long)h.dropped,
-           1000 * cpu / (double)rounds, 100 * cpu / (double)rounds / interval, peaks.round);
+           1000 * cpu / (double)rounds, 100 * cpu / (double)rounds / interval, peaks.round,
+           peaks.cpu);
     printf("greatest size of counters.db %.1f MiB (limit %llu), of its log %.1f MiB\n",
            (double)peaks.db / MIB, (unsigned long long)limit >> 20, (double)peaks.wal / MIB);
     print_levels(c, dir, end);

@@ -171,6 +171,13 @@ START_TEST(rounds_become_roll_ups)
     }
     free(s);
     count = read_port(2, 3, 2, START, INT64_MAX / 2, &s);
+    ck_assert_uint_eq(count, 8 + 3 + 15);
+    for (size_t i = 0; i < 8; i++) {
+        ck_assert_int_eq(s[i].time.end, START + 10800 * (int64_t)(i + 1));
+        ck_assert_uint_eq(s[i].time.span_s, 10800);
+    }
+    free(s);
+    count = read_port(3, 3, 2, START, INT64_MAX / 2, &s);
     ck_assert_uint_eq(count, 1 + 3 + 15);
     ck_assert_uint_eq(s[0].time.span_s, 86400);
     ck_assert(is_near(fab_counters_decode_value(0, s[0].code[FAB_COLUMN_XMIT_DATA]), 4452000));
@@ -182,7 +189,8 @@ START_TEST(rounds_become_roll_ups)
     ck_assert_uint_eq(h.failures + h.dropped, 0);
     ck_assert_uint_eq(counters_level(&h, START + 86400, START + 86400 + 3600, 60, 200), 0);
     ck_assert_uint_eq(counters_level(&h, START, START + 86400, 60, 200), 1);
-    ck_assert_uint_eq(counters_level(&h, START - 30 * 86400, START + 90 * 86400, 60, 200), 2);
+    ck_assert_uint_eq(counters_level(&h, START, START + 20 * 86400, 60, 200), 2);
+    ck_assert_uint_eq(counters_level(&h, START - 30 * 86400, START + 90 * 86400, 60, 200), 3);
 }
 END_TEST
 
@@ -273,6 +281,29 @@ START_TEST(a_clock_may_go_back)
 }
 END_TEST
 
+/* The roll-ups of the time before the clock was set back must be replaced, too, and those before
+ * this time must stay. */
+START_TEST(roll_ups_follow_a_clock_that_goes_back)
+{
+    struct counters_sample *s;
+    put_rounds(START + 60, START + 2 * 86400 + 7200);
+    put_rounds(START + 86400 + 4 * 3600 + 1260, START + 2 * 86400 + 7200);
+    ck_assert_uint_eq(health().failures, 0);
+    size_t count = read_port(1, 7, 3, START, START + 2 * 86400 + 7200, &s);
+    ck_assert_uint_eq(count, 2 * 96 + 7 + 15);
+    for (size_t i = 0; i + 15 < count; i++)
+        ck_assert_int_eq(s[i].time.end, START + 900 * (int64_t)(i + 1));
+    free(s);
+    count = read_port(2, 7, 3, START, START + 2 * 86400, &s);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(s[i].time.end, START + 10800 * (int64_t)(i + 1));
+    ck_assert_uint_eq(count, 16);
+    free(s);
+    ck_assert_uint_eq(read_port(3, 7, 3, START, START + 2 * 86400, &s), 2);
+    free(s);
+}
+END_TEST
+
 START_TEST(unknown_ports_are_not_found)
 {
     struct counters_sample *s;
@@ -326,42 +357,61 @@ START_TEST(the_oldest_fine_samples_go_first)
     struct counters_sample *s;
     const uint64_t limit = 600 * 1024;
     counters_limit(c, limit);
-    put_rounds(START + 60, START + 2 * 86400);
+    for (int64_t end = START + 60; end <= START + 2 * 86400; end += 60) {
+        struct stat st;
+        ck_assert(put_one(end));
+        ck_assert_int_eq(stat(db_path, &st), 0);
+        ck_assert_int_le(st.st_size, (int64_t)limit);
+    }
     struct counters_health h = health();
-    ck_assert_uint_le(h.bytes, limit + 100 * 1024);
+    ck_assert_uint_le(h.bytes, limit);
     ck_assert_int_gt(h.oldest[0], START + 900);
     ck_assert_int_le(h.oldest[1], START + 900);
     ck_assert_uint_gt(read_port(1, 7, 3, START, START + 86400, &s), 90);
     free(s);
     assert_samples(7, 3, START + 2 * 86400 - 1800, START + 2 * 86400);
-    struct stat st;
-    ck_assert_int_eq(stat(db_path, &st), 0);
-    ck_assert_int_le(st.st_size, (int64_t)(limit + 200 * 1024));
 }
 END_TEST
 
-/* The limit becomes lower and lower. Samples older than two days must be deleted before roll-ups of
- * 15 minutes, roll-ups older than 30 days before newer samples, and roll-ups of a day last. */
-START_TEST(new_samples_outlive_old_roll_ups)
+/* Returns the age of the oldest samples of a level, in units of the days that this level has in a
+ * history of the default size with 70,000 ports. */
+static double age_of(const struct counters_health *h, unsigned level, int64_t now)
+{
+    static const int days[] = {2, 30, 90, 1000};
+    return (double)(now - h->oldest[level]) / 86400 / days[level];
+}
+
+/* The limit becomes lower and lower. The history must lose samples and roll-ups so that their ages
+ * stay in proportion, and roll-ups of a day stay longest. */
+START_TEST(a_smaller_history_has_a_part_of_each_level)
 {
     const int64_t day = 86400, first = START + 3600;
+    const double slack[] = {0.05, 0.03, 0.02}; /* of a unit and a round */
     int64_t end = first;
-    bool kept_new = false, lost_old = false;
+    unsigned trimmed[3] = {0};
     for (; end < START + 40 * day; end += 3600)
         ck_assert(put_one(end));
-    for (struct counters_health h = health(); h.oldest[1] < end - day; h = health()) {
-        ck_assert_int_eq(h.oldest[2], first + day - 3600);
-        if (h.oldest[1] > first)
-            ck_assert_int_ge(h.oldest[0], end - 2 * day - 3600);
-        if (h.oldest[0] > end - 2 * day + 3600)
-            ck_assert_int_ge(h.oldest[1], end - 31 * day);
-        kept_new |= h.oldest[1] > first && h.oldest[0] < end - day;
-        lost_old |= h.oldest[1] == first && h.oldest[0] > first;
+    const struct counters_health all = health();
+    for (struct counters_health h = all; h.oldest[2] < end - 3 * day; h = health()) {
+        ck_assert_int_eq(h.oldest[3], all.oldest[3]);
+        double least = age_of(&h, 0, end), most = 0;
+        for (unsigned l = 0; l < 3; l++) {
+            bool is = h.oldest[l] > all.oldest[l];
+            trimmed[l] += is;
+            least = is && age_of(&h, l, end) < least ? age_of(&h, l, end) : least;
+            most = age_of(&h, l, end) - slack[l] > most ? age_of(&h, l, end) - slack[l] : most;
+        }
+        /* a level that lost samples is not younger than the others */
+        if (h.oldest[0] > all.oldest[0])
+            ck_assert_double_ge(least + 0.05, most);
         counters_limit(c, h.bytes - h.bytes / 50);
         end += 60;
         ck_assert(put_one(end));
     }
-    ck_assert(kept_new && lost_old);
+    /* first samples, then also roll-ups of 15 minutes, then also of three hours */
+    ck_assert_uint_gt(trimmed[0], trimmed[1]);
+    ck_assert_uint_gt(trimmed[1], trimmed[2]);
+    ck_assert_uint_gt(trimmed[2], 0);
 }
 END_TEST
 
@@ -369,15 +419,15 @@ END_TEST
 START_TEST(places_are_used_again)
 {
     counters_limit(c, 1);
-    for (int day = 0; day < 5; day++)
+    for (int day = 0; day < 40; day += 8) /* a block of roll-ups of a day covers 8 days */
         for (int64_t end = START + day * 86400 + 60; end <= START + day * 86400 + 7200; end += 60) {
             counters_put(c, make_round(end, 100 * (uint32_t)day, NODES));
             counters_flush(c);
         }
     ck_assert_int_le(ask("SELECT max(first) FROM node"), 2 * NODES * (PORTS + 1));
     struct counters_sample *s;
-    int64_t now = START + 4 * 86400 + 7200;
-    ck_assert_uint_gt(read_port(0, 400, 1, now - 900, now, &s), 1);
+    int64_t now = START + 32 * 86400 + 7200;
+    ck_assert_uint_gt(read_port(0, 3200, 1, now - 900, now, &s), 1);
     free(s);
 }
 END_TEST
@@ -631,10 +681,11 @@ int main(void)
     tcase_add_test(tcase, ports_are_ranked);
     tcase_add_test(tcase, totals_are_those_of_all_samples);
     tcase_add_test(tcase, a_clock_may_go_back);
+    tcase_add_test(tcase, roll_ups_follow_a_clock_that_goes_back);
     tcase_add_test(tcase, unknown_ports_are_not_found);
     tcase_add_test(tcase, findings_are_reported_once);
     tcase_add_test(tcase, the_oldest_fine_samples_go_first);
-    tcase_add_test(tcase, new_samples_outlive_old_roll_ups);
+    tcase_add_test(tcase, a_smaller_history_has_a_part_of_each_level);
     tcase_add_test(tcase, places_are_used_again);
     tcase_add_test(tcase, a_damaged_history_is_set_aside);
     tcase_add_test(tcase, a_damaged_block_is_set_aside);
