@@ -86,13 +86,14 @@ void counters_quarter_add(struct counters_quarter *q, uint32_t group,
 {
     const uint64_t columns = UINT64_C(1) << FAB_COLUMN_XMIT_DATA | UINT64_C(1)
                                                                        << FAB_COLUMN_RCV_DATA;
-    struct fab_rollup_port r[FAB_BLOCK_PORTS] = {0};
-    fab_counters_rollup_add(r, b, columns, q->begin, q->end);
+    struct fab_rollup r;
+    fab_counters_rollup_clear(&r, columns);
+    fab_counters_rollup_add(&r, b, columns, q->begin, q->end);
     for (uint32_t p = 0; p < b->ports; p++)
         for (int way = 0; way < 2; way++) {
-            q->sum[way][group * FAB_BLOCK_PORTS + p] = r[p].sum[FAB_COLUMN_XMIT_DATA + way];
+            q->sum[way][group * FAB_BLOCK_PORTS + p] = r.sum[FAB_COLUMN_XMIT_DATA + way][p];
             q->seconds[way][group * FAB_BLOCK_PORTS + p] =
-                (uint32_t)r[p].seconds[FAB_COLUMN_XMIT_DATA + way];
+                (uint32_t)r.seconds[FAB_COLUMN_XMIT_DATA + way][p];
         }
 }
 

@@ -6,7 +6,6 @@
  * greatest values.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "fabricd/store/counters_state.h"
 #include "fabricd/store/sql.h"
@@ -71,7 +70,7 @@ struct period {
 };
 
 struct sums {
-    struct fab_rollup_port port[FAB_BLOCK_PORTS];
+    struct fab_rollup rollup;
     uint64_t columns;
     int64_t unit;         /* duration of a roll-up of the level that is being read */
     struct period wanted; /* the samples to add */
@@ -81,7 +80,7 @@ struct sums {
 static int add_sums(void *ctx, struct fab_counters_block *b)
 {
     struct sums *g = ctx;
-    fab_counters_rollup_add(g->port, b, g->columns, g->wanted.since, g->wanted.until);
+    fab_counters_rollup_add(&g->rollup, b, g->columns, g->wanted.since, g->wanted.until);
     for (uint32_t s = 0; s < b->samples; s++) {
         int64_t end = b->time[s].end, unit = (end - 1) / g->unit * g->unit;
         if (end <= g->wanted.since || end > g->wanted.until)
@@ -177,7 +176,7 @@ static int read_sums(struct top *t, uint32_t group, uint64_t columns)
 {
     if (t->stopped(t->ctx))
         return FAB_E_BUSY;
-    memset(&t->sums, 0, sizeof(t->sums));
+    fab_counters_rollup_clear(&t->sums.rollup, columns);
     t->sums.columns = columns;
     return add_period(&t->r, FAB_ROLLUP_LEVELS - 1, group, t->period, &t->sums);
 }
@@ -187,7 +186,7 @@ static void get_codes(const struct top *t, uint32_t port, uint16_t ret[FAB_COLUM
 {
     for (unsigned c = 0; c < FAB_COLUMNS; c++)
         ret[c] = t->sums.columns >> c & 1
-                     ? fab_counters_rollup_code(&t->sums.port[port % FAB_BLOCK_PORTS], c)
+                     ? fab_counters_rollup_code(&t->sums.rollup, c, port % FAB_BLOCK_PORTS)
                      : 0;
 }
 

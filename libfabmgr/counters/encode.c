@@ -135,7 +135,16 @@ static uint64_t get_long(struct source *s)
 
 static inline uint64_t get(struct source *s)
 {
-    return s->at < s->end && *s->at < 0x80 ? *s->at++ : get_long(s); /* most have one byte */
+    const uint8_t *at = s->at; /* most numbers have one or two bytes */
+    if (at < s->end && at[0] < 0x80) {
+        s->at = at + 1;
+        return at[0];
+    }
+    if (s->end - at >= 2 && at[1] < 0x80) {
+        s->at = at + 2;
+        return (at[0] & 0x7fu) | (unsigned)at[1] << 7;
+    }
+    return get_long(s);
 }
 
 static bool get_column(struct source *s, const struct fab_counters_block *b, uint16_t *code)

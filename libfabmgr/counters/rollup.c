@@ -2,6 +2,7 @@
 #include "libfabmgr/counters/rollup.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "libfabmgr/base/status.h"
 
@@ -64,20 +65,36 @@ static void add_rates(uint64_t *sum, uint64_t *seconds, const struct series *s)
     }
 }
 
-static void add_series(struct fab_rollup_port *r, unsigned column, const struct series *s)
+static void add_series(struct fab_rollup *r, unsigned column, uint32_t port, const struct series *s)
 {
-    unsigned peak = is_peak(column) ? column : peak_of(column);
-    if (fab_column_is_count(column)) {
-        add_counts(&r->sum[column], column, s);
-        return;
-    }
-    if (!is_peak(column))
-        add_rates(&r->sum[column], &r->seconds[column], s);
-    if (peak < FAB_COLUMNS && add_peak(&r->sum[peak], s))
-        r->seconds[peak] = 1;
+    if (fab_column_is_count(column))
+        add_counts(&r->sum[column][port], column, s);
+    else if (!is_peak(column))
+        add_rates(&r->sum[column][port], &r->seconds[column][port], s);
+    else if (add_peak(&r->sum[column][port], s))
+        r->seconds[column][port] = 1;
 }
 
-void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counters_block *b,
+/* Adds the samples first to end - 1 of the column `from` of a block to the sums of a column. */
+static void add_column(struct fab_rollup *r, unsigned column, const struct fab_counters_block *b,
+                       unsigned from, uint32_t first, uint32_t end)
+{
+    for (uint32_t p = 0; p < b->ports; p++)
+        add_series(r, column, p,
+                   &(struct series){b->code[from] + (size_t)p * b->samples + first, b->time + first,
+                                    end - first});
+}
+
+void fab_counters_rollup_clear(struct fab_rollup *r, uint64_t columns)
+{
+    for (unsigned c = 0; c < FAB_COLUMNS; c++)
+        if (columns >> c & 1) {
+            memset(r->sum[c], 0, sizeof r->sum[c]);
+            memset(r->seconds[c], 0, sizeof r->seconds[c]);
+        }
+}
+
+void fab_counters_rollup_add(struct fab_rollup *r, const struct fab_counters_block *b,
                              uint64_t columns, int64_t after, int64_t until)
 {
     uint32_t first = 0, end = b->samples;
@@ -86,25 +103,26 @@ void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counter
     while (end > first && b->time[end - 1].end > until)
         end--;
     for (unsigned c = 0; c < FAB_COLUMNS; c++) {
-        if (b->code[c] == NULL || (columns >> c & 1) == 0)
+        unsigned peak = peak_of(c);
+        if (b->code[c] == NULL)
             continue;
-        for (uint32_t p = 0; p < b->ports; p++)
-            add_series(&r[p], c,
-                       &(struct series){b->code[c] + (size_t)p * b->samples + first,
-                                        b->time + first, end - first});
+        if (columns >> c & 1)
+            add_column(r, c, b, c, first, end);
+        if (peak < FAB_COLUMNS && (columns >> peak & 1))
+            add_column(r, peak, b, c, first, end);
     }
 }
 
-uint16_t fab_counters_rollup_code(const struct fab_rollup_port *r, unsigned column)
+uint16_t fab_counters_rollup_code(const struct fab_rollup *r, unsigned column, uint32_t port)
 {
+    uint64_t sum = r->sum[column][port], seconds = r->seconds[column][port];
     if (fab_column_is_count(column))
-        return fab_counters_encode_value(column, r->sum[column]);
-    if (r->seconds[column] == 0)
+        return fab_counters_encode_value(column, sum);
+    if (seconds == 0)
         return FAB_CODE_NONE;
-    uint64_t seconds = r->seconds[column];
     /* the mean is rounded up, because users would take 0 for no traffic at all */
-    uint64_t mean = r->sum[column] / seconds + (r->sum[column] % seconds != 0);
-    return fab_counters_encode_value(column, is_peak(column) ? r->sum[column] : mean);
+    uint64_t mean = sum / seconds + (sum % seconds != 0);
+    return fab_counters_encode_value(column, is_peak(column) ? sum : mean);
 }
 
 int fab_counters_rollup(const struct fab_counters_block *from, struct fab_counters_time time,
@@ -114,16 +132,16 @@ int fab_counters_rollup(const struct fab_counters_block *from, struct fab_counte
     int status = fab_counters_block_init(&b, from->ports, 1);
     if (status != FAB_OK)
         return status;
-    struct fab_rollup_port *port = calloc(from->ports + 1u, sizeof *port);
-    if (port == NULL)
+    struct fab_rollup *r = calloc(1, sizeof *r);
+    if (r == NULL)
         status = FAB_E_NOMEM;
     else
-        fab_counters_rollup_add(port, from, FAB_BLOCK_ALL, INT64_MIN, INT64_MAX);
+        fab_counters_rollup_add(r, from, FAB_BLOCK_ALL, INT64_MIN, INT64_MAX);
     b.time[0] = time;
     for (uint32_t p = 0; p < from->ports && status == FAB_OK; p++)
         for (unsigned c = 0; c < FAB_COLUMNS && status == FAB_OK; c++)
-            status = fab_counters_block_set(&b, c, p, 0, fab_counters_rollup_code(&port[p], c));
-    free(port);
+            status = fab_counters_block_set(&b, c, p, 0, fab_counters_rollup_code(r, c, p));
+    free(r);
     if (status == FAB_OK)
         *ret = b;
     else

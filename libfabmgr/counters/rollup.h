@@ -15,19 +15,21 @@
 #define FAB_ROLLUP_3_HOURS 10800
 #define FAB_ROLLUP_DAY 86400
 
-/* Sums over the samples of one port. */
-struct fab_rollup_port {
-    /* [column] rates: sum of rate * seconds; peaks: maximum; counts: sum */
-    uint64_t sum[FAB_COLUMNS];
-    /* [column] rates: total duration in s of the samples that have this rate */
-    uint64_t seconds[FAB_COLUMNS];
+/* Sums over the samples of the ports of a block. */
+struct fab_rollup {
+    /* [column][port] rates: sum of rate * seconds; peaks: maximum; counts: sum */
+    uint64_t sum[FAB_COLUMNS][FAB_BLOCK_PORTS];
+    /* [column][port] rates: total duration in s of the samples that have this rate */
+    uint64_t seconds[FAB_COLUMNS][FAB_BLOCK_PORTS];
 };
-/* Adds samples of a block to the sums r[b->ports]: those that end after the time `after`, and not
- * later than `until`. columns: bitset of the columns to add. */
-void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counters_block *b,
+/* Sets the sums of columns to 0. columns: bitset of the columns. */
+void fab_counters_rollup_clear(struct fab_rollup *r, uint64_t columns);
+/* Adds samples of a block: those that end after the time `after`, and not later than `until`.
+ * columns: bitset of the columns to add. */
+void fab_counters_rollup_add(struct fab_rollup *r, const struct fab_counters_block *b,
                              uint64_t columns, int64_t after, int64_t until);
-/* Returns the code of this column in the roll-up of these sums. */
-uint16_t fab_counters_rollup_code(const struct fab_rollup_port *r, unsigned column);
+/* Returns the code of this column of a port in the roll-up of these sums. */
+uint16_t fab_counters_rollup_code(const struct fab_rollup *r, unsigned column, uint32_t port);
 /* Makes a roll-up of all samples of the block `from`. The roll-up is a block with one sample.
  * Returns NOMEM. */
 int fab_counters_rollup(const struct fab_counters_block *from, struct fab_counters_time time,
