@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/sm/model/model.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/target/choice.h"
@@ -433,6 +434,43 @@ START_TEST(survives_isolation)
 }
 END_TEST
 
+#define ISOLATED_SWEEPS 100
+
+/* Times in s at which an isolated manager begins heavy sweeps. Each of them first reads NodeInfo of
+ * the manager's own node. */
+static struct {
+    double begun[ISOLATED_SWEEPS];
+    unsigned count;
+} isolated;
+
+static void note_sweep(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    (void)lab, (void)dlid;
+    if (head->attr_id == FAB_ATTR_NODE_INFO && isolated.count < ISOLATED_SWEEPS)
+        isolated.begun[isolated.count++] = (double)clock_now_us() / 1e6;
+}
+
+/* While the manager's own port has no link, the pauses between its sweeps grow to ten seconds, and
+ * stay at ten. */
+START_TEST(sweeps_less_often_while_isolated)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(4, 2, 2), NULL);
+    lab.config.sweep.light_interval_s = 0;
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    lab_unlink(&lab, "host-0001", 1);
+    memset(&isolated, 0, sizeof(isolated));
+    lab.sent = note_sweep;
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&lab, 60);
+    ck_assert_uint_ge(isolated.count, 8);
+    for (unsigned i = isolated.count - 3; i < isolated.count; i++)
+        ck_assert_double_eq_tol(isolated.begun[i] - isolated.begun[i - 1], 10, 0.2);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(takes_a_new_policy)
 {
     struct lab lab;
@@ -552,6 +590,7 @@ int main(void)
     tcase_add_test(t, writes_nothing_after_a_restart);
     tcase_add_test(t, keeps_a_port_disabled_over_a_restart);
     tcase_add_test(t, survives_isolation);
+    tcase_add_test(t, sweeps_less_often_while_isolated);
     tcase_add_test(t, takes_a_new_policy);
     suite_add_tcase(s, t);
     return test_run(s);

@@ -22,7 +22,8 @@
 
 #define PAUSE_US 1000000u
 #define PAUSE_MOST_US 10000000u
-#define SWEEPS_MOST 2 /* maximum number of sweeps that confirm a loss of nodes */
+#define DOUBLINGS_MOST 4 /* after so many, the pause is longer than PAUSE_MOST_US */
+#define SWEEPS_MOST 2    /* maximum number of sweeps that confirm a loss of nodes */
 
 static bool has_tables(const struct sm *s)
 {
@@ -41,7 +42,10 @@ static bool is_sudden(const struct sm *s, const struct fab_losses *l)
 static void wait_and_sweep(struct sm *s, const struct fab_losses *l)
 {
     struct sm_confirming *c = &s->sweep->confirming;
-    uint64_t pause = (uint64_t)PAUSE_US << (l->own_uplink && c->sweeps < 4 ? c->sweeps : 0);
+    uint32_t doublings = !l->own_uplink               ? 0
+                         : c->sweeps < DOUBLINGS_MOST ? c->sweeps
+                                                      : DOUBLINGS_MOST;
+    uint64_t pause = (uint64_t)PAUSE_US << doublings;
     char what[160];
     if (l->own_uplink)
         snprintf(what, sizeof(what), "the manager's own node has no link any more");
