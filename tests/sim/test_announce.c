@@ -205,6 +205,30 @@ START_TEST(a_repair_does_not_wait)
 }
 END_TEST
 
+/* A local repair removes an isolated link. When the link is released, a sweep brings it back. Paths
+ * over it follow the announced order, but a standby manager may not know the link. So the master
+ * announces the order again. */
+START_TEST(a_link_that_a_sweep_brings_back_is_announced)
+{
+    struct lab lab;
+    bring_up(&lab);
+    unsigned before = fake.changes;
+    uint64_t guid = lab_node_guid(&lab, "leaf-019");
+    char why[200];
+    ck_assert_int_eq(sm_link_isolate(lab.sm, guid, 7, true, "a test", why, sizeof(why)), FAB_OK);
+    lab_await(&lab, 1, "reroute-done");
+    lab_run_for(&lab, 1);
+    lab_run(&lab, 5, has_announced, "the repair");
+    ck_assert_uint_eq(fake.changes, before);
+    lab_forget_events(&lab);
+    ck_assert_int_eq(sm_link_release(lab.sm, guid, 7, "a test"), FAB_OK);
+    lab_await(&lab, 5, "link-up");
+    lab_run(&lab, 5, has_announced, "the return of the link");
+    ck_assert_uint_gt(fake.changes, before);
+    finish(&lab);
+}
+END_TEST
+
 /* ---- the new master -------------------------------------------------------------------------- */
 
 /* number of LFT blocks that the manager had read when it wrote the first one; UINT64_MAX: it has
@@ -336,6 +360,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, announces_a_change_before_it_writes);
     tcase_add_test(t, a_repair_does_not_wait);
+    tcase_add_test(t, a_link_that_a_sweep_brings_back_is_announced);
     tcase_add_test(t, repairs_at_once_by_the_announced_order);
     tcase_add_loop_test(t, reads_all_tables_if_in_doubt, 0, sizeof(doubts) / sizeof(*doubts));
     suite_add_tcase(s, t);

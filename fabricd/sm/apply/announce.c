@@ -37,60 +37,97 @@
 
 /* ---- the links that paths may use ------------------------------------------------------------ */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static struct sm_announced_link link_of(const struct fab_fabric *f, uint32_t port, uint32_t peer)
 {
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
+    const struct fab_port *a = fab_fabric_port(f, port), *b = fab_fabric_port(f, peer);
+    return (struct sm_announced_link){.guid = {f->nodes[a->node].guid, f->nodes[b->node].guid},
+                                      .num = {a->num, b->num},
+                                      .up = true};
 }
 
-static uint64_t key_of(const struct fab_fabric *f, uint32_t port)
-{
-    const struct fab_port *p = fab_fabric_port(f, port), *peer = fab_fabric_port(f, p->peer);
-    uint64_t hash = mix(mix(1, f->nodes[p->node].guid), p->num);
-    return mix(mix(hash, f->nodes[peer->node].guid), peer->num);
-}
-
+/* Compares the first ends. */
 static int compare(const void *a, const void *b)
 {
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+    const struct sm_announced_link *x = a, *y = b;
+    if (x->guid[0] != y->guid[0])
+        return x->guid[0] < y->guid[0] ? -1 : 1;
+    return x->num[0] - y->num[0];
 }
 
-/* Lists hashes of all ISLs that are up, in ascending order. Returns NOMEM. */
-static int list_links(const struct fab_fabric *f, uint64_t **ret, size_t *ret_count)
+static bool is_same(const struct sm_announced_link *x, const struct sm_announced_link *y)
+{
+    return compare(x, y) == 0 && x->guid[1] == y->guid[1] && x->num[1] == y->num[1];
+}
+
+/* Lists all ISLs that are up, in ascending order of their first ends: the ids of ports are in the
+ * order of node GUIDs and port numbers. Returns NOMEM. */
+static int list_links(const struct fab_fabric *f, struct sm_announced_link **ret, size_t *ret_count)
 {
     size_t count = 0;
-    uint64_t *key = calloc((size_t)f->link_count + 1, sizeof(*key));
-    if (!key)
+    struct sm_announced_link *link = calloc((size_t)f->link_count + 1, sizeof(*link));
+    if (!link)
         return FAB_E_NOMEM;
-    for (uint32_t port = 0; port < f->port_count; port++)
-        if (fab_fabric_isl_is_up(f, port) && port < fab_fabric_port(f, port)->peer &&
-            count < f->link_count)
-            key[count++] = key_of(f, port);
-    qsort(key, count, sizeof(*key), compare);
-    *ret = key;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        for (uint32_t num = 1; num <= f->nodes[sw].num_ports; num++) {
+            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                     peer = fab_fabric_port(f, port)->peer;
+            if (peer != FAB_NONE && port < peer && fab_fabric_isl_is_up(f, port) &&
+                count < f->link_count)
+                link[count++] = link_of(f, port, peer);
+        }
+    *ret = link;
     *ret_count = count;
     return FAB_OK;
 }
 
-/* Returns whether all links of key[count] are in the last announcement. */
-static bool announced(const struct sm_announce *x, const uint64_t *key, size_t count)
+/* Returns whether all links of link[count] are in the list of the last announcement. */
+static bool announced(const struct sm_announce *x, const struct sm_announced_link *link,
+                      size_t count)
 {
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
-        while (at < x->links && x->link[at] < key[i])
+        while (at < x->links && compare(&x->link[at], &link[i]) < 0)
             at++;
-        if (at == x->links || x->link[at] != key[i])
+        if (at == x->links || !x->link[at].up || !is_same(&x->link[at], &link[i]))
             return false;
     }
     return true;
 }
 
-static void keep_links(struct sm_announce *x, uint64_t *key, size_t count)
+static void keep_links(struct sm_announce *x, const struct sm *s, struct sm_announced_link *link,
+                       size_t count)
 {
     free(x->link);
-    x->link = key;
+    x->link = link;
     x->links = count;
+    x->listed = s->model.tables;
+}
+
+/* Returns whether the list has just the links that are up: since it was made, only local repairs
+ * have changed the links. Only a sweep brings other changes, and the tables then get another
+ * number. */
+static bool is_listed(const struct sm *s)
+{
+    const struct sm_announce *x = &s->apply->announce;
+    return x->listed != 0 && x->listed == s->model.tables;
+}
+
+/* Notes in the list that a local repair has removed a link, or has brought it back. */
+static void note_link(struct sm *s, const struct sm_link *changed, bool up)
+{
+    struct sm_announce *x = &s->apply->announce;
+    uint32_t port = changed->port < changed->peer ? changed->port : changed->peer;
+    const struct sm_announced_link is =
+        link_of(s->model.fabric, port, changed->port ^ changed->peer ^ port);
+    struct sm_announced_link *found =
+        x->links > 0 ? bsearch(&is, x->link, x->links, sizeof(is), compare) : NULL;
+    bool same = found && is_same(found, &is);
+    if (same)
+        found->up = up;
+    /* A link of an endport is not in the list. When a silent switch is excluded, more links may
+     * have been removed than the repair names. */
+    if (changed->silent || (up && !same))
+        x->listed = 0;
 }
 
 /* ---- tables that follow no order ------------------------------------------------------------- */
@@ -107,25 +144,45 @@ static void announce_change(struct sm *s)
     s->apply->announce.follows = false;
 }
 
-void sm_announce_repair(struct sm *s, bool gains)
+/* The active tables are a repair of those that the last announcement was about. gains: paths may
+ * use links that were not up then. */
+static void announce_repaired(struct sm *s, bool gains)
 {
-    struct sm_announce *x = &s->apply->announce;
-    if (s->in.replica && x->follows &&
+    if (s->apply->announce.follows &&
         (gains || !has_session(s) || !fab_repair_positions(s->apply->repair.session.state)))
         announce_change(s);
+}
+
+void sm_announce_repair(struct sm *s, const struct sm_link *lost, uint32_t losses,
+                        const struct sm_link *gained, uint32_t gains)
+{
+    if (!s->in.replica)
+        return;
+    for (uint32_t i = 0; i < losses; i++)
+        note_link(s, &lost[i], false);
+    for (uint32_t i = 0; i < gains; i++)
+        note_link(s, &gained[i], true);
+    announce_repaired(s, gains > 0);
+}
+
+/* Returns whether all links that are up were so at the last announcement. */
+static bool knows_links(const struct sm *s)
+{
+    struct sm_announced_link *link = NULL;
+    size_t count = 0;
+    if (is_listed(s))
+        return true;
+    bool known = list_links(s->model.fabric, &link, &count) == FAB_OK &&
+                 announced(&s->apply->announce, link, count);
+    free(link);
+    return known;
 }
 
 /* The new tables are a repair of the former ones, so their writes keep the order. */
 static void announce_update(struct sm *s)
 {
-    struct sm_announce *x = &s->apply->announce;
-    uint64_t *key = NULL;
-    size_t count = 0;
-    if (!x->follows)
-        return;
-    bool known = list_links(s->model.fabric, &key, &count) == FAB_OK && announced(x, key, count);
-    free(key);
-    sm_announce_repair(s, !known);
+    if (s->apply->announce.follows)
+        announce_repaired(s, !knows_links(s));
 }
 
 static void on_look(void *ctx)
@@ -168,19 +225,33 @@ static bool follow_order(const struct sm *s)
            a->failed_count == 0 && has_session(s) && fab_repair_positions(a->repair.session.state);
 }
 
+/* Lists the links, unless the list is up to date. *ret_same: all of them were up at the last
+ * announcement. Returns NOMEM. */
+static int renew_links(struct sm *s, bool *ret_same)
+{
+    struct sm_announce *x = &s->apply->announce;
+    struct sm_announced_link *link = NULL;
+    size_t count = 0;
+    *ret_same = x->follows;
+    if (is_listed(s))
+        return FAB_OK;
+    int r = list_links(s->model.fabric, &link, &count);
+    if (r != FAB_OK)
+        return r;
+    *ret_same = x->follows && announced(x, link, count);
+    keep_links(x, s, link, count);
+    return FAB_OK;
+}
+
 static int announce_order(struct sm *s)
 {
     struct sm_announce *x = &s->apply->announce;
-    uint64_t *key = NULL, *guid = NULL;
-    size_t links = 0;
+    uint64_t *guid = NULL;
     uint32_t count = 0;
-    int r = list_links(s->model.fabric, &key, &links);
-    if (r != FAB_OK)
+    bool same;
+    int r = renew_links(s, &same);
+    if (r != FAB_OK || same)
         return r;
-    bool same = x->follows && announced(x, key, links);
-    keep_links(x, key, links);
-    if (same)
-        return FAB_OK;
     r = fab_repair_session_order(&s->apply->repair.session, s->model.fabric, &guid, &count);
     if (r != FAB_OK)
         return r;
@@ -188,7 +259,7 @@ static int announce_order(struct sm *s)
     replica_announce(s->in.replica, guid, count);
     x->follows = true;
     free(guid);
-    log_debug("sm", "announced the order of the tables switches=%u links=%zu", count, links);
+    log_debug("sm", "announced the order of the tables switches=%u links=%zu", count, x->links);
     return FAB_OK;
 }
 
@@ -215,6 +286,7 @@ void sm_announce_drop(struct sm *s)
     struct sm_announce *x = &s->apply->announce;
     x->follows = false;
     x->since_us = 0;
+    x->listed = 0;
 }
 
 int sm_announce_init(struct sm *s)

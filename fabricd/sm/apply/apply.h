@@ -167,8 +167,10 @@ void sm_standby_differs(struct sm *s);
 
 /* ---- the order of the tables, announced to the standby managers (announce.c) ---- */
 
-/* Call this function when a local repair was committed. gains: it brings back links. */
-void sm_announce_repair(struct sm *s, bool gains);
+/* Call this function when a local repair was committed that removed the links lost[losses] from the
+ * snapshot, and brought back the links gained[gains]. */
+void sm_announce_repair(struct sm *s, const struct sm_link *lost, uint32_t losses,
+                        const struct sm_link *gained, uint32_t gains);
 /* Announces the order of the active tables, if all switches hold them. Call this function between
  * two rounds, and when a repair session was made. */
 void sm_announce_prepare(struct sm *s);

@@ -91,6 +91,12 @@ struct sm_standby {
     struct loop_timer *trust_timer;
     uint64_t trust_until_us; /* manager's clock until which `trust` may be WAITS */
 };
+/* An ISL. The first end is the one with the lower port id. */
+struct sm_announced_link {
+    uint64_t guid[2]; /* node GUIDs */
+    uint8_t num[2];   /* port numbers */
+    bool up;          /* false: a local repair has removed the link since the list was made */
+};
 struct sm_announce {          /* state of announce.c */
     struct loop_timer *timer; /* polls whether phase "planning" still waits */
     /* The last announcement says that the tables follow an order. */
@@ -100,9 +106,13 @@ struct sm_announce {          /* state of announce.c */
     /* number of the active tables (model.tables) and of the commits of their repair session at the
      * last announcement */
     uint64_t tables, commits;
-    /* [links] hashes of the ISLs that were up then, ascending */
-    uint64_t *link;
+    /* [links] the ISLs that were up then, or that local repairs have brought back since, sorted by
+     * their first ends */
+    struct sm_announced_link *link;
     size_t links;
+    /* Number of the active tables (model.tables) for whose links the list was made. Local repairs
+     * keep it up to date. 0: there is no list, or it is not up to date. */
+    uint64_t listed;
 };
 struct sm_programming {
     struct fab_plan plan;

@@ -164,7 +164,8 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
         r = fab_repair_session_commit(sm_repair_session(s), s->model.target, d);
     if (r == FAB_OK) {
         keep_failed(&sm_repair_session(s)->idmap, x);
-        sm_announce_repair(s, s->fault->probe.gains > 0);
+        const struct sm_probe *p = &s->fault->probe;
+        sm_announce_repair(s, p->link, p->count, p->gained, p->gains);
         r = sm_publish_repair(s, (int64_t)s->fault->probe.gains - lost_active,
                               (int64_t)count_degraded_gains(s) - lost_degraded);
     }
