@@ -7,10 +7,10 @@ The rounds of standbys.sh, which starts the simulator and etcd. In each round:
   * An operator isolates a link. Then a cable between a leaf and another switch is pulled under the master, and plugged
     in again: the LFT blocks of the fault alone.
   * A host floods subnet administration with queries, another one registers services all the time, and another one
-    joins groups.
+    joins groups all the time, also while no manager is master.
   * At a random moment the same cable is pulled, and the master is killed or stopped.
   * Measured: the time until a standby manager is master, the time until the last LFT block is sent, LFT blocks beyond
-    those of the fault alone, whether hosts were asked to register again, and what is lost of what was confirmed.
+    those of the fault alone, whether hosts were asked to register again, what is lost of what was confirmed, and joins that were refused.
 """
 import argparse
 import calendar
@@ -29,6 +29,7 @@ from against_opensm import Counts, wait_for  # noqa: E402
 from faults import Topology  # noqa: E402
 from takeover import Manager, hosts_of  # noqa: E402
 
+JOINS_MOST = 1000  # joins in a round, at most
 QUIET = 0.4  # seconds without LFT blocks after which a change counts as finished
 
 
@@ -169,11 +170,10 @@ class Bench:
         """Begins the load of a round."""
         free = [h for h in self.hosts if h not in [m.host for m in self.managers]]
         a, b, c = self.rng.sample(free, 3)
-        self.group += 20
-        joins = [x for n in range(20) for x in ('join', self.group + n)]
+        self.group += JOINS_MOST
         lids = self.topology.lids
         return (Host(self.o.build, a, 'sa_flood', a, lids, 3, 8, '2000/s'), Host(self.o.build, b, 'sa_host', 'churn', 3),
-                Host(self.o.build, c, 'sa_host', *joins), b)
+                Host(self.o.build, c, 'sa_host', 'joins', self.group, 4), b)
 
     def isolate(self, m):
         """Isolates a link by an operator's decision. Returns its name, and whether it was confirmed."""
@@ -209,11 +209,14 @@ class Bench:
         asked = any('asking all hosts' in x.said() for x in others)
         lost = self.lost(new, link, confirmed, churn, churner)
         texts = flood.end(), joins.end()
-        refused = len(re.findall(r'^join \d+: (?!0x0000)\S+', texts[1], re.M))
-        self.results.append((took, last, blocks - alone, asked, lost, alone))
+        joins = re.findall(r'^join \d+: (\S+) by \d+ after (\S+) s', texts[1], re.M)
+        refused, longest = [x for x in joins if x[0] != '0x0000'], max([0.0] + [float(x[1]) for x in joins])
+        self.results.append((took, last, blocks - alone, asked, lost, alone, longest, len(joins), len(refused)))
         print('# %s %s: master after %.3f s, last LFT block after %.3f s, %d blocks (%d alone)%s%s' % (
             self.o.signal, cable, took, last, blocks, alone, ', asked to register again' if asked else '',
-            ', lost: %s' % ', '.join(lost[:3]) if lost else ''), refused or '', flush=True)
+            ', lost: %s' % ', '.join(lost[:3]) if lost else ''), flush=True)
+        for line in re.findall(r'^join \d+: (?!0x0000).*', texts[1], re.M):
+            print('#   ' + line)
         if blocks > alone + 5 or took > 2:
             self.explain()
         self.again(m, new, cable, link)
@@ -222,7 +225,7 @@ class Bench:
         """Prints what the managers did in this round."""
         for m in self.managers:
             for line in m.said().splitlines():
-                if re.search(r' (sm-|reroute-|tables-|sweep-|link-)', line):
+                if re.search(r' (sm-|reroute-|tables-|sweep-|link-)|: all tables are read again', line):
                     print('#   %s %s' % (m.name, line[11:170]))
 
     def lost(self, new, link, confirmed, churn, churner):
@@ -268,6 +271,8 @@ class Bench:
         print('  LFT blocks of the fault alone: median %d; beyond them: median %d, worst %d, in %d rounds' % (
             statistics.median(x[5] for x in r), statistics.median(x[2] for x in r), max(x[2] for x in r),
             sum(x[2] > 0 for x in r)))
+        print('  %d joins of hosts, %d refused; the longest took median %.3f s, worst %.3f s' % (
+            sum(x[7] for x in r), sum(x[8] for x in r), statistics.median(x[6] for x in r), max(x[6] for x in r)))
         print('  hosts were asked to register again in %d rounds; something confirmed was lost in %d' % (
             sum(x[3] for x in r), sum(bool(x[4]) for x in r)))
 

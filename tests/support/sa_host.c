@@ -10,8 +10,9 @@
  *                             confirmed one; ends early, with its status, if one fails
  *     subscribe TRAP, unsubscribe TRAP
  *     join NUMBER, leave NUMBER   a multicast group with this number
- *     alias PLACE GUID
- *     listen SECONDS [deaf]   prints reports, and answers them unless "deaf"
+ *     joins NUMBER SECONDS        joins the multicast groups with this number and the following
+ * ones, one after the other, with pauses of PAUSE_US; prints each alias PLACE GUID listen SECONDS
+ * [deaf]   prints reports, and answers them unless "deaf"
  *
  * SIM_HOST names the port. A simulated fabric delivers unsolicited MADs only to a client that is an
  * SM. So a listening host registers as an SM, and answers SMInfo requests with the state "not
@@ -34,10 +35,15 @@
  * may have been carried out, and only its answer was late. */
 #define TRY_MS 1000
 #define TRIES 4
+#define FOLLOW_MS 200 /* timeout in ms if the request goes to another master afterwards */
 #define NO_ANSWER 0xffff
 #define CHURNED 60
+#define PAUSE_US 20000
 
 static int port_id, agent, smp_agent;
+/* true: requests are repeated for TRIES * TRY_MS, to the LID that the master has then, also if the
+ * answer is BUSY */
+static bool follows_master;
 static umad_port_t port;
 static uint32_t tid = 1;
 static _Alignas(16) uint8_t room[1024];
@@ -67,12 +73,20 @@ static void open_port(void)
         die("open");
 }
 
+static void open_smp_agent(void)
+{
+    long none[16 / sizeof(long)] = {0};
+    smp_agent = umad_register(port_id, FAB_CLASS_SMP_DIRECTED, 1, 0, none);
+    if (smp_agent < 0)
+        die("SMP agent");
+}
+
 static void seem_a_manager(void)
 {
     char path[256];
     long none[16 / sizeof(long)] = {0};
     umad_register(port_id, FAB_CLASS_SMP_LID, 1, 0, none);
-    smp_agent = umad_register(port_id, FAB_CLASS_SMP_DIRECTED, 1, 0, none);
+    open_smp_agent();
     if (umad_get_issm_path(port.ca_name, port.portnum, path, sizeof path) < 0 ||
         open(path, O_NONBLOCK) < 0)
         die("issm");
@@ -95,6 +109,36 @@ static const uint8_t *receive(int ms)
     return umad_recv(port_id, room, &len, ms) < 0 ? NULL : umad_get_mad(room);
 }
 
+/* Reads which LID the master has now, as the kernel of a host does when its port changes. If the
+ * port does not answer, the LID stays. */
+static void find_master(void)
+{
+    uint8_t mad[FAB_MAD_SIZE];
+    const struct fab_path own = {.hops = 0};
+    struct fab_port_info info;
+    struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                           .method = FAB_METHOD_GET,
+                           .tid = ++tid,
+                           .attr_id = FAB_ATTR_PORT_INFO,
+                           .attr_mod = (uint32_t)port.portnum,
+                           .path = own};
+    (void)fab_wire_smp_pack(&head, NULL, mad);
+    memset(room, 0, sizeof room);
+    memcpy(umad_get_mad(room), mad, sizeof mad);
+    umad_set_addr(room, 0xffff, 0, 0, 0);
+    if (umad_send(port_id, smp_agent, room, sizeof mad, 0, 0) < 0)
+        die("send");
+    for (double until = now() + 0.2; now() < until;) {
+        const uint8_t *got = receive(20);
+        if (got != NULL && got[1] == FAB_CLASS_SMP_DIRECTED && got[3] == FAB_METHOD_GET_RESP &&
+            fab_base_get_be32(got + 12) == tid &&
+            fab_wire_attr_unpack(&fab_wire_attr_port_info, got + 64, 64, &info) == 0) {
+            port.sm_lid = info.sm_lid;
+            return;
+        }
+    }
+}
+
 /* Sends a request to subnet administration, and returns the status of the answer. `data` has the
  * attribute to send, and then the attribute in the answer. */
 static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t data[FAB_SA_DATA_LEN])
@@ -102,19 +146,23 @@ static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t dat
     uint8_t mad[FAB_MAD_SIZE];
     struct fab_mad head = {
         .mgmt_class = FAB_CLASS_SA, .method = method, .tid = ++tid, .attr_id = attr_id};
+    uint32_t asked = tid;
     struct fab_sa_header sa = {.comp_mask = mask};
     (void)fab_wire_gmp_pack(&head, NULL, 0, mad);
     (void)fab_wire_attr_pack(&fab_wire_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20);
     memcpy(mad + FAB_SA_DATA, data, FAB_SA_DATA_LEN);
     bool busy = false;
-    for (int i = 0; i < TRIES; i++) {
-        double until = now() + TRY_MS / 1e3;
+    double end = now() + TRIES * TRY_MS / 1e3;
+    for (int i = 0; follows_master ? now() < end : i < TRIES; i++) {
+        double until = now() + (follows_master ? FOLLOW_MS : TRY_MS) / 1e3;
         busy = false;
+        if (follows_master && i > 0)
+            find_master();
         send_mad(mad, (uint16_t)port.sm_lid);
         while (now() < until) {
             const uint8_t *got = receive(20);
             if (got == NULL || (got[3] & FAB_METHOD_RESPONSE) == 0 ||
-                fab_base_get_be32(got + 12) != tid)
+                fab_base_get_be32(got + 12) != asked)
                 continue;
             if (fab_base_get_be16(got + 4) == FAB_SMP_BUSY) {
                 usleep(50000);
@@ -207,6 +255,21 @@ static unsigned member(uint8_t method, uint64_t number)
         mask |= fab_wire_rec_component(&fab_wire_mc_member_record, names[i]);
     (void)fab_wire_rec_pack(&fab_wire_mc_member_record, &r, data, sizeof data);
     return ask(method, FAB_SA_MC_MEMBER_RECORD, mask, data);
+}
+
+static void joins(uint64_t number, double seconds)
+{
+    open_smp_agent();
+    follows_master = true;
+    for (double until = now() + seconds; now() < until; number++) {
+        double begun = now();
+        unsigned status = member(FAB_METHOD_SET, number);
+        printf("join %" PRIu64 ": 0x%04x by %u after %.3f s\n", number, status, port.sm_lid,
+               now() - begun);
+        fflush(stdout);
+        usleep(PAUSE_US);
+    }
+    follows_master = false;
 }
 
 static unsigned alias(unsigned place, uint64_t guid)
@@ -302,6 +365,9 @@ static int run(char **argv)
         status = inform(what[0] == 's', (uint16_t)a);
     } else if (strcmp(what, "join") == 0 || strcmp(what, "leave") == 0) {
         status = member(what[0] == 'j' ? FAB_METHOD_SET : FAB_METHOD_DELETE, a);
+    } else if (strcmp(what, "joins") == 0) {
+        words = 3;
+        joins(a, (double)b);
     } else if (strcmp(what, "alias") == 0) {
         words = 3;
         status = alias((unsigned)a, b);

@@ -364,19 +364,36 @@ static void use_tables(struct sm *s)
     sm_request(s, SM_REQUEST_FIRST_LIGHT);
 }
 
+/* Returns why the tables cannot be used; NULL: they can. interrupted: a round in standby was
+ * running. */
+static const char *reason_unready(const struct sm *s, bool interrupted)
+{
+    const struct sm_standby *x = &s->apply->standby;
+    if (interrupted)
+        return "a standby sweep was running";
+    if (!x->ready || x->differs)
+        return "the last standby sweep found tables that were being changed";
+    return s->model.lent || sm_run_busy(s) || !has_session(s)
+               ? "the repair session for the tables was not complete"
+               : NULL;
+}
+
 void sm_standby_take_over(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
     loop_timer_cancel(x->timer);
     sm_request_met(s, SM_REQUEST_STANDBY);
     drop_view(s); /* the first repair then changes the tables in place */
-    if (sm_run_busy(s) && s->run.round->standby)
+    bool interrupted = sm_run_busy(s) && s->run.round->standby;
+    if (interrupted)
         sm_run_abort(s);
-    bool ready = x->ready && !x->differs && !s->model.lent && !sm_run_busy(s) && has_session(s);
-    if (ready)
+    const char *why = reason_unready(s, interrupted && !x->ready);
+    if (!why)
         use_tables(s);
-    else if (x->used)
+    else if (x->used) {
+        log_notice("sm", "all tables are read again before routes are repaired: %s", why);
         drop_tables(s);
+    }
     x->ready = x->used = x->reported = false;
 }
 
