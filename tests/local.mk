@@ -439,6 +439,7 @@ UNIT_TESTS += tests/unit/test_loop
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_loop_LDADD = $(DAEMON_TEST_LIBS)
+tests_unit_test_loop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
 
 # ---- sm: the whole manager on the simulated fabric
 UNIT_TESTS += tests/sim/test_sm

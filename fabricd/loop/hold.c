@@ -11,8 +11,7 @@
 struct held_job {
     struct hold *hold;
     struct loop_timer *timer;
-    loop_fn *work, *done;
-    void *ctx;
+    struct loop_job *job;
     struct held_job *next;
 };
 
@@ -33,19 +32,18 @@ struct hold *hold_new(struct loop *l, loop_delay_fn *delay, void *ctx)
     return h;
 }
 
-static int end_job(struct held_job *job)
+static void end_job(struct held_job *held)
 {
-    int r = loop_post_done(job->hold->loop, job->done, job->ctx);
-    loop_timer_free(job->timer);
-    free(job);
-    return r;
+    loop_deliver(held->hold->loop, held->job);
+    loop_timer_free(held->timer);
+    free(held);
 }
 
 void hold_free(struct hold *h)
 {
     for (struct held_job *job = h ? h->first : NULL, *next; job; job = next) {
         next = job->next;
-        (void)end_job(job);
+        end_job(job);
     }
     free(h);
 }
@@ -57,37 +55,41 @@ static void begin_job(void *ctx)
     while (*at != job)
         at = &(*at)->next;
     *at = job->next;
-    job->work(job->ctx);
-    (void)end_job(job);
+    job->job->work(job->job->ctx);
+    end_job(job);
 }
 
-static int wait_for(struct hold *h, uint64_t delay_us, const struct held_job *of)
+static int wait_for(struct hold *h, uint64_t delay_us, struct loop_job *job)
 {
-    struct held_job *job = malloc(sizeof(*job));
-    if (!job)
+    struct held_job *held = malloc(sizeof(*held));
+    if (!held)
         return FAB_E_NOMEM;
-    *job = *of;
-    job->timer = loop_timer_new(h->loop, begin_job, job);
-    if (!job->timer) {
-        free(job);
+    *held = (struct held_job){.hold = h, .job = job, .next = h->first};
+    held->timer = loop_timer_new(h->loop, begin_job, held);
+    if (!held->timer) {
+        free(held);
         return FAB_E_NOMEM;
     }
-    h->first = job;
-    loop_timer_set(job->timer, delay_us);
+    h->first = held;
+    loop_timer_set(held->timer, delay_us);
     return FAB_OK;
 }
 
 int hold_add(struct hold *h, unsigned worker, loop_fn *work, loop_fn *done, void *ctx)
 {
     uint64_t now = clock_now_us(), begins = now + h->delay(h->ctx);
+    struct loop_job *job =
+        loop_job_new(&(struct loop_job){.work = work, .done = done, .ctx = ctx, .owed = true});
+    if (!job)
+        return FAB_E_NOMEM;
     if (begins < h->busy_until[worker])
         begins = h->busy_until[worker];
     h->busy_until[worker] = begins;
+    int r = FAB_OK;
     if (begins == now) {
         work(ctx);
-        return loop_post_done(h->loop, done, ctx);
-    }
-    const struct held_job job = {
-        .hold = h, .work = work, .done = done, .ctx = ctx, .next = h->first};
-    return wait_for(h, begins - now, &job);
+        loop_deliver(h->loop, job);
+    } else if ((r = wait_for(h, begins - now, job)) != FAB_OK)
+        free(job);
+    return r;
 }

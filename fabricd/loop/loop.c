@@ -36,15 +36,6 @@
 #define ROOM_AT_FIRST 128
 #define ROOM_OF_OTHERS 128
 
-struct letter {
-    loop_fn *fn;
-    void *ctx;
-    /* true: fn must be called in any case, because it frees ctx; if the loop ends before it has
-     * called fn, loop_free calls fn */
-    bool owed;
-    struct letter *next;
-};
-
 struct signal_watch {
     struct event *event;
     loop_fn *fn;
@@ -67,8 +58,8 @@ struct loop {
     /* timers: number of timers. room: number of timers for which libevent has memory. */
     size_t timers, room;
     int mailbox_fd;
-    pthread_mutex_t lock; /* guards `first` and `last` */
-    struct letter *first, *last;
+    pthread_mutex_t lock;          /* guards `first` and `last` */
+    struct loop_job *first, *last; /* messages */
     struct signal_watch *signals;
     struct worker *workers[HOLD_WORKERS]; /* NULL: not created yet */
     /* CPU affinity of the process before any thread was pinned to a processor */
@@ -100,10 +91,10 @@ struct loop_watch {
     void *ctx;
 };
 
-static struct letter *take_letters(struct loop *l)
+static struct loop_job *take_letters(struct loop *l)
 {
     pthread_mutex_lock(&l->lock);
-    struct letter *first = l->first;
+    struct loop_job *first = l->first;
     l->first = l->last = NULL;
     pthread_mutex_unlock(&l->lock);
     return first;
@@ -112,11 +103,11 @@ static struct letter *take_letters(struct loop *l)
 /* Calls the functions of all pending messages. Returns false if there were none. */
 static bool read_letters(struct loop *l)
 {
-    struct letter *letter = take_letters(l);
+    struct loop_job *letter = take_letters(l);
     bool any = letter != NULL;
     while (letter) {
-        struct letter *next = letter->next;
-        letter->fn(letter->ctx);
+        struct loop_job *next = letter->next;
+        letter->done(letter->ctx);
         free(letter);
         letter = next;
     }
@@ -197,10 +188,10 @@ void loop_free(struct loop *l)
         worker_free(l->workers[i]);
     thread_pool_free(l->pool);
     hold_free(l->hold);
-    for (struct letter *letter = take_letters(l), *next; letter; letter = next) {
+    for (struct loop_job *letter = take_letters(l), *next; letter; letter = next) {
         next = letter->next;
         if (letter->owed)
-            letter->fn(letter->ctx);
+            letter->done(letter->ctx);
         free(letter);
     }
     free_signals(l);
@@ -443,34 +434,29 @@ int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx)
     return FAB_OK;
 }
 
-static int post(struct loop *l, loop_fn *fn, void *ctx, bool owed)
+void loop_deliver(struct loop *l, struct loop_job *job)
 {
-    struct letter *letter = malloc(sizeof(*letter));
-    if (!letter)
-        return FAB_E_NOMEM;
-    *letter = (struct letter){.fn = fn, .ctx = ctx, .owed = owed};
+    job->next = NULL;
     pthread_mutex_lock(&l->lock);
     bool first = l->first == NULL;
     if (first)
-        l->first = letter;
+        l->first = job;
     else
-        l->last->next = letter;
-    l->last = letter;
+        l->last->next = job;
+    l->last = job;
     pthread_mutex_unlock(&l->lock);
     const uint64_t one = 1;
     if (first && !l->timeline && write(l->mailbox_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
-        return FAB_E_IO;
-    return FAB_OK;
+        log_error("loop", "the event loop could not be woken: %s", strerror(errno));
 }
 
 int loop_post(struct loop *l, loop_fn *fn, void *ctx)
 {
-    return post(l, fn, ctx, false);
-}
-
-int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
-{
-    return post(l, done, ctx, true);
+    struct loop_job *letter = loop_job_new(&(struct loop_job){.done = fn, .ctx = ctx});
+    if (!letter)
+        return FAB_E_NOMEM;
+    loop_deliver(l, letter);
+    return FAB_OK;
 }
 
 /* Removes the pinning of this thread to a processor (transport/thread_pinning.h) while it creates a
@@ -489,8 +475,13 @@ static int add_work(struct loop *l, unsigned worker, loop_fn *work, loop_fn *don
     if (l->hold)
         return hold_add(l->hold, worker, work, done, ctx);
     if (l->timeline) {
+        struct loop_job *job =
+            loop_job_new(&(struct loop_job){.done = done, .ctx = ctx, .owed = true});
+        if (!job)
+            return FAB_E_NOMEM;
         work(ctx);
-        return loop_post_done(l, done, ctx);
+        loop_deliver(l, job);
+        return FAB_OK;
     }
     if (!*w) {
         cpu_set_t was;

@@ -10,40 +10,34 @@
 #include "fabricd/base/thread.h"
 #include "libfabmgr/base/status.h"
 
-struct job {
-    loop_fn *work, *done;
-    void *ctx;
-    struct job *next;
-};
-
 struct worker {
     struct loop *loop;
     struct worker_config config;
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake;
-    struct job *first, *last;
+    struct loop_job *first, *last;
     bool stop;
 };
 
-static struct job *next_job(struct worker *w)
+struct loop_job *loop_job_new(const struct loop_job *values)
+{
+    struct loop_job *job = malloc(sizeof(*job));
+    if (job)
+        *job = *values;
+    return job;
+}
+
+static struct loop_job *next_job(struct worker *w)
 {
     pthread_mutex_lock(&w->lock);
     while (!w->first && !w->stop)
         pthread_cond_wait(&w->wake, &w->lock);
-    struct job *job = w->stop ? NULL : w->first;
+    struct loop_job *job = w->stop ? NULL : w->first;
     if (job && !(w->first = job->next))
         w->last = NULL;
     pthread_mutex_unlock(&w->lock);
     return job;
-}
-
-static void post(const struct worker *w, const struct job *job)
-{
-    if (w->config.owes)
-        loop_post_done(w->loop, job->done, job->ctx);
-    else
-        loop_post(w->loop, job->done, job->ctx);
 }
 
 static void *run_jobs(void *ctx)
@@ -52,9 +46,9 @@ static void *run_jobs(void *ctx)
     thread_set_name(w->config.name);
     if (w->config.background)
         thread_set_background();
-    for (struct job *job; (job = next_job(w)); free(job)) {
+    for (struct loop_job *job; (job = next_job(w)) != NULL;) {
         job->work(job->ctx);
-        post(w, job);
+        loop_deliver(w->loop, job);
     }
     return NULL;
 }
@@ -84,11 +78,12 @@ void worker_free(struct worker *w)
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
-    for (struct job *job = w->first, *next; job; job = next) {
+    for (struct loop_job *job = w->first, *next; job; job = next) {
         next = job->next;
-        if (w->config.owes)
-            post(w, job);
-        free(job);
+        if (job->owed)
+            loop_deliver(w->loop, job);
+        else
+            free(job);
     }
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
@@ -97,10 +92,10 @@ void worker_free(struct worker *w)
 
 int worker_add(struct worker *w, loop_fn *work, loop_fn *done, void *ctx)
 {
-    struct job *job = malloc(sizeof(*job));
+    struct loop_job *job = loop_job_new(
+        &(struct loop_job){.work = work, .done = done, .ctx = ctx, .owed = w->config.owes});
     if (!job)
         return FAB_E_NOMEM;
-    *job = (struct job){.work = work, .done = done, .ctx = ctx};
     pthread_mutex_lock(&w->lock);
     if (w->last)
         w->last->next = job;

@@ -7,6 +7,16 @@
 #include "fabricd/loop/loop.h"
 
 struct worker;
+/* A job: the functions for the worker thread and for the loop thread. It is allocated before the
+ * work begins and becomes the message to the loop, so that a result arrives even without memory. */
+struct loop_job {
+    loop_fn *work, *done;
+    void *ctx;
+    /* true: done() must be called in any case, because it frees ctx; if the loop ends before it has
+     * called done(), loop_free calls it */
+    bool owed;
+    struct loop_job *next;
+};
 struct worker_config {
     const char *name; /* name of the thread (thread_set_name) */
     /* true: when the worker is freed, done() is also called for jobs that have not run; loop_free
@@ -21,9 +31,11 @@ struct worker *worker_new(struct loop *l, const struct worker_config *config);
 /* Waits until the running job ends, and drops the queued jobs. For a dropped job, posts done() only
  * if `owes` is true. w may be NULL. */
 void worker_free(struct worker *w);
-/* Like loop_post, but loop_free calls `done` if the loop has not called it before. Returns OK,
- * NOMEM or IO. */
-int loop_post_done(struct loop *l, loop_fn *done, void *ctx);
+/* Makes a job with these values. Returns NULL if there is no memory. */
+struct loop_job *loop_job_new(const struct loop_job *values);
+/* Sends the job to the loop, which calls done() and frees the job. */
+void loop_deliver(struct loop *l, struct loop_job *job);
+/* Returns OK or NOMEM. */
 int worker_add(struct worker *w, loop_fn *work, loop_fn *done, void *ctx);
 
 #endif

@@ -405,6 +405,50 @@ START_TEST(every_task_ends_with_the_loop)
 }
 END_TEST
 
+/* ---- without memory ---- */
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+static _Thread_local bool without_memory;
+
+void *__wrap_malloc(size_t size)
+{
+    return without_memory ? NULL : __real_malloc(size);
+}
+
+static void use_up_memory(void *ctx)
+{
+    (void)ctx;
+    without_memory = true;
+}
+
+static void result_came(void *ctx)
+{
+    struct desk *d = ctx;
+    d->done++;
+    loop_stop(d->loop);
+}
+
+static void give_up(void *ctx)
+{
+    loop_stop(((struct desk *)ctx)->loop);
+}
+
+/* The worker thread has no memory when its job ends. The loop gets the result all the same. */
+START_TEST(a_result_needs_no_memory)
+{
+    struct desk d = {.loop = loop_new()};
+    d.timer = loop_timer_new(d.loop, give_up, &d);
+    loop_timer_set(d.timer, 10000000);
+    ck_assert_int_eq(loop_work(d.loop, use_up_memory, result_came, &d), FAB_OK);
+    ck_assert_int_eq(loop_run(d.loop), FAB_OK);
+    ck_assert_int_eq(d.done, 1);
+    loop_timer_free(d.timer);
+    loop_free(d.loop);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("loop");
@@ -412,6 +456,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, turns_are_measured_by_name);
     tcase_add_test(tcase, names_beyond_the_table_go_together);
     tcase_add_test(tcase, timers_are_not_early);
+    tcase_add_test(tcase, a_result_needs_no_memory);
     tcase_add_test(tcase, timers_need_no_memory_when_they_are_set);
     tcase_add_test(tcase, work_is_not_the_loops);
     tcase_add_test(tcase, what_is_done_is_told_at_the_end);
