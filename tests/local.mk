@@ -805,6 +805,13 @@ tests_unit_test_verify_multicast_SOURCES = tests/unit/test_verify_multicast.c \
 tests_unit_test_verify_multicast_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_verify_multicast_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_mcast_nomem
+tests_unit_test_mcast_nomem_SOURCES = tests/unit/test_mcast_nomem.c tests/unit/mcast_world.h
+tests_unit_test_mcast_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_mcast_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_mcast_nomem_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray
+
 UNIT_TESTS += tests/unit/test_mcast_writes
 tests_unit_test_mcast_writes_SOURCES = tests/unit/test_mcast_writes.c tests/unit/mcast_world.h
 tests_unit_test_mcast_writes_CFLAGS = $(TEST_CFLAGS)

@@ -69,8 +69,8 @@ static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
     uint32_t peer = t->net->peer[port];
     struct fab_mcast_vertex *above = fab_mcast_tree_vertex(tree, t->net->node[peer]);
     int r = put_bit(t, tree, port, true);
-    if (r == FAB_OK)
-        r = put_bit(t, tree, peer, true);
+    if (r == FAB_OK && (r = put_bit(t, tree, peer, true)) != FAB_OK)
+        (void)put_bit(t, tree, port, false);
     if (r != FAB_OK)
         return r;
     s->up = port;

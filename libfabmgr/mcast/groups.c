@@ -376,8 +376,8 @@ record_of(const struct fab_partitions *p, const struct fab_partition_mgroup *m, 
     };
 }
 
-/* Makes a group fixed: it exists even without members. Creates the group if necessary. An existing
- * group keeps its values (MTU, rate, ...). */
+/* Creates a configured group if necessary, and makes it fixed: it exists even without members. An
+ * existing group keeps its values (MTU, rate, ...). */
 static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                size_t *left_out)
 {
@@ -387,6 +387,19 @@ static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_recor
         group->fixed = true;
     *left_out += r == FAB_E_LIMIT;
     return r;
+}
+
+/* Makes all groups that are not configured not fixed. */
+static void unfix_others(struct fab_mcast_groups *g, const struct fab_partitions *p)
+{
+    for (size_t i = 0; i < g->groups; i++)
+        g->group[i]->fixed = false;
+    for (size_t i = 0; p != NULL && i < p->mgroups; i++) {
+        struct fab_wire_mc_member_record is = record_of(p, &p->mgroup[i], 0);
+        struct fab_mcast_group *group = fab_mcast_store_find(g, is.mgid);
+        if (group != NULL)
+            group->fixed = true;
+    }
 }
 
 /* Removes groups that are not fixed and have no full member. */
@@ -402,14 +415,13 @@ int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_part
 {
     size_t left_out = 0;
     int r = FAB_OK;
-    for (size_t i = 0; i < g->groups; i++)
-        g->group[i]->fixed = false;
     for (size_t i = 0; p != NULL && i < p->mgroups && r != FAB_E_NOMEM; i++) {
         struct fab_wire_mc_member_record is = record_of(p, &p->mgroup[i], life);
         r = fix(g, &is, &left_out);
     }
     if (r == FAB_E_NOMEM)
         return r;
+    unfix_others(g, p);
     prune(g);
     *ret_left_out = left_out;
     return left_out > 0 ? FAB_E_LIMIT : FAB_OK;

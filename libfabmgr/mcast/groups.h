@@ -169,7 +169,8 @@ uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
 /* Marks as fixed the multicast groups that are configured in the partitions `p`, and marks all
  * other groups as not fixed. Creates missing fixed groups, because they exist even without members.
  * Removes each group that is not fixed and has no full member. p == NULL: no group is configured.
- * New groups get the PacketLifeTime `life`. Returns NOMEM, or LIMIT if *ret_left_out groups got no
+ * New groups get the PacketLifeTime `life`. Returns NOMEM (all groups stay as they were, but some
+ * missing ones may exist then), or LIMIT if *ret_left_out groups got no
  * MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);

@@ -159,6 +159,16 @@ static int set_counts(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
     return r;
 }
 
+/* Removes the member if it has no join left. */
+static void drop_unjoined(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
+                          struct fab_mcast_tree_member *m)
+{
+    if (m->receives > 0 || m->sends > 0)
+        return;
+    fab_mcast_tree_remove_member(tree, m);
+    close_tree(t, tree);
+}
+
 int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                          bool receives)
 {
@@ -171,7 +181,13 @@ int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port
         close_tree(t, tree);
         return FAB_E_NOMEM;
     }
-    return set_counts(t, tree, m, m->receives + receives, m->sends + !receives);
+    r = set_counts(t, tree, m, m->receives + receives, m->sends + !receives);
+    if (r != FAB_OK) {
+        m->receives -= receives;
+        m->sends -= !receives;
+        drop_unjoined(t, tree, m);
+    }
+    return r;
 }
 
 int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
@@ -182,12 +198,17 @@ int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t por
         tree != NULL ? fab_mcast_tree_find_member(tree, port_guid) : NULL;
     if (m == NULL || (receives ? m->receives : m->sends) == 0)
         return FAB_E_NOT_FOUND;
-    int r = set_counts(t, tree, m, m->receives - receives, m->sends - !receives);
-    if (m->receives == 0 && m->sends == 0) {
-        fab_mcast_tree_remove_member(tree, m);
-        close_tree(t, tree);
-    }
-    return r;
+    /* Only the attempt to reach a member that the tree did not reach before can fail. An update
+     * makes it again. */
+    if (set_counts(t, tree, m, m->receives - receives, m->sends - !receives) != FAB_OK)
+        t->broken = true;
+    drop_unjoined(t, tree, m);
+    return FAB_OK;
+}
+
+bool fab_mcast_trees_are_broken(const struct fab_mcast_trees *t)
+{
+    return t->broken;
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */

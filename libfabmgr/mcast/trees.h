@@ -42,14 +42,18 @@ uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_swi
  * belongs to the tree, but packets are not sent to the sender's port. A port can join several
  * times. If the port does not exist or has no path to the tree, a later update adds it when it can.
  *
- * Returns RANGE if the MLID is not below the limit of fab_mcast_trees_room. Returns NOMEM; the tree
- * may then have no branches until fab_mcast_trees_update.
+ * Returns RANGE if the MLID is not below the limit of fab_mcast_trees_room. Returns NOMEM; the join
+ * then does not count, and the tree may have lost its branches (fab_mcast_trees_are_broken).
  */
 int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                          bool receives);
-/* Removes one join of the port. Returns NOT_FOUND if the port has no such join, or NOMEM. */
+/* Removes one join of the port. Returns NOT_FOUND if the port has no such join. */
 int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                           bool receives);
+
+/* Returns true if a tree has lost its branches because memory ran out. The next
+ * fab_mcast_trees_update, also for the same fabric, builds all trees again. */
+bool fab_mcast_trees_are_broken(const struct fab_mcast_trees *t);
 
 /* Adapts the trees to the fabric `now`. A branch moves if it uses a failed link or switch, or is no
  * longer on a shortest path to the root. All other branches stay. If only links differ between the

@@ -374,7 +374,8 @@ static int follow(struct sm *s)
 
 static bool is_behind(const struct sm *s)
 {
-    return !s->mcast->groups || s->mcast->stale;
+    return !s->mcast->groups || s->mcast->stale ||
+           fab_mcast_trees_are_broken(s->mcast->groups->trees);
 }
 
 static int catch_up(struct sm *s)
