@@ -7,7 +7,7 @@
  * Sets and Deletes change the registrations of hosts (registered.c).
  *
  * A sweep does not delay answers, because a published view does not change during a sweep. Before
- * the first view is published, the status of answers is BUSY.
+ * the first view with the P_Keys of all ports is published, the status of answers is BUSY.
  *
  * A request gets no answer in five cases: it is malformed; this manager is not master; it is a Set
  * or Delete while this manager hands over to the next master; its SM_Key is neither 0 nor the
@@ -113,6 +113,14 @@ static uint32_t port_of(const struct sa *s, uint16_t lid)
     return lid <= lids->top ? lids->owner[lid] : FAB_NONE;
 }
 
+/* Returns true if partitions are configured, but the view does not say which ports are in them.
+ * This is so from a take-over to the end of the first heavy sweep, because P_Key tables are not
+ * read in standby. Hosts would be refused, or would get the P_Key of the default partition. */
+static bool lacks_partitions(const struct fab_view *v)
+{
+    return v->policy.partitions && v->target->pkeys.ports == 0;
+}
+
 static void take_request(struct sa *s, const struct transport_mad *mad)
 {
     struct fab_sa_request req;
@@ -121,7 +129,7 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
         s->stats.dropped++;
         return;
     }
-    if (!s->view) {
+    if (!s->view || lacks_partitions(fab_sa_view(s->view->sa))) {
         sa_refuse(s, mad, FAB_SMP_BUSY);
         return;
     }

@@ -127,10 +127,9 @@ static inline bool has_answer(struct lab *lab)
     return scene.answers > 0;
 }
 
-/* Sends a request from the host with this LID, and waits for the answer. Returns its status.
- * scene.answer gets the whole answer. */
-static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_t key,
-                           uint64_t comp_mask, const uint8_t *data, size_t len)
+/* Sends a request from the host with this LID. */
+static inline void send_request(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_t key,
+                                uint64_t comp_mask, const uint8_t *data, size_t len)
 {
     uint8_t mad[FAB_MAD_SIZE];
     struct fab_mad head = {
@@ -142,6 +141,14 @@ static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint6
     memcpy(mad + FAB_SA_DATA, data, len);
     scene.answers = 0;
     to_agent(lid, mad);
+}
+
+/* Sends a request from the host with this LID, and waits for the answer. Returns its status.
+ * scene.answer gets the whole answer. */
+static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_t key,
+                           uint64_t comp_mask, const uint8_t *data, size_t len)
+{
+    send_request(lid, method, attr_id, key, comp_mask, data, len);
     if (scene.lab.store != NULL)
         /* The thread that writes the database works in real time. Virtual time must wait for it. */
         store_flush(scene.lab.store);
@@ -236,7 +243,7 @@ static inline unsigned reports_of(uint16_t lid, uint16_t trap)
 
 /* ---- the scene ------------------------------------------------------------------------------- */
 
-static inline void start_agent(void)
+static inline void begin_agent(void)
 {
     struct sa_input in = {.loop = scene.lab.loop,
                           .transport = &scene.wire,
@@ -245,6 +252,11 @@ static inline void start_agent(void)
                           .store = scene.lab.store};
     ck_assert_int_eq(sa_start(&in, &scene.sa), FAB_OK);
     sm_start(scene.lab.sm);
+}
+
+static inline void start_agent(void)
+{
+    begin_agent();
     lab_run(&scene.lab, 20, lab_is_idle, "bring-up");
     lab_run_for(&scene.lab, 0.01);
 }

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "fabricd/store/store.h"
+#include "libfabmgr/policy/partitions.h"
 #include "tests/sim/sa_scene.h"
 #include "tests/unit/same_service.h"
 
@@ -157,21 +158,33 @@ END_TEST
 
 /* ---- multicast forwarding tables ---- */
 
-static uint16_t try_to_join(unsigned host, uint64_t low)
+static uint64_t fill_join(unsigned host, uint16_t pkey, uint64_t low, uint8_t data[FAB_REC_MAX])
 {
-    struct fab_wire_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), low},
-                                          .port_gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
-                                          .qkey = 0xb1b,
-                                          .pkey = 0xffff,
-                                          .join_state = FAB_JOIN_FULL};
+    struct fab_wire_mc_member_record r = {
+        .mgid = {UINT64_C(0xff12401b00000000) | (uint64_t)pkey << 16, low},
+        .port_gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
+        .qkey = 0xb1b,
+        .pkey = pkey,
+        .join_state = FAB_JOIN_FULL};
     static const char *const names[] = {"MGID", "PortGID",   "Q_Key",  "P_Key",
                                         "SL",   "FlowLabel", "TClass", "JoinState"};
-    uint8_t data[FAB_REC_MAX];
     uint64_t mask = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         mask |= fab_wire_rec_component(&fab_wire_mc_member_record, names[i]);
-    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_mc_member_record, &r, data, sizeof data), FAB_OK);
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_mc_member_record, &r, data, FAB_REC_MAX), FAB_OK);
+    return mask;
+}
+
+static uint16_t join_in(unsigned host, uint16_t pkey, uint64_t low)
+{
+    uint8_t data[FAB_REC_MAX];
+    uint64_t mask = fill_join(host, pkey, low, data);
     return ask(host_lid(host), FAB_METHOD_SET, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 56);
+}
+
+static uint16_t try_to_join(unsigned host, uint64_t low)
+{
+    return join_in(host, 0xffff, low);
 }
 
 static void join_group(unsigned host, uint64_t low)
@@ -202,6 +215,65 @@ static bool mft_record(uint16_t from, uint16_t lid, uint16_t block, uint8_t posi
 
 /* MulticastForwardingTableRecords equal the MFTs in the switches. Only switches on the trees of two
  * multicast groups have a record, and only for the blocks in use. */
+static void use_partition(void)
+{
+    static const char text[] = "tenant=0x12, defmember=full: ALL_CAS;\n";
+    struct fab_partitions_error e;
+    struct fab_partitions *p;
+    struct lab *lab = &scene.lab;
+    ck_assert_int_eq(fab_policy_partitions_read(text, strlen(text), &p, &e), FAB_OK);
+    fab_policy_partitions_unref(lab->config.policy.partitions);
+    lab->config.policy.partitions = p;
+    ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
+    lab_run_for(lab, 1);
+    lab_run(lab, 20, lab_is_idle, "the partition");
+}
+
+static bool has_joined;
+
+/* When the manager sends its first MAD as master, a host joins a group. */
+static void join_at_once(struct lab *lab, const struct fab_mad *head, const uint8_t *bytes,
+                         uint16_t dlid, bool sent)
+{
+    uint8_t data[FAB_REC_MAX];
+    (void)head, (void)bytes, (void)dlid, (void)sent;
+    if (has_joined || lab_role(lab) != FAB_SM_MASTER)
+        return;
+    has_joined = true;
+    uint64_t mask = fill_join(5, 0x8012, 2, data);
+    send_request(host_lid(5), FAB_METHOD_SET, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 56);
+}
+
+/* A new master publishes the tables that it read in standby. It has not read P_Keys. A host that
+ * joins a group in its partition right then must repeat its request, but is not refused. */
+START_TEST(no_join_is_refused_at_a_take_over)
+{
+    struct lab *lab = &scene.lab;
+    open_scene(true);
+    use_partition();
+    ck_assert_uint_eq(join_in(5, 0x8012, 1), 0);
+    stop_agent();
+    lab_stop(lab);
+    lab_play_other(lab, "host-0004", 9, FAB_SM_MASTER);
+    lab_begin(lab, scene.dir);
+    lab_forget_events(lab);
+    begin_agent();
+    lab_run(lab, 5, lab_is_standby, "standby");
+    lab_await(lab, 20, "sm-standby-ready");
+    lab_run_for(lab, 1);
+    has_joined = false;
+    scene.answers = 0;
+    lab->watch = join_at_once;
+    lab_end_other(lab);
+    lab_run(lab, 5, has_answer, "the first answer");
+    ck_assert_uint_eq(fab_base_get_be16(scene.answer + 4), FAB_SMP_BUSY);
+    lab_await(lab, 5, "sweep-done");
+    lab_run(lab, 5, lab_is_idle, "the sweep");
+    ck_assert_uint_eq(join_in(5, 0x8012, 2), 0);
+    close_scene();
+}
+END_TEST
+
 START_TEST(multicast_tables_are_those_of_the_switches)
 {
     open_scene(false);
@@ -398,6 +470,7 @@ int main(void)
     tcase_add_test(tcase, what_is_not_stored_is_not_confirmed);
     tcase_add_test(tcase, senseless_services_are_refused);
     tcase_add_test(tcase, multicast_tables_are_those_of_the_switches);
+    tcase_add_test(tcase, no_join_is_refused_at_a_take_over);
     tcase_add_loop_test(tcase, the_recovery_of_the_disk_stores_registrations, 0, 2 * KINDS);
     tcase_add_loop_test(tcase, the_repetition_of_a_dropped_registration_is_stored, 0, KINDS);
     suite_add_tcase(suite, tcase);
