@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""kill_points.py --build DIR --kills N --seed N [--only CHANGE]
+"""kill_points.py --build DIR --kills N --seed N [--managers 1|3] [--only CHANGE]
 
-Three managers that share their state by etcd (test_kill_points.sh starts the simulator and etcd). Again and again,
-something changes, and the manager that works on it kills itself before it sends a MAD chosen at random
-(tests/bench/umadcount.c). The changes, in turn:
+Three managers that share their state by etcd (test_kill_points.sh starts the simulator and etcd), or one manager alone.
+Again and again, something changes, and the manager that works on it kills itself before it sends a MAD chosen at
+random (tests/bench/umadcount.c). The changes, in turn:
 
     bring-up    all managers were killed, and the first one starts
     repair      a link between switches fails, and comes back later
     engine      another routing engine, by SIGHUP
     join        a host joins a multicast group
     reload      another subnet.max_mtu, by SIGHUP
-    hand-over   by command; the former or the new master is killed
+    hand-over   by command; the former or the new master is killed (only with three managers)
     migration   the database has the schema before the last one, and the manager is killed while it starts
 
 Each time, a manager must be master afterwards, the killed one must start again with its database, the database must
@@ -96,14 +96,15 @@ class Manager(Standby):
 
 
 class Kills:
-    manager, count = Manager, 3
+    manager = Manager
 
     def __init__(self, o):
+        self.changes = [x for x in CHANGES if x != 'hand-over' or o.managers > 1]
         self.o, self.rng = o, random.Random(o.seed)
         self.console = open('sim.ctl', 'w')
         self.hosts = hosts_of('fabric.net')
         self.topology = Topology('fabric.net')
-        self.managers = [self.manager(o.build, 'abc'[i], self.hosts[1 + 5 * i]) for i in range(self.count)]
+        self.managers = [self.manager(o.build, 'abc'[i], self.hosts[1 + 5 * i]) for i in range(o.managers)]
         self.engine, self.mtu, self.group = ENGINES[0], MTUS[0], 0
         self.reference, self.mads, self.rerouted, self.outside = {}, {}, 0, 0
         self.settings()
@@ -194,7 +195,7 @@ class Kills:
             m.start()
             time.sleep(0.3)
         m = self.settled()
-        for what in ('engine', 'engine', 'repair', 'join', 'reload', 'reload', 'hand-over'):
+        for what in [x for x in ('engine', 'engine', 'repair', 'join', 'reload', 'reload', 'hand-over') if x in self.changes]:
             before = {x: x.sent() for x in self.managers}
             end = self.begin(what, m)
             time.sleep(1)
@@ -264,7 +265,8 @@ class Kills:
         for x in others:
             if x.process.poll() is not None:
                 raise Failure('%s died, too' % x.name)
-        self.settled(others)
+        if others:
+            self.settled(others)
         victim.start()
         end()
         self.settled()
@@ -277,7 +279,7 @@ class Kills:
         self.measure()
         for i in range(self.o.kills):
             try:
-                self.kill(self.o.only or CHANGES[i % len(CHANGES)])
+                self.kill(self.o.only or self.changes[i % len(self.changes)])
             except Failure as e:
                 print('# kill %d of %d: %s: %s' % (i + 1, self.o.kills, self.note, e))
                 return 1
@@ -292,6 +294,7 @@ def main():
     parser = argparse.ArgumentParser()
     for name, kind in (('build', str), ('kills', int), ('seed', int)):
         parser.add_argument('--' + name, type=kind, required=True)
+    parser.add_argument('--managers', type=int, choices=(1, 3), default=3)
     parser.add_argument('--only', choices=('',) + CHANGES, default='')
     kills = Kills(parser.parse_args())
     try:
