@@ -537,11 +537,12 @@ tests_sim_test_sm_others_SOURCES = tests/sim/test_sm_others.c tests/sim/lab.c te
 tests_sim_test_sm_others_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_others_LDADD = $(DAEMON_TEST_LIBS)
 
-UNIT_TESTS += tests/sim/test_handover_nomem
-tests_sim_test_handover_nomem_SOURCES = tests/sim/test_handover_nomem.c tests/sim/lab.c tests/sim/lab.h
-tests_sim_test_handover_nomem_CFLAGS = $(TEST_CFLAGS)
-tests_sim_test_handover_nomem_LDADD = $(DAEMON_TEST_LIBS)
-tests_sim_test_handover_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=_mark_point
+UNIT_TESTS += tests/sim/test_sm_nomem
+tests_sim_test_sm_nomem_SOURCES = tests/sim/test_sm_nomem.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sm_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sm_nomem_LDADD = $(DAEMON_TEST_LIBS)
+tests_sim_test_sm_nomem_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=_mark_point
 
 # ---- sm: control packets of other managers, and the cost of sweeps and repairs
 UNIT_TESTS += tests/unit/test_key

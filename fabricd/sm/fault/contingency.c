@@ -245,8 +245,11 @@ static int begin(struct sm *s)
         r = set_likely(s);
     if (r == FAB_OK && !a->all.network)
         r = fab_repair_contingencies_init(&a->all, state);
-    if (r != FAB_OK)
+    if (r != FAB_OK) {
+        fab_repair_contingency_end(a->maker);
+        a->maker = NULL;
         return r;
+    }
     fab_repair_contingency_set_tables(a->maker, session_tables(s));
     fab_repair_contingencies_follow(&a->all, state);
     begin_state(a);

@@ -175,8 +175,12 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
         sm_transition_repair(s, paused, (uint32_t)d->drained, d->steps);
     fab_plan_fini(&links);
     fab_plan_fini(&plan);
-    if (r != FAB_OK)
+    if (r != FAB_OK) {
         sm_repair_forget(s);
+        /* The snapshot may lack the failed links already. A sweep would then find the same fabric,
+         * and would keep these tables. */
+        sm_model_take_target(&s->model, NULL);
+    }
     return r;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets an allocation of the loop thread fail during a change of mastership. The manager accepts a
- * hand-over, hands over itself, or takes over from a master that died. It must go on, must become
- * master (or hand over) in the end, and must leave correct tables in the switches.
+ * Lets an allocation of the loop thread fail during a bring-up, a local repair or a change of
+ * mastership. The manager accepts a hand-over, hands over itself, or takes over from a master that
+ * died. It must go on, must become master (or hand over) in the end, and must leave correct tables
+ * in the switches. In virtual time, the work of worker threads is done on the loop thread, too.
  *
  * In each run, one allocation fails. It is one of those in the SECONDS of virtual time after the
  * next MAD from or to the manager. Allocations of the library Check do not count, because the test
@@ -24,6 +25,7 @@ void *__real_realloc(void *old, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
 void __real__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line);
 
@@ -52,6 +54,11 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *old, size_t size)
 {
     return fails() ? NULL : __real_realloc(old, size);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t size)
+{
+    return __wrap_realloc(old, count * size);
 }
 
 /* Check calls this function at each assertion, and allocates memory in it. */
@@ -117,6 +124,31 @@ static void assert_master(struct lab *lab)
     lab_assert_good(lab);
 }
 
+static void bring_up(struct lab *lab)
+{
+    lab_open_virtual(lab, lab_leaf_spine(3, 2, 2), NULL);
+    sm_start(lab->sm);
+    run_failing(lab);
+    assert_master(lab);
+}
+
+/* A link fails, an allocation fails during the repair, and the link comes back. */
+static void repair(struct lab *lab)
+{
+    lab_open_virtual(lab, lab_leaf_spine(3, 2, 2), NULL);
+    sm_start(lab->sm);
+    lab_run(lab, 10, lab_is_ready, "bring-up");
+    lab_unlink(lab, "leaf-002", 3);
+    run_failing(lab);
+    lab_run_for(lab, 20);
+    lab_run(lab, 60, lab_is_ready, "the repair");
+    lab_assert_good(lab);
+    lab_relink(lab, "leaf-002", 3);
+    lab_run_for(lab, 1);
+    lab_run(lab, 60, lab_is_idle, "the return of the link");
+    lab_assert_good(lab);
+}
+
 static void accept_role(struct lab *lab)
 {
     open_beside(lab, 15, FAB_SM_MASTER);
@@ -151,7 +183,8 @@ static void take_over(struct lab *lab)
 
 START_TEST(each_allocation_may_fail)
 {
-    static void (*const scenarios[])(struct lab * lab) = {accept_role, give_role, take_over};
+    static void (*const scenarios[])(struct lab * lab) = {bring_up, repair, accept_role, give_role,
+                                                          take_over};
     bool more = true;
     loop_thread = pthread_self();
     for (fail_at = 0; more; fail_at++) {
@@ -167,10 +200,10 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("hand-over without memory");
+    Suite *s = suite_create("the manager without memory");
     TCase *t = tcase_create("allocations");
     tcase_set_timeout(t, 600);
-    tcase_add_loop_test(t, each_allocation_may_fail, 0, 3);
+    tcase_add_loop_test(t, each_allocation_may_fail, 0, 5);
     suite_add_tcase(s, t);
     return test_run(s);
 }
