@@ -4,6 +4,8 @@
  * NOMEM, leave its inputs unchanged, and leak no memory (which the sanitizers check).
  */
 #include "libfabmgr/plan/plan.h"
+#include "libfabmgr/route/local_search/local_search.h"
+#include "libfabmgr/study/quality.h"
 #include "tests/unit/routing.h"
 
 /* The linker option --wrap redirects all allocations of this program to these functions. */
@@ -91,6 +93,27 @@ static int do_ranks(const struct job *j)
     int status = fab_route_ranks_find(j->f, &j->policy, &ranks);
     if (status == FAB_OK)
         fab_route_ranks_fini(&ranks);
+    return status;
+}
+
+static int do_local_search(const struct job *j)
+{
+    struct fab_lft lft;
+    struct fab_quality_input measured = {
+        .fabric = j->f, .lids = &j->target->lids, .lft = &j->target->lft};
+    struct fab_local_search_input in = {
+        .fabric = j->f, .policy = &j->policy, .lids = &j->target->lids, .vls = &j->target->vls};
+    uint32_t *ends;
+    int status = fab_study_quality_endports(&measured, &ends, &in.end_count);
+    if (status != FAB_OK)
+        return status;
+    in.ends = ends;
+    status = fab_target_lft_copy(&j->target->lft, &lft);
+    if (status == FAB_OK) {
+        status = fab_route_local_search(&in, &lft);
+        fab_target_lft_fini(&lft);
+    }
+    free(ends);
     return status;
 }
 
@@ -274,6 +297,7 @@ START_TEST(so_with_few_lanes)
     fab_target_lft_fini(&lft);
     fab_target_vls_fini(&vls);
     fail_engine(&j, "dfsssp", 25);
+    fail_each(&j, do_local_search, 15);
     fab_target_unref(j.target);
     fab_fabric_unref(j.f);
 }
