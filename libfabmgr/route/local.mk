@@ -36,6 +36,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/engines/fattree.c \
 	%D%/engines/file.c \
 	%D%/engines/nue.c \
+	%D%/engines/nue.h \
 	%D%/engines/sssp.c \
 	%D%/engines/sssp.h \
 	%D%/engines/torus.c \

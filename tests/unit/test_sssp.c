@@ -443,9 +443,9 @@ START_TEST(too_few_vls_are_reported)
 }
 END_TEST
 
-/* In dense irregular fabrics, dfsssp cannot assign each destination LID to one of the layers. It
- * must then assign pairs of switches. */
-START_TEST(layers_by_pair_need_fewer_vls)
+/* In irregular fabrics of up to some hundred switches, dfsssp chooses paths and layers together.
+ * Few layers by destination then suffice, which local repairs support. */
+START_TEST(few_layers_by_destination_suffice)
 {
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
@@ -461,7 +461,7 @@ START_TEST(layers_by_pair_need_fewer_vls)
         } else {
             struct fab_verdict v = judged(f, t);
             assert_good(f, &v, "few lanes");
-            ck_assert_uint_le(t->vls.count, 8);
+            ck_assert_uint_le(t->vls.count, 4);
             by_lid += t->vls.of_lid != NULL;
             by_pair += t->vls.of_pair != NULL;
             one += !fab_target_vls_multiple(&t->vls);
@@ -471,28 +471,45 @@ START_TEST(layers_by_pair_need_fewer_vls)
         fab_fabric_unref(f);
     }
     printf("# %u on one lane, %u by LID, %u by pair, %u refused\n", one, by_lid, by_pair, refused);
-    ck_assert_uint_gt(by_lid, 0);
-    ck_assert_uint_gt(by_pair, 0);
+    ck_assert_uint_ge(by_lid, 20);
+    ck_assert_uint_le(refused, 10);
+    ck_assert_uint_le(by_pair, 5);
 }
 END_TEST
 
-/* dfsssp first breaks one cycle after the other, which here needs five or six layers. Then it tries
- * first fit, which needs only four. */
-START_TEST(first_fit_saves_lanes)
+/* In larger irregular fabrics, dfsssp assigns layers to pairs of switches if too few VLs are left
+ * for layers by destination. */
+START_TEST(layers_by_pair_need_fewer_vls)
+{
+    struct fab_policy p = defaults(0);
+    char why[200];
+    struct fab_fabric *f = random_fabric(120, 9, 15, test_seed("by pair", 9));
+    struct fab_target *t = routed_or_refused("dfsssp", f, &p, why);
+    ck_assert_msg(t != NULL, "%s", why);
+    struct fab_verdict v = judged(f, t);
+    assert_good(f, &v, "by pair");
+    ck_assert_ptr_nonnull(t->vls.of_pair);
+    fab_verify_verdict_fini(&v);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+/* If dfsssp chose the paths first, it would need six layers by destination here. */
+START_TEST(paths_and_layers_together_save_lanes)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("first fit", 11));
     for (unsigned i = 0; i < 4; i++) {
         struct fab_policy p = defaults(0);
-        p.max_op_vls = 3; /* OperationalVLs 3 means 4 VLs */
         struct fab_fabric *f = random_fabric(48, 5, 4, fab_base_prng_next(&prng));
         char why[200];
         struct fab_target *t = routed_or_refused("dfsssp", f, &p, why);
         ck_assert_msg(t != NULL, "%s", why);
         struct fab_verdict v = judged(f, t);
         assert_good(f, &v, "first fit");
-        ck_assert_uint_le(fab_target_vls_count(&t->vls), 4);
-        ck_assert_ptr_nonnull(t->vls.of_pair);
+        ck_assert_uint_le(fab_target_vls_count(&t->vls), 5);
+        ck_assert_ptr_nonnull(t->vls.of_lid);
         fab_verify_verdict_fini(&v);
         fab_target_unref(t);
         fab_fabric_unref(f);
@@ -500,9 +517,8 @@ START_TEST(first_fit_saves_lanes)
 }
 END_TEST
 
-/* If it saves VLs, the paths to all LIDs of a switch must be the same. Otherwise this mesh would
- * need eight VLs. */
-START_TEST(fewer_paths_save_lanes)
+/* If dfsssp chose the paths first, this mesh would need eight VLs. */
+START_TEST(a_mesh_needs_two_lanes)
 {
     struct fab_policy p = defaults(0);
     struct fab_fabric *f = grid((uint32_t[3]){4, 4, 3}, false, 2);
@@ -512,7 +528,7 @@ START_TEST(fewer_paths_save_lanes)
     struct fab_verdict v = judged(f, t);
     assert_good(f, &v, "mesh");
     ck_assert_ptr_nonnull(t->vls.of_lid);
-    ck_assert_uint_le(t->vls.count, 6);
+    ck_assert_uint_eq(t->vls.count, 2);
     fab_verify_verdict_fini(&v);
     fab_target_unref(t);
     fab_fabric_unref(f);
@@ -534,9 +550,10 @@ int main(void)
         the_order_of_discovery_changes_nothing,
         a_ring_needs_vls,
         too_few_vls_are_reported,
+        few_layers_by_destination_suffice,
         layers_by_pair_need_fewer_vls,
-        first_fit_saves_lanes,
-        fewer_paths_save_lanes,
+        paths_and_layers_together_save_lanes,
+        a_mesh_needs_two_lanes,
     };
     Suite *suite = suite_create("sssp");
     TCase *tcase = tcase_create("engines");

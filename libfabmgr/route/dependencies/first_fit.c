@@ -31,7 +31,6 @@ struct first_fit {
     struct fab_cdg layer[FAB_VLS_MAX];
     uint32_t layers; /* number of layers in use */
     uint32_t limit;  /* greatest number of layers */
-    uint64_t work;   /* number of hops that were tried, and of dependencies that were followed */
     uint32_t *arc;   /* [port ids of switches] the arc of each port; FAB_NONE if there is none */
 };
 
@@ -93,42 +92,6 @@ static void sort_lids(const struct first_fit *f, const uint32_t *lid, uint32_t c
     qsort(ret_places, count, sizeof(*ret_places), by_rank);
 }
 
-/* ---- the order of another round -------------------------------------------------------------- */
-
-/* In the new order of the LIDs, all LIDs of one former layer are adjacent. Sets ret_rank[layer] to
- * the rank of the LIDs of each former layer (struct place). Successive rounds use three orders of
- * the layers in turn: the former order, the largest layer first (sizes are compared in steps of
- * FAB_VLS_MAX LIDs), and random. Together they lower the number of layers further than each order
- * alone. */
-static void rank_layers(const uint32_t *lid, uint32_t count, const uint8_t *former, uint32_t layers,
-                        uint32_t round, uint32_t ret_rank[FAB_VLS_MAX])
-{
-    uint32_t size[FAB_VLS_MAX] = {0};
-    struct fab_prng prng;
-    fab_base_prng_init(&prng, round);
-    for (uint32_t i = 0; i < count; i++)
-        size[former[lid[i]]]++;
-    for (uint32_t i = 0; i < layers; i++) {
-        ret_rank[i] = round % 3 == 0   ? layers - i
-                      : round % 3 == 1 ? UINT32_MAX - size[i]
-                                       : (uint32_t)fab_base_prng_next(&prng);
-        ret_rank[i] = ret_rank[i] / FAB_VLS_MAX * FAB_VLS_MAX + i;
-    }
-}
-
-static void sort_by_layers(const uint32_t *lid, uint32_t count, const uint8_t *former,
-                           uint32_t layers, uint32_t round, struct place *ret_places)
-{
-    uint32_t rank[FAB_VLS_MAX];
-    struct fab_prng prng;
-    rank_layers(lid, count, former, layers, round, rank);
-    fab_base_prng_init(&prng, UINT64_C(1) << 32 | round);
-    for (uint32_t i = 0; i < count; i++)
-        ret_places[i] =
-            (struct place){lid[i], rank[former[lid[i]]], (uint32_t)fab_base_prng_next(&prng)};
-    qsort(ret_places, count, sizeof(*ret_places), by_rank);
-}
-
 /* ---- placing --------------------------------------------------------------------------------- */
 
 static bool add_tree(struct first_fit *f, struct fab_cdg *t, uint32_t lid)
@@ -136,7 +99,6 @@ static bool add_tree(struct first_fit *f, struct fab_cdg *t, uint32_t lid)
     for (uint32_t sw = 0; sw < f->in->graph->n; sw++) {
         uint32_t from = arc_at(f, sw, lid);
         uint32_t to = from != FAB_NONE ? arc_at(f, f->in->graph->nbr[from], lid) : FAB_NONE;
-        f->work++;
         if (to != FAB_NONE && !fab_route_cdg_add(t, from, to))
             return false;
     }
@@ -227,28 +189,4 @@ int fab_route_layers_first_fit(const struct fab_layers_input *in, const struct f
         *ret_count = f.layers > 0 ? f.layers : 1;
     fini(&f);
     return status;
-}
-
-int fab_route_layers_first_fit_again(const struct fab_layers_input *in,
-                                     const struct fab_order *order, const uint32_t *lid,
-                                     uint32_t lids, uint32_t round, uint8_t *layer, uint8_t *trial,
-                                     uint32_t *count, uint64_t *work)
-{
-    struct first_fit f = {.in = in, .order = order, .limit = *count};
-    struct place *places;
-    int status = allocate(&f, lids, &places);
-    if (status == FAB_OK) {
-        sort_by_layers(lid, lids, layer, *count, round, places);
-        status = put_all(&f, places, lids, trial);
-    }
-    if (status == FAB_OK) {
-        memcpy(layer, trial, (size_t)in->lft->top + 1);
-        *count = f.layers;
-    }
-    for (uint32_t i = 0; i < f.layers; i++)
-        f.work += BUDGET - f.layer[i].budget;
-    *work -= f.work < *work ? f.work : *work;
-    fini(&f);
-    /* LIMIT means that a search used up its budget; then the earlier assignment stays */
-    return status == FAB_E_LIMIT ? FAB_OK : status;
 }

@@ -27,9 +27,6 @@
 /* First fit is tried only if there are at most this many paths (switches x LIDs). Each order then
  * takes about half a second at most. */
 #define FIRST_FIT_PATHS 500000u
-/* Number of hops and dependencies that the further rounds of first fit may follow. This takes half
- * a second at most. */
-#define ROUNDS_WORK (UINT64_C(1) << 25)
 
 struct layers {
     struct fab_arena arena; /* memory of the arrays */
@@ -298,26 +295,6 @@ static int try_orders(const struct layers *l, const struct fab_order *order, siz
     return FAB_OK;
 }
 
-/* Repeats first fit, and keeps the assignments that need fewer layers. former[] and trial[] are
- * scratch memory. */
-static int repeat(const struct layers *l, const struct fab_order *order, size_t size,
-                  uint8_t *layer, uint8_t *former, uint8_t *trial, uint32_t *count)
-{
-    uint64_t work = ROUNDS_WORK;
-    uint32_t now = *count;
-    int ret = FAB_OK;
-    memcpy(former, layer, size);
-    for (uint32_t i = 0; ret == FAB_OK && i < l->in->rounds && now > 2 && work > 0; i++) {
-        ret = fab_route_layers_first_fit_again(l->in, order, l->lid, l->lid_at[l->in->graph->n], i,
-                                               former, trial, &now, &work);
-        if (ret == FAB_OK && now < *count) {
-            memcpy(layer, former, size);
-            *count = now;
-        }
-    }
-    return ret;
-}
-
 static int first_fit(const struct fab_layers_input *in, size_t size, uint8_t *ret_layer,
                      uint32_t *ret_count)
 {
@@ -325,15 +302,12 @@ static int first_fit(const struct fab_layers_input *in, size_t size, uint8_t *re
     struct fab_order order = {0};
     int ret = fab_route_order_find(in->graph, in->fabric, in->policy, &order);
     uint8_t *trial = fab_base_arena_alloc(&l.arena, size, 1);
-    uint8_t *former = fab_base_arena_alloc(&l.arena, size, 1);
     if (ret == FAB_OK && l.arena.failed)
         ret = FAB_E_NOMEM;
     if (ret == FAB_OK)
         ret = init(&l);
     if (ret == FAB_OK)
         ret = try_orders(&l, &order, size, ret_layer, trial, ret_count);
-    if (ret == FAB_OK && *ret_count <= in->max)
-        ret = repeat(&l, &order, size, ret_layer, former, trial, ret_count);
     fab_route_order_fini(&order);
     fini(&l);
     return ret;

@@ -19,8 +19,6 @@ struct fab_layers_input {
     /* Number of steps that the search may still take; a step is one hop of a path, or one LFT entry
      * that is read. The search subtracts its steps. */
     uint64_t *budget;
-    /* number of further rounds of first fit, for fab_route_layers_by_lid() */
-    uint32_t rounds;
 };
 /* Both functions of this header return LIMIT if more than `max` layers are needed, BUSY if the
  * budget is used up, or NOMEM. The dependencies of a layer form no cycle, even if switches without

@@ -15,7 +15,9 @@
  *
  * The engine uses no more VLs than needed. The SLs are then less likely to change when the fabric
  * changes, and each VL has a larger part of the buffers. In fabrics of some hundred switches it
- * also uses fewer paths to each switch, if this needs fewer VLs.
+ * therefore chooses paths and VLs together, by the search of nue: each destination switch gets
+ * shortest paths whose dependencies close no cycle on a VL. This needs fewer VLs than to choose the
+ * paths first, and balances the loads as well.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 #include "libfabmgr/route/engines/engines.h"
+#include "libfabmgr/route/engines/nue.h"
 #include "libfabmgr/route/engines/sssp.h"
 
 /* Maximum number of steps of virtual_layers.c in all attempts together. This number of steps takes
@@ -31,20 +34,15 @@
  * layers. */
 #define LAYERS_BUDGET UINT64_C(200000000)
 
-/* In fabrics with at most this number of paths (switches x LIDs), the engine tries to save VLs by
- * fewer different paths. The attempts then take a second at most. */
-#define FEWER_VLS_PATHS 100000u
-
-/* Number of further rounds of first fit if all LIDs of a switch have the same paths. */
-#define ROUNDS 32
+/* In fabrics with at most this number of paths (switches x LIDs), the engine also chooses paths and
+ * VLs together. This takes a second at most. */
+#define FEWER_VLS_PATHS 200000u
 
 struct dfsssp {
     const struct fab_route_input *in;
     struct fab_graph graph;
     struct fab_lft lft;
     struct fab_vls vls;
-    /* number of further rounds of first fit (virtual_layers.h) */
-    uint32_t rounds;
     /* number of VLs that the last attempt needs, or a lower bound of this number */
     uint32_t needed;
     uint64_t budget; /* steps of virtual_layers.c that are left */
@@ -71,8 +69,7 @@ static int find_by_lid(struct dfsssp *d, uint32_t max)
                                         .lids = d->in->lids,
                                         .lft = &d->lft,
                                         .max = max,
-                                        .budget = &d->budget,
-                                        .rounds = d->rounds};
+                                        .budget = &d->budget};
     d->by = "destination";
     fab_target_vls_fini(&d->vls);
     fab_target_vls_init(&d->vls, 0);
@@ -116,35 +113,32 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
-/* Gives the LIDs of each switch fewer different paths, as long as this lowers the number of VLs.
- * Considers only layers that depend on the destination LID alone. The loads may become less even;
- * in the chain "auto", local search balances them again later. */
-static int reduce_vls(struct dfsssp *d)
+/* Replaces the tables by shortest paths on fewer VLs (nue.h). Returns LIMIT if there are none. */
+static int lower_vls(struct dfsssp *d)
 {
-    static const uint32_t paths[] = {2, 1};
+    struct fab_lft lft = {0};
+    struct fab_vls vls = {0};
+    uint32_t most = d->needed <= FAB_VLS_MAX ? d->needed - 1 : FAB_VLS_MAX;
+    int ret = fab_route_nue_shortest(d->in, most, &lft, &vls);
+    if (ret != FAB_OK)
+        return ret;
+    fab_target_lft_fini(&d->lft);
+    fab_target_vls_fini(&d->vls);
+    d->lft = lft;
+    d->vls = vls;
+    d->needed = fab_target_vls_count(&vls);
+    return FAB_OK;
+}
+
+/* Chooses paths and VLs together, as long as this lowers the number of VLs. */
+static int choose_together(struct dfsssp *d)
+{
     int ret = FAB_OK;
     if ((uint64_t)d->graph.n * d->lft.top > FEWER_VLS_PATHS)
         return FAB_OK;
-    for (size_t i = 0; ret == FAB_OK && i < sizeof(paths) / sizeof(*paths) && d->needed > 2; i++) {
-        struct dfsssp t = {.in = d->in,
-                           .graph = d->graph,
-                           .rounds = paths[i] == 1 ? ROUNDS : 0,
-                           .budget = d->budget};
-        ret = route_by(&t, paths[i]);
-        if (ret == FAB_OK)
-            ret = find_by_lid(&t, FAB_VLS_MAX);
-        d->budget = t.budget;
-        if (ret == FAB_OK && t.needed < d->needed) {
-            struct dfsssp more = *d;
-            *d = t;
-            t = more;
-        }
-        fab_target_lft_fini(&t.lft);
-        fab_target_vls_fini(&t.vls);
-    }
-    /* BUSY: the attempts to save VLs have used up the budget, and the tables found before are
-     * kept */
-    return ret == FAB_E_BUSY ? FAB_OK : ret;
+    while (ret == FAB_OK && d->needed > 2)
+        ret = lower_vls(d);
+    return ret == FAB_E_LIMIT ? FAB_OK : ret;
 }
 
 /* Tries several choices of paths and layers, one after the other, until the available VLs suffice.
@@ -172,7 +166,7 @@ static int route(struct dfsssp *d, uint32_t available)
         if (ret == FAB_OK)
             ret = attempts[i].find(d, max);
         if (ret == FAB_OK && i == 1)
-            ret = reduce_vls(d);
+            ret = choose_together(d);
         if (ret != FAB_OK || d->needed <= max)
             return ret;
     }

@@ -25,9 +25,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/balance/balance.h"
 #include "libfabmgr/route/engines/engines.h"
+#include "libfabmgr/route/engines/nue.h"
 #include "libfabmgr/route/nue/search.h"
 
 /* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load. A link is
@@ -46,6 +48,12 @@
 /* The engine uses one more VL if the paths of more than 1 / DETOUR_SHARE of the pairs of hosts
  * would not be shortest paths. */
 #define DETOUR_SHARE 100
+/* Maximum number of orders of the destination switches that are tried for shortest paths on few
+ * VLs, and maximum number of destination switches x arcs in all of them. */
+#define TRIALS 100
+#define TRIALS_WORK (UINT64_C(1) << 22)
+/* least number of VLs over which the switches are then distributed */
+#define LEAST_LANES 2
 
 struct nue {
     const struct fab_route_input *in;
@@ -55,9 +63,14 @@ struct nue {
     struct fab_destinations destinations;
     struct fab_cdg cdg[FAB_VLS_MAX];
     struct fab_nue search;
-    struct fab_shortest shortest;
+    struct fab_shortest candidates;
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
+    bool shortest; /* true: hosts have shortest paths only (fab_route_nue_shortest) */
+    /* [edges] the order in which the destination switches with hosts get their paths, as indices
+     * into destinations.sequence */
+    uint32_t *visit;
+    uint32_t *scratch; /* [switches] */
     /* [switches] lane[i] is the VL of the paths to switch sequence[i]; NO_LANE: no paths yet */
     uint8_t *lane;
     /* [switches][switches] the first hop from switch s to sequence[i]: slot[i * switches + s] is
@@ -69,8 +82,17 @@ struct nue {
 };
 #define NO_LANE 0xff
 
-/* Adds a VL with a channel dependency graph of its own. Only the first VL, and the last one that
- * the ports permit, contain the escape tree. */
+/* Returns true if the VL that was added last needs the escape tree: the first VL and the last one
+ * that the ports permit. If paths between hosts must be shortest paths, only the paths to switches
+ * without hosts need the tree. */
+static bool needs_tree(const struct nue *u)
+{
+    if (u->shortest)
+        return u->lanes == 1 && u->destinations.edges < u->graph.n;
+    return u->lanes == 1 || u->lanes == u->lanes_most;
+}
+
+/* Adds a VL with a channel dependency graph of its own. */
 static int add_lane(struct nue *u)
 {
     struct fab_cdg *t = &u->cdg[u->lanes];
@@ -80,7 +102,7 @@ static int add_lane(struct nue *u)
     t->budget = (uint64_t)t->arcs * STEPS_EACH_ARC;
     u->search.cdg = t;
     u->lanes++;
-    if (u->lanes == 1 || u->lanes == u->lanes_most)
+    if (needs_tree(u))
         fab_route_nue_add_escape_tree(&u->search);
     return FAB_OK;
 }
@@ -108,9 +130,9 @@ static void find(struct nue *u, uint32_t i, bool strict)
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;
-    for (uint32_t i = 0; i < u->destinations.edges; i++) {
-        find(u, i, strict);
-        left += u->lane[i] == NO_LANE;
+    for (uint32_t k = 0; k < u->destinations.edges; k++) {
+        find(u, u->visit[k], strict);
+        left += u->lane[u->visit[k]] == NO_LANE;
     }
     return left;
 }
@@ -206,6 +228,106 @@ static int find_lanes(struct nue *u)
     return status;
 }
 
+/* Returns NOMEM if a log of a channel dependency graph could not grow. Searches then fail, as if
+ * dependencies closed cycles. */
+static int check_memory(const struct nue *u)
+{
+    bool no_memory = false;
+    for (uint32_t i = 0; i < u->lanes; i++)
+        no_memory = no_memory || u->cdg[i].no_memory;
+    return no_memory ? FAB_E_NOMEM : FAB_OK;
+}
+
+/* ---- shortest paths on few lanes ------------------------------------------------------------- */
+
+/* Removes all paths and VLs. */
+static void reset(struct nue *u)
+{
+    for (uint32_t i = 0; i < u->lanes; i++)
+        fab_route_cdg_fini(&u->cdg[i]);
+    u->lanes = 0;
+    memset(u->lane, NO_LANE, u->graph.n);
+    memset(u->search.load, 0, u->graph.nbr_at[u->graph.n] * sizeof(*u->search.load));
+}
+
+/* Moves the destination switches that got no paths to the front of visit[]. */
+static void bring_forward(struct nue *u)
+{
+    uint32_t edges = u->destinations.edges, at = edges;
+    for (uint32_t from = edges; from-- > 0;) {
+        if (u->lane[u->visit[from]] != NO_LANE)
+            u->scratch[--at] = u->visit[from];
+    }
+    for (uint32_t from = edges; from-- > 0;) {
+        if (u->lane[u->visit[from]] == NO_LANE)
+            u->scratch[--at] = u->visit[from];
+    }
+    memcpy(u->visit, u->scratch, edges * sizeof(*u->visit));
+}
+
+static int add_first_lane(struct nue *u)
+{
+    int status = add_lane(u);
+    if (status == FAB_OK && u->destinations.edges < u->graph.n)
+        find_updown_first(u);
+    return status;
+}
+
+/* Finds shortest paths to all destination switches with hosts. As many switches as possible share
+ * the first VL, and so on. Returns LIMIT if lanes_most VLs are too few. */
+static int pack(struct nue *u)
+{
+    reset(u);
+    int status = add_first_lane(u);
+    uint32_t left = status == FAB_OK ? find_loaded(u, true) : 0;
+    while (status == FAB_OK && left > 0 && u->lanes < u->lanes_most) {
+        status = add_lane(u);
+        if (status == FAB_OK)
+            left = find_loaded(u, true);
+    }
+    if (status == FAB_OK)
+        status = check_memory(u);
+    return status == FAB_OK && left > 0 ? FAB_E_LIMIT : status;
+}
+
+/* Like pack(), but distributes the switches evenly over `lanes` VLs. The loads of links are then
+ * more even, because paths meet fewer dependencies of others. */
+static int distribute(struct nue *u, uint32_t lanes)
+{
+    reset(u);
+    int status = add_first_lane(u);
+    while (status == FAB_OK && u->lanes < lanes)
+        status = add_lane(u);
+    for (uint32_t k = 0; k < u->destinations.edges && status == FAB_OK; k++) {
+        uint32_t i = u->visit[k], home = u->destinations.sequence[i];
+        for (uint32_t l = 0; l < lanes && u->lane[i] == NO_LANE; l++) {
+            u->search.cdg = &u->cdg[(k + l) % lanes];
+            if (fab_route_nue_find(&u->search, home, true))
+                keep(u, i, (k + l) % lanes);
+        }
+        if (u->lane[i] == NO_LANE)
+            status = FAB_E_LIMIT;
+    }
+    return check_memory(u) != FAB_OK ? FAB_E_NOMEM : status;
+}
+
+/* Packs the switches in several orders. Those for which the VLs were too few are first in the next
+ * order. Then tries to distribute the switches over as many VLs, but at least LEAST_LANES. */
+static int find_shortest(struct nue *u)
+{
+    uint64_t work = (uint64_t)u->destinations.edges * u->graph.nbr_at[u->graph.n] + 1;
+    int status = pack(u);
+    for (uint64_t i = 1; i < TRIALS && i * work <= TRIALS_WORK && status == FAB_E_LIMIT; i++) {
+        bring_forward(u);
+        status = pack(u);
+    }
+    if (status != FAB_OK)
+        return status;
+    uint32_t lanes = u->lanes > LEAST_LANES ? u->lanes : LEAST_LANES;
+    status = lanes <= u->lanes_most ? distribute(u, lanes) : FAB_OK;
+    return status == FAB_E_LIMIT ? pack(u) : status;
+}
+
 /* Finds the paths to switches without hosts. These paths carry management traffic only, so the
  * searches for cycles have a small budget. */
 static void find_rest(struct nue *u)
@@ -224,19 +346,20 @@ static void find_candidates(struct nue *u, uint32_t i)
 {
     restore(u, i);
     fab_route_nue_find_alternatives(&u->search, false);
-    fab_route_nue_candidates(&u->search, &u->shortest);
+    fab_route_nue_candidates(&u->search, &u->candidates);
 }
 
 /* Routes a LID that no host sends to. Each switch takes the D-mod-k port. */
 static void fill_without_hosts(struct nue *u, const struct fab_dlid *dlid)
 {
-    for (uint32_t i = 1; i < u->shortest.reached; i++) {
-        uint32_t s = u->shortest.at[i], count = u->shortest.first[i + 1] - u->shortest.first[i];
+    for (uint32_t i = 1; i < u->candidates.reached; i++) {
+        uint32_t s = u->candidates.at[i],
+                 count = u->candidates.first[i + 1] - u->candidates.first[i];
         uint32_t which = dlid->number / u->order.divider[s] % count;
         fab_target_lft_row(&u->lft, s)[dlid->lid] =
-            u->graph.port_num[u->shortest.port[u->shortest.first[i] + which]];
+            u->graph.port_num[u->candidates.port[u->candidates.first[i] + which]];
     }
-    fab_target_lft_row(&u->lft, u->shortest.at[0])[dlid->lid] = dlid->port;
+    fab_target_lft_row(&u->lft, u->candidates.at[0])[dlid->lid] = dlid->port;
 }
 
 static void balance_all(struct nue *u)
@@ -300,10 +423,10 @@ static int prepare(struct nue *u)
         status = fab_route_nue_init(&u->search, &u->graph, &u->order, &u->cdg[0]);
     fab_route_cdg_fini(&u->cdg[0]);
     if (status == FAB_OK)
-        status = fab_route_shortest_init(&u->shortest, &u->graph);
+        status = fab_route_shortest_init(&u->candidates, &u->graph);
     if (status == FAB_OK)
         status =
-            fab_route_balance_init(&u->balance, in->fabric, &u->graph, &u->order, &u->shortest);
+            fab_route_balance_init(&u->balance, in->fabric, &u->graph, &u->order, &u->candidates);
     if (status == FAB_OK)
         status = fab_target_lft_init(&u->lft, in->fabric->switch_count, in->lids->top);
     if (status != FAB_OK)
@@ -311,9 +434,13 @@ static int prepare(struct nue *u)
     size_t n = (size_t)u->graph.n;
     u->lane = malloc(n + 1);
     u->slot = calloc(n + 1, n + 1);
-    if (u->lane == NULL || u->slot == NULL)
+    u->visit = fab_base_alloc_array(n + 1, sizeof(*u->visit));
+    u->scratch = fab_base_alloc_array(n + 1, sizeof(*u->scratch));
+    if (u->lane == NULL || u->slot == NULL || u->visit == NULL || u->scratch == NULL)
         return FAB_E_NOMEM;
     memset(u->lane, NO_LANE, n);
+    for (uint32_t i = 0; i < u->graph.n; i++)
+        u->visit[i] = i;
     return FAB_OK;
 }
 
@@ -336,16 +463,14 @@ static int set_vls(const struct nue *u, struct fab_vls *vls)
 
 static int route(struct nue *u, struct fab_vls *vls)
 {
-    bool no_memory = false;
-    int status = find_lanes(u);
+    int status = u->shortest ? find_shortest(u) : find_lanes(u);
     if (status != FAB_OK)
         return status;
     find_alternatives(u);
     find_rest(u);
-    for (uint32_t i = 0; i < u->lanes; i++)
-        no_memory = no_memory || u->cdg[i].no_memory;
-    if (no_memory)
-        return FAB_E_NOMEM;
+    status = check_memory(u);
+    if (status != FAB_OK)
+        return status;
     u->balance.whole = true;
     balance_all(u);
     rebalance(u);
@@ -369,6 +494,46 @@ static void remark(const struct nue *u, char *why, size_t why_len)
                  (double)u->detour_pairs * 100 / (double)all, u->order.origin);
 }
 
+static void fini(struct nue *u)
+{
+    free(u->lane);
+    free(u->slot);
+    free(u->visit);
+    free(u->scratch);
+    fab_route_balance_fini(&u->balance);
+    fab_route_shortest_fini(&u->candidates);
+    fab_route_nue_fini(&u->search);
+    for (uint32_t i = 0; i < u->lanes; i++)
+        fab_route_cdg_fini(&u->cdg[i]);
+    fab_route_destinations_fini(&u->destinations);
+    fab_route_updown_fini(&u->updown);
+    fab_route_order_fini(&u->order);
+    fab_route_graph_fini(&u->graph);
+}
+
+static int compute(struct nue *u, struct fab_lft *ret_lft, struct fab_vls *ret_vls)
+{
+    int status = prepare(u);
+    if (status == FAB_OK)
+        status = route(u, ret_vls);
+    if (status == FAB_OK) {
+        *ret_lft = u->lft;
+    } else {
+        fab_target_lft_fini(&u->lft);
+        fab_target_vls_fini(ret_vls);
+    }
+    return status;
+}
+
+int fab_route_nue_shortest(const struct fab_route_input *in, uint32_t most, struct fab_lft *ret_lft,
+                           struct fab_vls *ret_vls)
+{
+    struct nue u = {.in = in, .lanes_most = most, .shortest = true};
+    int status = compute(&u, ret_lft, ret_vls);
+    fini(&u);
+    return status;
+}
+
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
@@ -377,27 +542,10 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
                     .lanes_most = fab_route_vls_available(in->fabric, in->policy, &weakest)};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
-    int status = prepare(&u);
+    int status = compute(&u, ret_lft, ret_vls);
     if (status == FAB_OK)
-        status = route(&u, ret_vls);
-    if (status == FAB_OK) {
         remark(&u, why, why_len);
-        *ret_lft = u.lft;
-    } else {
-        fab_target_lft_fini(&u.lft);
-        fab_target_vls_fini(ret_vls);
-    }
-    free(u.lane);
-    free(u.slot);
-    fab_route_balance_fini(&u.balance);
-    fab_route_shortest_fini(&u.shortest);
-    fab_route_nue_fini(&u.search);
-    for (uint32_t i = 0; i < u.lanes; i++)
-        fab_route_cdg_fini(&u.cdg[i]);
-    fab_route_destinations_fini(&u.destinations);
-    fab_route_updown_fini(&u.updown);
-    fab_route_order_fini(&u.order);
-    fab_route_graph_fini(&u.graph);
+    fini(&u);
     return status;
 }
 

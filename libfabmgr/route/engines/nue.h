@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shortest paths on few virtual lanes, for the engine dfsssp. Internal to libfabmgr/route. */
+#ifndef LIBFABMGR_ROUTE_ENGINES_NUE_H
+#define LIBFABMGR_ROUTE_ENGINES_NUE_H
+
+#include "libfabmgr/route/route.h"
+
+/* Computes tables in which all paths between hosts are shortest paths, on at most `most` VLs. The
+ * VL of a path depends on its destination switch alone. Tries several orders of the destination
+ * switches. Returns LIMIT if none of them suffices, or NOMEM. The caller frees the tables. */
+int fab_route_nue_shortest(const struct fab_route_input *in, uint32_t most, struct fab_lft *ret_lft,
+                           struct fab_vls *ret_vls);
+
+#endif
