@@ -22,6 +22,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/dependencies/vl_cdg.h \
 	%D%/detours/detours.c \
 	%D%/detours/detours.h \
+	%D%/detours/passes.c \
 	%D%/detours/reserve.c \
 	%D%/detours/spread.c \
 	%D%/detours/tree.c \

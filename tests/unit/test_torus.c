@@ -189,7 +189,8 @@ START_TEST(detours_spread_loads)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("loads of detours", 17));
-    spreads("torus", torus(16, 16, 0, 4, 1, false), &prng, 8, 155, "torus 16x16");
+    spreads("torus", torus(16, 16, 0, 4, 1, false), &prng, 8, 140, "torus 16x16");
+    spreads("dor", torus(20, 20, 0, 2, 1, true), &prng, 2, 145, "mesh 20x20");
     spreads("torus", torus(8, 8, 8, 1, 1, false), &prng, 2, 140, "torus 8x8x8");
     spreads("torus", torus(6, 5, 4, 4, 1, false), &prng, 10, 125, "torus 6x5x4");
     spreads("dor", torus(5, 5, 6, 2, 1, true), &prng, 10, 125, "mesh 5x5x6");

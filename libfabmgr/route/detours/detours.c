@@ -4,10 +4,8 @@
  * all regular paths, then those of a spanning tree for multicast (reserve.c), then the dependencies
  * of the detours (tree.c).
  *
- * The first detours leave some links with up to twice the load of others. Passes over the broken
- * trees then spread the loads (spread.c). If a pass replaces a detour, the dependencies of the old
- * detour stay in the graph until the graph is made anew. They can exclude other detours, but never
- * hide a cycle.
+ * The first detours leave some links with up to twice the load of others. passes.c then spreads the
+ * loads.
  *
  * The work is 0.1 to 0.2 us for each tree, switch and pass.
  */
@@ -22,40 +20,8 @@
 
 /* maximum number of times that detours are chosen again, because some tree is lost */
 #define RESTARTS 2
-/* maximum number of passes that spread loads */
-#define SPREADS 6
-/* If trees x switches exceeds this number, the search does not spread loads. */
-#define SPREAD_WORK (UINT64_C(1) << 23)
-/* The searches for cycles while loads are spread may take this number of steps, and SPREAD_STEPS
- * more for each tree and switch. */
-#define SPREAD_LEAST UINT64_C(4000000)
-#define SPREAD_STEPS 4
-/* Meanwhile the graph may move this number of channels in its order, and a quarter of a channel
- * more for each tree and switch. */
-#define SPREAD_MOVES UINT64_C(2000000)
-/* Loads are spread until the greatest load is at most 5/4 of the greatest load of regular paths. */
-#define GOOD(regular) ((regular) + (regular) / 4)
 
 /* ---- all trees ------------------------------------------------------------------------------- */
-
-static int store(struct fab_detour_search *x, struct fab_detour_tree *t)
-{
-    struct fab_detours *d = x->d;
-    t->first = (uint32_t)d->detours;
-    t->count = 0;
-    for (uint32_t s = 0; s < x->g->n; s++) {
-        if (s == t->dest || x->arc[s] == x->regular[s])
-            continue;
-        struct fab_detour *grown =
-            fab_base_grow(d->detour, sizeof(*d->detour), d->detours + 1, &d->room);
-        if (grown == NULL)
-            return FAB_E_NOMEM;
-        d->detour = grown;
-        d->detour[d->detours++] = (struct fab_detour){s, x->head[x->arc[s]]};
-        t->count++;
-    }
-    return FAB_OK;
-}
 
 static void add_regular(struct fab_detour_search *x, struct fab_detour_tree *t)
 {
@@ -79,7 +45,7 @@ static int repair(struct fab_detour_search *x, struct fab_detour_tree *t, bool a
     x->cdg.cdg.logged = 0;
     fab_route_detour_lay_out(x);
     fab_route_detour_change_loads(x, true);
-    return store(x, t);
+    return fab_route_detour_store(x, t);
 }
 
 /* Called if one of the trees to a switch, tree[first] to tree[first + count - 1], is lost. Gives
@@ -98,7 +64,7 @@ static int rescue(struct fab_detour_search *x, uint32_t first, uint32_t count)
     bool lost = !fab_route_detour_connect(x, true) && !fab_route_detour_connect_by_spare(x);
     x->cdg.cdg.logged = 0;
     fab_route_detour_lay_out(x);
-    int status = store(x, t);
+    int status = fab_route_detour_store(x, t);
     for (uint32_t i = 0; i < count; i++) {
         t[i].lost = lost;
         t[i].fixed = true;
@@ -110,18 +76,12 @@ static int rescue(struct fab_detour_search *x, uint32_t first, uint32_t count)
     return status;
 }
 
-/* Returns true if the searches for cycles have used up their steps. Nearly all further detours
- * would then be refused. */
-static bool is_spent(const struct fab_detour_search *x)
-{
-    return x->cdg.cdg.budget == 0;
-}
-
 static int rescue_all(struct fab_detour_search *x)
 {
     struct fab_detours *d = x->d;
     int status = FAB_OK;
-    for (uint32_t i = 0, end; i < d->trees && status == FAB_OK && !is_spent(x); i = end) {
+    for (uint32_t i = 0, end; i < d->trees && status == FAB_OK && !fab_route_detour_is_spent(x);
+         i = end) {
         bool lost = false;
         for (end = i; end < d->trees && d->tree[end].dest == d->tree[i].dest; end++)
             lost |= d->tree[end].lost;
@@ -141,27 +101,12 @@ static void set_mean(struct fab_detour_search *x)
     x->mean = arcs > 0 && sum > arcs ? sum / arcs : 1;
 }
 
-/* Makes the graph anew: it then has only the dependencies of the reserved tree and of the present
- * paths of all trees or, if `regular` is true, of their regular paths. */
-static void renew_graph(struct fab_detour_search *x, bool regular)
-{
-    fab_route_cdg_clear(&x->cdg.cdg);
-    x->cdg.cdg.logging = false;
-    fab_route_detour_add_reserved(x);
-    for (uint32_t i = 0; i < x->d->trees; i++) {
-        fab_route_detour_load(x, &x->d->tree[i], regular);
-        fab_route_detour_lay_out(x);
-        fab_route_detour_add(x);
-    }
-    x->cdg.cdg.logging = true;
-}
-
 /* Chooses the detours of the broken trees that are urgent, or of those that are not. */
 static int search(struct fab_detour_search *x, bool urgent, bool again)
 {
     struct fab_detours *d = x->d;
     int status = FAB_OK;
-    for (uint32_t i = 0; i < d->trees && status == FAB_OK && !is_spent(x); i++) {
+    for (uint32_t i = 0; i < d->trees && status == FAB_OK && !fab_route_detour_is_spent(x); i++) {
         if (d->tree[i].broken && d->tree[i].urgent == urgent)
             status = repair(x, &d->tree[i], again, again);
     }
@@ -171,7 +116,7 @@ static int search(struct fab_detour_search *x, bool urgent, bool again)
 /* Chooses all detours again: first those of the trees that were lost once. */
 static int search_again(struct fab_detour_search *x)
 {
-    renew_graph(x, true);
+    fab_route_detour_renew_graph(x, true, NULL);
     int status = search(x, true, true);
     return status == FAB_OK ? search(x, false, true) : status;
 }
@@ -187,47 +132,6 @@ static uint32_t count_lost(struct fab_detours *d)
     return lost;
 }
 
-/* Makes one pass over the broken trees. All other trees keep their regular paths. *ret_changed:
- * true if some path changed. */
-static int spread_once(struct fab_detour_search *x, uint64_t most_moved, bool *ret_changed)
-{
-    struct fab_detours *d = x->d;
-    int status = FAB_OK;
-    *ret_changed = false;
-    for (uint32_t i = 0; i < d->trees && status == FAB_OK && !is_spent(x); i++) {
-        if (x->cdg.cdg.moved > most_moved)
-            break;
-        if (!d->tree[i].broken || d->tree[i].fixed || !fab_route_detour_spread(x, &d->tree[i]))
-            continue;
-        status = store(x, &d->tree[i]);
-        *ret_changed = true;
-    }
-    return status;
-}
-
-/* Spreads the loads. `regular` is the greatest load of regular paths. */
-static int spread(struct fab_detour_search *x, uint64_t regular)
-{
-    uint64_t work = (uint64_t)x->d->trees * x->g->n, *budget = &x->cdg.cdg.budget;
-    uint64_t kept = *budget;
-    uint64_t most_moved = x->cdg.cdg.moved + SPREAD_MOVES + work / 4;
-    int status = FAB_OK;
-    bool more = work <= SPREAD_WORK;
-    /* These steps are not subtracted from the caller's budget. The caller uses the rest of its
-     * budget only if detours are lost. */
-    *budget = SPREAD_LEAST + work * SPREAD_STEPS;
-    x->greatest = fab_route_detour_greatest(x);
-    for (unsigned pass = 0; pass < SPREADS && more && x->greatest > GOOD(regular); pass++) {
-        if (pass % 2 == 0)
-            renew_graph(x, false);
-        status = spread_once(x, most_moved, &more);
-        x->greatest = fab_route_detour_greatest(x);
-        more &= status == FAB_OK && x->cdg.cdg.moved <= most_moved;
-    }
-    *budget = kept;
-    return status;
-}
-
 static int find_all(struct fab_detour_search *x)
 {
     struct fab_detours *d = x->d;
@@ -241,16 +145,18 @@ static int find_all(struct fab_detour_search *x)
     fab_route_detour_reserve(x);
     set_mean(x);
     int status = search(x, false, false);
-    for (unsigned i = 0; i < RESTARTS && status == FAB_OK && count_lost(d) > 0 && !is_spent(x); i++)
+    for (unsigned i = 0;
+         i < RESTARTS && status == FAB_OK && count_lost(d) > 0 && !fab_route_detour_is_spent(x);
+         i++)
         status = search_again(x);
     if (status == FAB_OK)
         status = rescue_all(x);
     /* If the searches for cycles have used up their steps, all broken trees count as lost, since
      * some of them got no detours. */
     for (uint32_t i = 0; i < d->trees; i++)
-        d->lost += d->tree[i].lost || (is_spent(x) && d->tree[i].broken);
+        d->lost += d->tree[i].lost || (fab_route_detour_is_spent(x) && d->tree[i].broken);
     if (status == FAB_OK && d->lost == 0)
-        status = spread(x, regular);
+        status = fab_route_detour_spread_all(x, regular);
     return status == FAB_OK && x->cdg.cdg.no_memory ? FAB_E_NOMEM : status;
 }
 

@@ -20,9 +20,10 @@ struct fab_detour_rule {
      * number at switch `dest`. FAB_NONE: the regular path breaks off at s. */
     void (*next)(const void *ctx, uint32_t dest, uint32_t number, uint32_t *next);
     /* Returns true if the hop from switch s to switch `to` leads back: against the direction in
-     * which the rule takes packets to `dest` in this row. Detours contain such hops only if no
-     * short detour avoids them. Packets that go around the ring in the wrong direction, and packets
-     * on detours around a missing link of the ring, could together close a cycle. */
+     * which the rule takes packets to `dest` in this row. The first detours contain such hops
+     * only if no short detour avoids them; the passes that spread loads may add some. Packets that
+     * go around the ring in the wrong direction, and packets on detours around a missing link of
+     * the ring, could together close a cycle. */
     bool (*leads_back)(const void *ctx, uint32_t dest, uint32_t s, uint32_t to);
     /* true: a spanning tree for multicast is reserved before the detours are chosen. It grows from
      * switch `root`. It gets links of level 0 first, then links of level 1, and so on, and at last

@@ -17,10 +17,10 @@
 #define BUSY 14
 /* loads are scaled so that the greatest load is SCALE, before their sixth power is taken */
 #define SCALE 4096u
-/* A path may change at most this number of hops before a busy link. At most SWITCHES switches
- * before a busy link are considered. */
-#define HOPS_BEFORE 6
-#define SWITCHES 48
+/* A path may change at most HOPS_BEFORE hops before a busy link. At most SWITCHES switches before
+ * the link are considered. */
+#define HOPS_BEFORE 16
+#define SWITCHES 256
 /* maximum number of steps of the searches for cycles of one change */
 #define STEPS 2000
 
@@ -88,8 +88,7 @@ static void offer_changes(struct fab_detour_search *x, uint32_t u)
     mark_path(x, u, true);
     for (uint32_t arc = x->g->nbr_at[u]; arc < x->g->nbr_at[u + 1]; arc++) {
         uint32_t end = meet(x, arc);
-        if (arc == x->arc[u] || end == u ||
-            x->rule->leads_back(x->rule->ctx, x->dest, u, x->head[arc]))
+        if (arc == x->arc[u] || end == u)
             continue;
         int64_t growth = change_of(x, u, arc, end);
         struct fab_detour_chain c = {

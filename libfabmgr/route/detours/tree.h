@@ -94,6 +94,20 @@ void fab_route_detour_reserve(struct fab_detour_search *x);
 /* Adds the dependencies of the reserved tree again. */
 void fab_route_detour_add_reserved(struct fab_detour_search *x);
 
+/* Stores the paths of the loaded tree as the detours of t. Returns NOMEM if there is no memory. */
+int fab_route_detour_store(struct fab_detour_search *x, struct fab_detour_tree *t);
+/* Returns true if the searches for cycles have used up their steps. Nearly all further detours
+ * would then be refused. */
+static inline bool fab_route_detour_is_spent(const struct fab_detour_search *x)
+{
+    return x->cdg.cdg.budget == 0;
+}
+/* Makes the graph anew: it then has only the dependencies of the reserved tree and of the present
+ * paths of all trees or, if `regular` is true, of their regular paths. Tree i is left out if
+ * without[i] is true; without may be NULL. Returns false if a dependency could not be added. */
+bool fab_route_detour_renew_graph(struct fab_detour_search *x, bool regular, const bool *without);
+/* Spreads the loads of the detours (passes.c). `regular` is the greatest load of regular paths. */
+int fab_route_detour_spread_all(struct fab_detour_search *x, uint64_t regular);
 /* Returns the greatest load of a link, at least 1. */
 uint64_t fab_route_detour_greatest(const struct fab_detour_search *x);
 /* Loads the tree t, and changes paths in it that use busy links (spread.c). Returns false if
