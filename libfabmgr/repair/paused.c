@@ -2,9 +2,12 @@
 /*
  * Counts the pairs of source and destination that have no path while some entries drop packets.
  *
- * A switch whose entry drops packets receives packets from all switches whose old or new entries
- * lead to it. All endports at these switches are counted, even endports whose path ends in a dead
- * link. So the result is an upper limit.
+ * An entry drops packets from the step of the write that drains it to the step of the write that
+ * sets its new value. Meanwhile its switch receives packets from all switches whose entries lead to
+ * it in one of these steps: old entries that no earlier step replaces, and new ones that no later
+ * step writes. All endports at these switches are counted, even endports whose path ends in a dead
+ * link. So the result is an upper limit. Pairs with a switch do not count: only the manager and
+ * monitoring send packets to switches, and they repeat a request that is lost.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +25,22 @@ struct counting {
     const struct fab_lft *lft;
     const struct fab_repair_delta *d;
     uint32_t *stack; /* [switches] */
-    /* [switches] the new entry for the LID, if the entry changes; otherwise NO_ROUTE */
-    uint8_t *now;
+    /* [changes] step of the write that sets the new value of each change */
+    uint32_t *step;
+    /* [switches] index in the delta's change[] of the change of each switch's entry for the LID;
+     * FAB_NONE: the entry does not change */
+    uint32_t *change_of;
     /* bitset of the switches whose endports are already counted */
     uint64_t *counted;
     uint64_t visits, endports;
 };
 
-/* Sets now[] to the new entries for a LID. If `loads` is false, sets the same elements back to
- * NO_ROUTE. */
+/* The steps of the writes while an entry drops packets, both included. */
+struct interval {
+    uint32_t first, last;
+};
+
+/* Sets change_of[] for a LID. If `loads` is false, sets the same elements back to FAB_NONE. */
 static void load(struct counting *x, uint32_t lid, bool loads)
 {
     const struct fab_repair_delta *d = x->d;
@@ -43,11 +53,38 @@ static void load(struct counting *x, uint32_t lid, bool loads)
             high = mid;
     }
     for (; low < d->changes && d->change[low].lid == lid; low++)
-        x->now[d->change[low].sw] = loads ? d->change[low].now : FAB_LFT_NO_ROUTE;
+        x->change_of[d->change[low].sw] = loads ? (uint32_t)low : FAB_NONE;
 }
 
-/* Returns the number of endports whose packets to the LID may pass the switch. */
-static uint64_t count_senders(struct counting *x, uint32_t sw, uint32_t lid)
+static void find_steps(struct counting *x)
+{
+    const struct fab_repair_delta *d = x->d;
+    for (size_t i = 0; i < d->writes; i++) {
+        const struct fab_repair_write *w = &d->write[i];
+        for (uint32_t k = w->first; k < w->first + w->changes; k++) {
+            uint32_t which = d->by_write[k];
+            if (((w->keep | w->drain) >> d->change[which].lid % FAB_LFT_BLOCK & 1) == 0)
+                x->step[which] = w->step;
+        }
+    }
+}
+
+/* Returns true if the switch `from` may send packets for the LID by its port `num` in one of these
+ * steps. */
+static bool may_send(const struct counting *x, uint32_t from, uint8_t num, uint32_t lid,
+                     const struct interval *t)
+{
+    uint32_t which = x->change_of[from];
+    bool by_old = fab_target_lft_at(x->lft, from, lid) == num;
+    if (which == FAB_NONE)
+        return by_old;
+    return (by_old && x->step[which] >= t->first) ||
+           (x->d->change[which].now == num && x->step[which] <= t->last);
+}
+
+/* Returns the number of endports whose packets to the LID may pass the switch in these steps. */
+static uint64_t count_senders(struct counting *x, uint32_t sw, uint32_t lid,
+                              const struct interval *t)
 {
     const struct fab_repair_network *b = x->b;
     uint64_t senders = 0;
@@ -61,9 +98,7 @@ static uint64_t count_senders(struct counting *x, uint32_t sw, uint32_t lid)
         senders += b->attached[at];
         for (uint32_t port = b->first[at] + 1; port < b->first[at + 1]; port++) {
             uint32_t from = b->peer_sw[port];
-            if (from != FAB_NONE &&
-                (fab_target_lft_at(x->lft, from, lid) == b->peer_num[port] ||
-                 x->now[from] == b->peer_num[port]) &&
+            if (from != FAB_NONE && may_send(x, from, b->peer_num[port], lid, t) &&
                 fab_base_bits_add(x->counted, from))
                 x->stack[count++] = from;
         }
@@ -73,14 +108,16 @@ static uint64_t count_senders(struct counting *x, uint32_t sw, uint32_t lid)
     return senders;
 }
 
-/* Returns true if packets that are forwarded by the old entry of this change may reach the LID. */
+/* Returns true if the LID is that of an endport, and packets that are forwarded by the old entry of
+ * this change may reach it. */
 static bool works(const struct fab_repair *r, const struct fab_lft *lft,
                   const struct fab_repair_change *c)
 {
     const struct fab_repair_network *b = r->network;
     uint8_t num = fab_target_lft_at(lft, c->sw, c->lid);
     uint32_t port = b->first[c->sw] + num;
-    return num != FAB_LFT_NO_ROUTE && port < b->first[c->sw + 1] && !fab_repair_was_dead(r, port);
+    return fab_base_bits_get(b->is_endport, c->lid) && num != FAB_LFT_NO_ROUTE &&
+           port < b->first[c->sw + 1] && !fab_repair_was_dead(r, port);
 }
 
 static void count(struct counting *x, const struct fab_repair *r, uint64_t *ret_pairs)
@@ -91,10 +128,12 @@ static void count(struct counting *x, const struct fab_repair *r, uint64_t *ret_
     for (size_t i = 0; i < d->writes; i++) {
         const struct fab_repair_write *w = &d->write[i];
         for (uint32_t k = 0; k < w->changes; k++) {
-            const struct fab_repair_change *c = &d->change[d->by_write[w->first + k]];
+            uint32_t which = d->by_write[w->first + k];
+            const struct fab_repair_change *c = &d->change[which];
+            const struct interval t = {w->step, x->step[which]};
             if ((w->drain >> c->lid % FAB_LFT_BLOCK & 1) != 0 && works(r, x->lft, c))
                 *ret_pairs +=
-                    x->visits < VISITS_MOST ? count_senders(x, c->sw, c->lid) : x->endports;
+                    x->visits < VISITS_MOST ? count_senders(x, c->sw, c->lid, &t) : x->endports;
         }
     }
 }
@@ -108,15 +147,18 @@ int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lf
     if (d->drained == 0)
         return FAB_OK;
     x.stack = fab_base_alloc_array((size_t)b->n + 1, sizeof(*x.stack));
-    x.now = malloc((size_t)b->n + 1);
+    x.step = calloc(d->changes + 1, sizeof(*x.step));
+    x.change_of = fab_base_alloc_array((size_t)b->n + 1, sizeof(*x.change_of));
     x.counted = fab_base_bits_new((size_t)b->n + 1);
-    int status = x.stack != NULL && x.now != NULL && x.counted != NULL ? FAB_OK : FAB_E_NOMEM;
+    int status = x.stack && x.step && x.change_of && x.counted ? FAB_OK : FAB_E_NOMEM;
     if (status == FAB_OK) {
-        memset(x.now, FAB_LFT_NO_ROUTE, b->n);
+        memset(x.change_of, 0xff, b->n * sizeof(*x.change_of));
+        find_steps(&x);
         count(&x, r, ret_pairs);
     }
     free(x.stack);
-    free(x.now);
+    free(x.step);
+    free(x.change_of);
     free(x.counted);
     return status;
 }

@@ -185,9 +185,9 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
  * dependencies, and no working path is lost. d->write lists the most urgent writes of a step first.
  * Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
-/* Counts the pairs of a source endport and a destination LID that lose their path while the delta's
- * drained entries drop packets. `lft` are the tables before the commit. The number is an upper
- * limit. Returns NOMEM. */
+/* Counts the pairs of a source endport and the LID of another endport (not of a switch) that lose
+ * their path while the delta's drained entries drop packets. `lft` are the tables before the
+ * commit. The number is an upper limit. Returns NOMEM. */
 int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lft,
                             const struct fab_repair_delta *d, uint64_t *ret_pairs);
 /* Sets ret[] to the 64 entries of the LFT block that the write w sends. `lft` may be the tables

@@ -521,17 +521,45 @@ static inline void assert_write_order(const struct world *w, const struct fab_re
     ck_assert_uint_eq(d->drained, drained);
 }
 
-/* Marks in reached[] the switches whose packets to the LID may pass a marked switch, by the old or
- * the new entries, and returns the number of their endports. */
-static inline uint64_t count_endports_before(const struct world *w, const uint8_t *now,
-                                             uint32_t lid, bool *reached)
+/* Returns the step of the write after which switches hold the new value of a change. */
+static inline uint32_t step_of(const struct fab_repair_delta *d, size_t which)
+{
+    uint32_t step = 0;
+    for (size_t i = 0; i < d->writes; i++) {
+        const struct fab_repair_write *x = &d->write[i];
+        uint64_t bit = UINT64_C(1) << d->change[which].lid % FAB_LFT_BLOCK;
+        if (x->sw == d->change[which].sw && x->block == d->change[which].lid / FAB_LFT_BLOCK &&
+            (x->keep & bit) == 0 && (x->drain & bit) == 0 && x->step > step)
+            step = x->step;
+    }
+    return step;
+}
+
+/* Returns the number of endports whose packets to the LID of change `which` may pass its switch in
+ * the steps from `first` on, until the switch holds the new value. */
+static inline uint64_t count_endports_before(const struct world *w,
+                                             const struct fab_repair_delta *d, size_t which,
+                                             uint32_t first)
 {
     const struct fab_repair_network *b = w->repair->network;
+    uint32_t lid = d->change[which].lid, last = step_of(d, which);
     uint64_t endports = 0;
+    bool *reached = calloc(b->n, 1), *ends_early = calloc(b->n, 1);
+    uint8_t *now = calloc(b->n, 1);
+    memset(now, FAB_LFT_NO_ROUTE, b->n);
+    for (size_t m = 0; m < d->changes; m++) {
+        if (d->change[m].lid != lid)
+            continue;
+        ends_early[d->change[m].sw] = step_of(d, m) < first;
+        if (step_of(d, m) <= last)
+            now[d->change[m].sw] = d->change[m].now;
+    }
+    reached[d->change[which].sw] = true;
     for (bool grows = true; grows;) {
         grows = false;
         for (uint32_t sw = 0; sw < b->n; sw++) {
-            uint8_t num[2] = {fab_target_lft_at(&w->lft, sw, lid), now[sw]};
+            uint8_t old = ends_early[sw] ? FAB_LFT_NO_ROUTE : fab_target_lft_at(&w->lft, sw, lid);
+            uint8_t num[2] = {old, now[sw]};
             for (int i = 0; i < 2; i++) {
                 uint32_t channel = fab_repair_channel(b, sw, num[i]);
                 if (channel != FAB_NONE && !reached[sw] && reached[b->peer_sw[channel]])
@@ -541,39 +569,86 @@ static inline uint64_t count_endports_before(const struct world *w, const uint8_
     }
     for (uint32_t sw = 0; sw < b->n; sw++)
         endports += reached[sw] ? b->attached[sw] : 0;
+    free(reached);
+    free(ends_early);
+    free(now);
     return endports;
 }
 
-/* Checks the number of pairs that are paused while the drained entries of a delta drop packets.
- * The delta is not yet committed. */
-static inline void assert_paused(struct world *w, const struct fab_repair_delta *d)
+/* Returns the number of pairs of a source endport and the LID of an endport that had a path before
+ * the delta and have none after some of the writes. */
+static inline uint64_t count_lost_pairs(const struct world *w, const bool *before,
+                                        const bool *after)
 {
-    uint32_t n = w->whole->switch_count;
+    size_t columns = w->base->lids.top + 1;
+    uint64_t lost = 0;
+    for (uint32_t sw = 0; sw < w->whole->switch_count; sw++)
+        for (size_t lid = 1; lid < columns; lid++)
+            if (fab_base_bits_get(w->repair->network->is_endport, lid) &&
+                before[sw * columns + lid] && !after[sw * columns + lid])
+                lost += w->repair->network->attached[sw];
+    return lost;
+}
+
+/* Makes the writes of the delta in a random order within each step. At no time may more pairs have
+ * lost their paths than the delta announces. */
+static inline void assert_no_more_lost(const struct world *w, const struct fab_repair_delta *d,
+                                       const bool *dead, uint64_t announced, struct fab_prng *prng)
+{
+    bool *both = calloc(w->count + 1, 1);
+    for (uint32_t i = 0; i < w->count; i++)
+        both[i] = dead[i] || w->dead[i];
+    struct fab_fabric *old = with_dead_links(w, both), *f = with_dead_links(w, dead);
+    size_t cells = (size_t)f->switch_count * (w->base->lids.top + 1);
+    bool *before = calloc(cells, 1), *after = calloc(cells, 1);
+    uint32_t *order = calloc(d->writes + 1, sizeof(*order));
+    struct fab_lft lft = copy_of(&w->lft);
+    ck_assert(find_arrivals(w, old, &lft, before));
+    for (size_t first = 0, end; first < d->writes; first = end) {
+        for (end = first; end < d->writes && d->write[end].step == d->write[first].step; end++)
+            order[end - first] = (uint32_t)end;
+        fab_base_prng_shuffle(prng, order, end - first);
+        for (size_t i = 0; i < end - first; i++) {
+            put_write(w, &lft, d, &d->write[order[i]]);
+            find_arrivals(w, d->write[order[i]].early ? old : f, &lft, after);
+            uint64_t lost = count_lost_pairs(w, before, after);
+            ck_assert_msg(lost <= announced, "%s: %" PRIu64 " pairs lost, %" PRIu64 " announced",
+                          w->name, lost, announced);
+        }
+    }
+    free(both);
+    free(before);
+    free(after);
+    free(order);
+    fab_target_lft_fini(&lft);
+    fab_fabric_unref(old);
+    fab_fabric_unref(f);
+}
+
+/* Checks the number of pairs that are paused while the drained entries of a delta drop packets.
+ * The delta is not yet committed. dead: the dead links after the delta. */
+static inline void assert_paused(struct world *w, const struct fab_repair_delta *d,
+                                 const bool *dead, struct fab_prng *prng)
+{
     uint64_t paused = UINT64_MAX, want = 0;
-    bool *reached = calloc(n, 1);
-    uint8_t *now = calloc(n, 1);
     for (size_t i = 0; i < d->writes; i++) {
         for (uint32_t k = 0; k < d->write[i].changes; k++) {
-            const struct fab_repair_change *c = &d->change[d->by_write[d->write[i].first + k]];
+            uint32_t which = d->by_write[d->write[i].first + k];
+            const struct fab_repair_change *c = &d->change[which];
             uint8_t old = fab_target_lft_at(&w->lft, c->sw, c->lid);
             if ((d->write[i].drain >> c->lid % 64 & 1) == 0 || old == FAB_LFT_NO_ROUTE ||
+                !fab_base_bits_get(w->repair->network->is_endport, c->lid) ||
                 fab_repair_was_dead(w->repair, w->repair->network->first[c->sw] + old))
                 continue;
-            memset(now, FAB_LFT_NO_ROUTE, n);
-            memset(reached, 0, n);
-            for (size_t m = 0; m < d->changes; m++)
-                if (d->change[m].lid == c->lid)
-                    now[d->change[m].sw] = d->change[m].now;
-            reached[c->sw] = true;
-            want += count_endports_before(w, now, c->lid, reached);
+            want += count_endports_before(w, d, which, d->write[i].step);
         }
     }
     ck_assert_int_eq(fab_repair_count_paused(w->repair, &w->lft, d, &paused), FAB_OK);
     ck_assert_msg(paused == want, "%s: %" PRIu64 " pairs paused, not %" PRIu64, w->name, paused,
                   want);
     w->paused += want > 0;
-    free(reached);
-    free(now);
+    if (w->looked_at && d->drained > 0)
+        assert_no_more_lost(w, d, dead, paused, prng);
 }
 
 /* Repairs the tables for a new set of dead links, with all checks. Returns false if the repair was
@@ -603,7 +678,7 @@ static inline bool change_to(struct world *w, const bool *dead, struct fab_prng 
     ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
     ck_assert(d.writes >= d.blocks || d.changes == 0);
     assert_write_order(w, &d);
-    assert_paused(w, &d);
+    assert_paused(w, &d, dead, prng);
     w->parted += d.writes > d.blocks && d.drained == 0;
     w->stepped += d.steps > 1;
     w->drained += d.drained > 0;
@@ -685,7 +760,7 @@ static inline bool rebalance_step(struct world *w, uint32_t *at, struct fab_prng
     assert_no_more_than(&d, most);
     ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
     assert_write_order(w, &d);
-    assert_paused(w, &d);
+    assert_paused(w, &d, w->dead, prng);
     struct fab_fabric *f = with_dead_links(w, w->dead);
     if (w->looked_at) {
         const char *fault = watch_writes(w, f, &d, prng, true);
