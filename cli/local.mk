@@ -137,6 +137,8 @@ cli_libctl_a_SOURCES = \
 	cli/ctl/job.h \
 	cli/ctl/list.c \
 	cli/ctl/list.h \
+	cli/ctl/page_memory.c \
+	cli/ctl/page_memory.h \
 	cli/ctl/options.c \
 	cli/ctl/options.h \
 	cli/ctl/output.c \

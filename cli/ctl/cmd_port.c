@@ -20,13 +20,18 @@ static const struct out_column columns[] = {
 static void say_keys(struct out *o, const Fabric__V1__Port *p)
 {
     out_port_keys(o, "", p->port);
-    out_keys(o, &p->base, "guid lid lmc");
+    out_text(o, "guid", NULL, OUT_PLAIN, p->guid);
+    out_number(o, "lid", NULL, OUT_PLAIN, p->lid);
+    out_number(o, "lmc", NULL, OUT_PLAIN, p->lmc);
     out_text(o, "state", NULL, OUT_PLAIN, show_port_state(p->state));
     out_text(o, "physical_state", NULL, OUT_PLAIN, show_physical_state(p->physical_state));
     out_rate_keys(o, p->rate);
     out_rates_keys(o, "", p->rates);
-    out_keys(o, &p->base, "degraded rate_reason excluded");
-    out_keys(o, &p->base, "mtu virtual_lanes");
+    out_bool(o, "degraded", NULL, OUT_PLAIN, p->degraded);
+    out_text(o, "rate_reason", NULL, OUT_PLAIN, p->rate_reason);
+    out_text(o, "excluded", NULL, OUT_PLAIN, p->excluded);
+    out_number(o, "mtu", NULL, OUT_PLAIN, p->mtu);
+    out_number(o, "virtual_lanes", NULL, OUT_PLAIN, p->virtual_lanes);
     out_port_keys(o, "peer_", p->peer);
     out_port_keys(o, "last_peer_", p->last_peer);
     out_time_utc(o, "last_peer_seen", p->last_peer_seen);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/ctl/commands.h"
 #include "cli/ctl/complete.h"
@@ -51,6 +52,10 @@ int main(int argc, char **argv)
         /* the default of --severity: events of severity info and above */
         .session.severity = 2,
     };
+    /* a list may have tens of megabytes */
+    static char buffer[1 << 16];
+    if (!isatty(STDOUT_FILENO))
+        (void)setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     signal(SIGPIPE, SIG_IGN);
     if (argc > 1 && strcmp(argv[1], COMPLETE_COMMAND) == 0) {
         complete(&o, argc - 2, argv + 2);

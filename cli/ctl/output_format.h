@@ -12,6 +12,9 @@ struct value {
     const char *key, *label, *text; /* text: the value as it is printed */
     enum value_kind kind;
     enum out_tone tone;
+    /* Length of the text, if it has only printable ASCII characters, and none that JSON escapes.
+     * 0: not known. */
+    size_t plain;
 };
 
 struct out_ops {
@@ -76,6 +79,9 @@ struct out {
 
 /* Returns the number of columns that `text` takes on a terminal. */
 size_t out_width(const char *text);
+/* Returns the number of characters at the beginning of the text that are printable ASCII, and that
+ * JSON does not escape. */
+size_t out_plain_length(const char *text);
 /* Writes a string in quotes, with the escapes of JSON. */
 void out_put_quoted(FILE *to, const char *text);
 

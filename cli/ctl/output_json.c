@@ -73,9 +73,34 @@ static void record_end(struct out *o)
     end(o, '}');
 }
 
+/* Writes a value of a row with one call of fwrite, because a list may have millions of values.
+ * Returns false if the value is not in a row, is too long, or needs escapes. */
+static bool put_plain(struct out *o, const struct value *v)
+{
+    char piece[256], *at = piece;
+    size_t key = out_plain_length(v->key);
+    const char *text = v->kind == VALUE_NONE ? "null" : v->text;
+    size_t len = v->kind == VALUE_NONE ? 4 : v->plain;
+    if (!o->in_row || v->key[key] != '\0' || text[len] != '\0' || key + len + 8 > sizeof piece)
+        return false;
+    if (!o->first)
+        at = mempcpy(at, ", ", 2);
+    o->first = false;
+    *at++ = '"';
+    at = mempcpy(at, v->key, key);
+    at = mempcpy(at, "\": ", 3);
+    if (v->kind == VALUE_TEXT)
+        *at++ = '"';
+    at = mempcpy(at, text, len);
+    if (v->kind == VALUE_TEXT)
+        *at++ = '"';
+    fwrite_unlocked(piece, 1, (size_t)(at - piece), o->to);
+    return true;
+}
+
 static void value(struct out *o, const struct value *v)
 {
-    if (v->key == NULL)
+    if (v->key == NULL || put_plain(o, v))
         return;
     put_key(o, v->key);
     if (v->kind == VALUE_TEXT)

@@ -45,7 +45,7 @@ static bool has_rows(const struct out *o)
 static void put_label(struct out *o, const char *key, const char *label, const char *text)
 {
     if (text != NULL)
-        o->many->ops->value(o, &(struct value){key, label, text, VALUE_TEXT, OUT_PLAIN});
+        o->many->ops->value(o, &(struct value){key, label, text, VALUE_TEXT, OUT_PLAIN, 0});
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

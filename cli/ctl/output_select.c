@@ -231,8 +231,8 @@ static void check_columns(struct out *o)
 
 static void put_value(struct out *o, const struct row *r, const struct step *v)
 {
-    const struct value value = {text_at(r, v->key), text_at(r, v->label), text_at(r, v->text),
-                                v->kind, v->tone};
+    const struct value value = {
+        text_at(r, v->key), text_at(r, v->label), text_at(r, v->text), v->kind, v->tone, 0};
     o->selection->ops->value(o, &value);
 }
 

@@ -26,6 +26,8 @@
 #define GRACE_MS 500
 /* maximum length in bytes of the header fabric-reason */
 #define REASON_MAX 768
+/* number of bytes that the server may send before the client has read them: a page of a list */
+#define WINDOW (1 << 20)
 
 struct fab_client {
     struct client_socket *socket;
@@ -44,7 +46,8 @@ struct exchange {
     fab_client_each *each;
     void *ctx;
     ProtobufCMessage *kept;
-    uint8_t *request; /* the gRPC prefix, and the request message after it */
+    ProtobufCAllocator *memory; /* allocates the replies; NULL: malloc */
+    uint8_t *request;           /* the gRPC prefix, and the request message after it */
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;
@@ -101,7 +104,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 
 static void on_message(struct exchange *x)
 {
-    ProtobufCMessage *m = protobuf_c_message_unpack(x->reply, NULL, x->reader.len, x->reader.body);
+    ProtobufCMessage *m =
+        protobuf_c_message_unpack(x->reply, x->memory, x->reader.len, x->reader.body);
     if (m == NULL) {
         x->failed = FAB_E_FORMAT;
         return;
@@ -111,7 +115,7 @@ static void on_message(struct exchange *x)
         return;
     }
     x->enough = x->each != NULL && !x->each(x->ctx, m);
-    protobuf_c_message_free_unpacked(m, NULL);
+    protobuf_c_message_free_unpacked(m, x->memory);
 }
 
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data,
@@ -218,7 +222,7 @@ static int flush(struct fab_client *c, uint64_t deadline)
 
 static int receive(struct fab_client *c, uint64_t deadline)
 {
-    uint8_t buf[16384];
+    uint8_t buf[65536];
     ssize_t n = fab_client_socket_read(c->socket, buf, sizeof buf, deadline);
     if (n <= 0)
         return n == 0 ? FAB_E_IO : (int)n;
@@ -329,14 +333,23 @@ enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    const ProtobufCMessageDescriptor *reply,
                                    ProtobufCMessage **ret_reply, struct fab_client_error *ret_error)
 {
-    struct exchange x = {.client = c, .reply = reply};
+    return fab_client_call_in(c, method, request, reply, NULL, ret_reply, ret_error);
+}
+
+enum fab_grpc_code fab_client_call_in(struct fab_client *c, const char *method,
+                                      const ProtobufCMessage *request,
+                                      const ProtobufCMessageDescriptor *reply,
+                                      ProtobufCAllocator *memory, ProtobufCMessage **ret_reply,
+                                      struct fab_client_error *ret_error)
+{
+    struct exchange x = {.client = c, .reply = reply, .memory = memory};
     enum fab_grpc_code code = call(&x, method, request, c->timeout_ms, ret_error);
     if (code == FAB_GRPC_OK && x.kept == NULL)
         return fail(ret_error, FAB_GRPC_INTERNAL, "the server sent no reply");
     if (code == FAB_GRPC_OK)
         *ret_reply = x.kept;
     else if (x.kept != NULL)
-        protobuf_c_message_free_unpacked(x.kept, NULL);
+        protobuf_c_message_free_unpacked(x.kept, memory);
     return code;
 }
 
@@ -354,7 +367,7 @@ static int session_new(nghttp2_session **ret)
     nghttp2_session_callbacks *cb = NULL;
     static const nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1 << 20},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW},
     };
     if (nghttp2_session_callbacks_new(&cb) != 0)
         return FAB_E_NOMEM;
@@ -363,7 +376,8 @@ static int session_new(nghttp2_session **ret)
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
     int rc = nghttp2_session_client_new(ret, cb, NULL);
     nghttp2_session_callbacks_del(cb);
-    if (rc != 0 || nghttp2_submit_settings(*ret, NGHTTP2_FLAG_NONE, settings, 2) != 0)
+    if (rc != 0 || nghttp2_submit_settings(*ret, NGHTTP2_FLAG_NONE, settings, 2) != 0 ||
+        nghttp2_session_set_local_window_size(*ret, NGHTTP2_FLAG_NONE, 0, WINDOW) != 0)
         return FAB_E_NOMEM;
     return FAB_OK;
 }

@@ -65,6 +65,13 @@ enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    ProtobufCMessage **ret_reply,
                                    struct fab_client_error *ret_error);
 
+/* Like fab_client_call, but allocates the reply with `memory` (NULL: malloc). */
+enum fab_grpc_code fab_client_call_in(struct fab_client *c, const char *method,
+                                      const ProtobufCMessage *request,
+                                      const ProtobufCMessageDescriptor *reply,
+                                      ProtobufCAllocator *memory, ProtobufCMessage **ret_reply,
+                                      struct fab_client_error *ret_error);
+
 /* Receives each message of a stream. Returns false to cancel the call. The message is freed after
  * the function returns. */
 typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
