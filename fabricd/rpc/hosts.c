@@ -9,6 +9,13 @@ const struct fab_hosts *hosts_of_view(struct rpc *r, const struct fab_view *v)
     struct host_cache *cache = &r->hosts;
     if (cache->generation != 0 && cache->generation == v->generation)
         return &cache->hosts;
+    /* The hosts are those of the former view, unless nodes were added, removed or renamed. To find
+     * them anew takes milliseconds. */
+    if (cache->generation != 0 && cache->locations == v->policy.locations &&
+        fab_hosts_fit(&cache->hosts, v->fabric)) {
+        cache->generation = v->generation;
+        return &cache->hosts;
+    }
     hosts_end(cache);
     if (fab_hosts_find(v->fabric, v->policy.locations, &cache->hosts) != FAB_OK)
         return NULL;
@@ -47,6 +54,13 @@ bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t no
                 const char *rack)
 {
     return rack[0] == '\0' || fab_hosts_is_rack(location_of_node(h, v, node)->rack, rack);
+}
+
+bool is_switch_in_rack(const struct fab_view *v, uint32_t sw, const char *rack)
+{
+    const struct fab_node *n = &v->fabric->nodes[sw];
+    return rack[0] == '\0' ||
+           fab_hosts_is_rack(fab_hosts_location(v->policy.locations, n)->rack, rack);
 }
 
 bool need_rack(struct call *c, const struct fab_hosts *h, const struct fab_view *v,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the hosts and racks of the published view. A cache keeps the hosts until the view
- * changes. */
+/* Finds the hosts and racks of the published view. A cache keeps the hosts until the nodes of the
+ * view or the file of locations change. */
 #ifndef FABRICD_RPC_HOSTS_H
 #define FABRICD_RPC_HOSTS_H
 
@@ -12,7 +12,8 @@
 struct host_cache {
     struct fab_hosts hosts;
     struct fab_locations *locations; /* owns the texts of `hosts` */
-    uint64_t generation;             /* generation of the view; 0: the cache is empty */
+    /* generation of the last view for which the hosts were needed; 0: the cache is empty */
+    uint64_t generation;
 };
 struct rpc;
 /* Returns the hosts of the view. The result is valid until the method returns. Returns NULL if
@@ -31,6 +32,8 @@ bool is_rack(const char *rack, const char *wanted);
  * is_rack takes it. */
 bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t node,
                 const char *rack);
+/* Like is_in_rack, for a switch: the hosts need not be known. */
+bool is_switch_in_rack(const struct fab_view *v, uint32_t sw, const char *rack);
 /* Returns true if at least one node is in a rack that matches `rack` (see is_in_rack). Otherwise
  * finishes the call with an error. */
 bool need_rack(struct call *c, const struct fab_hosts *h, const struct fab_view *v,

@@ -109,9 +109,10 @@ static void plan_study_free(struct study *s)
     free(p);
 }
 
-/* Returns a study of the switches in a rack; rack "": all switches. NULL: no memory. */
-static struct plan_study *make_study(const struct fab_hosts *h, const struct fab_view *v,
-                                     const char *rack, uint32_t keep_percent)
+/* Returns a study of the switches in a rack; rack "": all switches. NULL: no memory. *ret_empty: no
+ * switch is in the rack. */
+static struct plan_study *make_study(const struct fab_view *v, const char *rack,
+                                     uint32_t keep_percent, bool *ret_empty)
 {
     struct plan_study *p = calloc(1, sizeof *p);
     uint64_t *of = fab_base_bits_new(v->fabric->switch_count);
@@ -120,9 +121,13 @@ static struct plan_study *make_study(const struct fab_hosts *h, const struct fab
         free(of);
         return NULL;
     }
-    for (uint32_t sw = 0; sw < v->fabric->switch_count; sw++)
-        if (is_in_rack(h, v, sw, rack))
-            fab_base_bits_set(of, sw);
+    *ret_empty = true;
+    for (uint32_t sw = 0; sw < v->fabric->switch_count; sw++) {
+        if (!is_switch_in_rack(v, sw, rack))
+            continue;
+        fab_base_bits_set(of, sw);
+        *ret_empty = false;
+    }
     p->of = of;
     p->keep_percent = keep_percent != 0 ? keep_percent : KEEP_DEFAULT;
     return p;
@@ -133,17 +138,24 @@ void get_drain_plan(struct call *c, const void *request)
     static const struct study_kind kind = {work, tell, plan_study_free, "the switches of a rack"};
     const Fabric__V1__GetDrainPlanRequest *q = request;
     struct fab_view *v = need_target(c);
-    const struct fab_hosts *h = v != NULL ? need_hosts(c, v) : NULL;
-    if (h == NULL || !need_rack(c, h, v, q->rack))
+    bool empty;
+    if (v == NULL)
         return;
     if (q->keep_percent > 100) {
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "keep_percent is %u; 1 to 100 are accepted",
                     q->keep_percent);
         return;
     }
-    struct plan_study *p = make_study(h, v, q->rack, q->keep_percent);
-    if (p == NULL)
+    struct plan_study *p = make_study(v, q->rack, q->keep_percent, &empty);
+    if (p == NULL) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+        return;
+    }
+    /* To find all hosts takes milliseconds. They matter only if the rack has no switch: it may have
+     * hosts, or there is no such rack. */
+    const struct fab_hosts *h = empty ? need_hosts(c, v) : NULL;
+    if (empty && (h == NULL || !need_rack(c, h, v, q->rack)))
+        plan_study_free(&p->study);
     else
         study_start(c, v, &kind, &p->study);
 }

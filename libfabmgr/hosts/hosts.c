@@ -20,6 +20,18 @@ struct candidate {
     uint32_t node;
 };
 
+/* What fab_hosts_find has read of a node that is no switch. */
+struct source_node {
+    uint64_t guid, system_guid;
+    const char *name, *desc; /* the same pointer, if the texts are equal */
+    uint8_t type;
+    bool aggregation;
+};
+struct fab_hosts_source {
+    uint32_t node_count, switch_count;
+    struct source_node node[]; /* [node_count - switch_count] */
+};
+
 /* The state of a search for hosts. */
 struct finder {
     const struct fab_fabric *f;
@@ -149,6 +161,14 @@ static int order_hosts(const void *a, const void *b)
     return order != 0 ? order : (x->first > y->first) - (x->first < y->first);
 }
 
+static bool is_sorted(const struct fab_hosts *h)
+{
+    for (uint32_t i = 1; i < h->count; i++)
+        if (order_hosts(&h->hosts[i - 1], &h->hosts[i]) > 0)
+            return false;
+    return true;
+}
+
 static int make_hosts(struct finder *s)
 {
     int rc = FAB_OK;
@@ -161,7 +181,7 @@ static int make_hosts(struct finder *s)
             rc = add_nameless(s, from, to);
     }
     struct fab_hosts *h = s->h;
-    if (h->count > 1)
+    if (h->count > 1 && !is_sorted(h))
         qsort(h->hosts, h->count, sizeof *h->hosts, order_hosts);
     for (uint32_t i = 0; i < h->count; i++)
         for (uint32_t k = 0; k < h->hosts[i].count; k++)
@@ -230,6 +250,47 @@ static int number_rails(struct fab_hosts *h)
     return FAB_OK;
 }
 
+/* ---- the nodes in which the hosts were found ------------------------------------------------- */
+
+static int copy_source(const struct fab_fabric *f, struct fab_hosts *h)
+{
+    uint32_t count = f->node_count - f->switch_count;
+    struct fab_hosts_source *s =
+        fab_base_arena_alloc(&h->arena, 1, sizeof *s + (size_t)count * sizeof s->node[0]);
+    if (s == NULL)
+        return FAB_E_NOMEM;
+    s->node_count = f->node_count;
+    s->switch_count = f->switch_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct fab_node *n = &f->nodes[f->switch_count + i];
+        const char *name = fab_base_arena_text(&h->arena, n->name, strlen(n->name));
+        bool same = strcmp(n->name, n->desc) == 0;
+        const char *desc = same ? name : fab_base_arena_text(&h->arena, n->desc, strlen(n->desc));
+        s->node[i] =
+            (struct source_node){n->guid, n->info.system_guid, name, desc, n->type, n->aggregation};
+    }
+    h->source = s;
+    return h->arena.failed ? FAB_E_NOMEM : FAB_OK;
+}
+
+static bool is_same(const struct source_node *s, const struct fab_node *n)
+{
+    return s->guid == n->guid && s->system_guid == n->info.system_guid && s->type == n->type &&
+           s->aggregation == n->aggregation && strcmp(s->name, n->name) == 0 &&
+           strcmp(s->desc, n->desc) == 0;
+}
+
+bool fab_hosts_fit(const struct fab_hosts *h, const struct fab_fabric *f)
+{
+    const struct fab_hosts_source *s = h->source;
+    if (s == NULL || s->node_count != f->node_count || s->switch_count != f->switch_count)
+        return false;
+    for (uint32_t i = f->switch_count; i < f->node_count; i++)
+        if (!is_same(&s->node[i - f->switch_count], &f->nodes[i]))
+            return false;
+    return true;
+}
+
 /* ---- public ---------------------------------------------------------------------------------- */
 
 int fab_hosts_find(const struct fab_fabric *f, const struct fab_locations *locations,
@@ -251,6 +312,8 @@ int fab_hosts_find(const struct fab_fabric *f, const struct fab_locations *locat
         rc = make_hosts(&s);
     if (rc == FAB_OK)
         rc = number_rails(ret);
+    if (rc == FAB_OK)
+        rc = copy_source(f, ret);
     if (rc != FAB_OK)
         fab_hosts_fini(ret);
     return rc;

@@ -54,7 +54,8 @@ struct fab_hosts {
     /* [node_count] index in hosts[] of the host to which an adapter belongs; FAB_NONE: the node is
      * no adapter of a host */
     uint32_t *host_of;
-    struct fab_arena arena; /* private */
+    struct fab_hosts_source *source; /* private: the nodes in which the hosts were found */
+    struct fab_arena arena;          /* private */
 };
 
 /* Finds the hosts of a fabric. Aggregation nodes and routers belong to no host. `locations` may be
@@ -63,6 +64,10 @@ struct fab_hosts {
 int fab_hosts_find(const struct fab_fabric *f, const struct fab_locations *locations,
                    struct fab_hosts *ret);
 void fab_hosts_fini(struct fab_hosts *h);
+/* Returns true if fab_hosts_find would find the same hosts in `f`, with the same locations: the
+ * nodes that are no switches have the same ids, GUIDs and names. Takes a tenth of the time of
+ * fab_hosts_find. */
+bool fab_hosts_fit(const struct fab_hosts *h, const struct fab_fabric *f);
 /* Returns the index of the host with this name; FAB_NONE: there is none. */
 uint32_t fab_hosts_by_name(const struct fab_hosts *h, const char *name);
 

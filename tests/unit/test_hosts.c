@@ -226,6 +226,53 @@ END_TEST
 
 /* If all adapters at a leaf belong to one rail (a rail-optimised cluster), each adapter must be in
  * the rail of its leaf. */
+/* The hosts fit another snapshot with the same nodes, and no other. */
+START_TEST(hosts_fit_as_long_as_the_nodes_are_the_same)
+{
+    static const uint64_t own[6];
+    static const char *const desc[6] = {"a 0", "a 1", "b 0", "b 1", "c 0", "c 1"};
+    struct fab_fabric *f = make_fabric(desc, own), *next;
+    struct fab_hosts h;
+    ck_assert_int_eq(fab_hosts_find(f, NULL, &h), FAB_OK);
+    for (int change = 0; change < 8; change++) {
+        ck_assert_int_eq(fab_fabric_clone(f, &next), FAB_OK);
+        ck_assert(fab_hosts_fit(&h, next));
+        struct fab_node *n = &next->nodes[next->switch_count + 5];
+        switch (change) {
+        case 0:
+            ck_assert_int_eq(fab_fabric_remove_link(next, n->first_port + 1), FAB_OK);
+            break;
+        case 1:
+            n->guid++;
+            break;
+        case 2:
+            n->info.system_guid++;
+            break;
+        case 3:
+            n->type = FAB_NODE_ROUTER;
+            break;
+        case 4:
+            n->aggregation = true;
+            break;
+        case 5:
+            fab_fabric_set_name(next, next->switch_count + 5, "c 2");
+            break;
+        case 6:
+            n->desc[2] = '2';
+            break;
+        default:
+            next->node_count--;
+        }
+        ck_assert_msg(fab_hosts_fit(&h, next) == (change == 0), "change %d", change);
+        next->node_count = f->node_count;
+        fab_fabric_unref(next);
+    }
+    fab_hosts_fini(&h);
+    ck_assert(!fab_hosts_fit(&h, f));
+    fab_fabric_unref(f);
+}
+END_TEST
+
 START_TEST(rails_are_those_of_the_cluster)
 {
     const struct fab_rail_spec spec = {
@@ -292,6 +339,7 @@ int main(void)
     tcase_add_test(tc, default_texts_of_vendors_name_no_host);
     tcase_add_test(tc, the_operator_names_hosts);
     tcase_add_test(tc, at_most_16_adapters_share_a_first_word);
+    tcase_add_test(tc, hosts_fit_as_long_as_the_nodes_are_the_same);
     tcase_add_test(tc, rails_are_those_of_the_cluster);
     tcase_add_test(tc, racks_are_counted);
     suite_add_tcase(suite, tc);
