@@ -186,6 +186,16 @@ int import_files_absent(const char *folder, const struct fab_opensm_output *o, s
     return EXIT_OK;
 }
 
+/* Gives the file `from` the name `to`, unless there is a file of this name. Sets errno to EEXIST
+ * then. */
+static bool rename_to_free(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return true;
+    /* some file systems, such as NFS, do not have RENAME_NOREPLACE */
+    return errno == EINVAL && link(from, to) == 0 && unlink(from) == 0;
+}
+
 int import_file_write(const char *folder, const struct fab_opensm_output *o, bool force)
 {
     char path[IMPORT_PATH_LEN], fresh[IMPORT_PATH_LEN + 8], former[IMPORT_PATH_LEN + 8];
@@ -202,7 +212,11 @@ int import_file_write(const char *folder, const struct fab_opensm_output *o, boo
         return say_failed(fresh);
     if (force && rename(path, former) != 0 && errno != ENOENT)
         return say_failed(former);
-    return rename(fresh, path) == 0 ? EXIT_OK : say_failed(path);
+    if (rename_to_free(fresh, path))
+        return EXIT_OK;
+    int code = say_failed(path);
+    unlink(fresh);
+    return code;
 }
 
 int import_absolute(const char *folder, char ret[IMPORT_PATH_LEN])

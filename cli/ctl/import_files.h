@@ -33,9 +33,8 @@ int import_file_read(const char *path, char **ret_text, size_t *ret_len);
  * Returns the exit code. */
 int import_absolute(const char *folder, char ret[IMPORT_PATH_LEN]);
 
-/* Writes a file into the folder, and replaces a file of the same name. force: true: first renames
- * the file that is replaced to NAME.former. If this fails, prints the error. Returns the exit
- * code. */
+/* Writes a file into the folder. force: true: first renames a file of the same name to NAME.former;
+ * false: there must be no such file. If this fails, prints the error. Returns the exit code. */
 int import_file_write(const char *folder, const struct fab_opensm_output *o, bool force);
 /* Checks that none of the files exists; if one exists, prints an error. Returns the exit code. */
 int import_files_absent(const char *folder, const struct fab_opensm_output *o, size_t count);

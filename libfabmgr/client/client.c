@@ -35,7 +35,9 @@ struct fab_client {
     unsigned timeout_ms;
     bool broken, local;
     char *address;
-    char reason[REASON_MAX + 2]; /* value of the header fabric-reason, percent-encoded; "": none */
+    /* Value of the header fabric-reason, percent-encoded; "": none. It has room for one more
+     * character than the server accepts, so that a reason that is too long is noticed. */
+    char reason[REASON_MAX + 4];
 };
 
 struct exchange {
@@ -393,7 +395,7 @@ enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
     c->timeout_ms = options->timeout_ms;
     c->local = options->local;
     if (options->reason != NULL &&
-        fab_grpc_percent_encode(options->reason, c->reason, sizeof c->reason) > REASON_MAX - 3) {
+        fab_grpc_percent_encode(options->reason, c->reason, sizeof c->reason) > REASON_MAX) {
         fab_client_close(c);
         return fail(ret_error, FAB_GRPC_INVALID_ARGUMENT,
                     "the reason is too long; a short sentence is expected");

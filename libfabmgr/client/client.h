@@ -34,7 +34,7 @@ struct fab_client_options {
     const char *server_name;
     /* time limit in ms for the connection, and for each call; 0: no limit */
     unsigned timeout_ms;
-    /* reason for the calls, which the server writes to its audit log; at most 765 bytes when
+    /* reason for the calls, which the server writes to its audit log; at most 768 bytes when
      * percent-encoded; NULL: none */
     const char *reason;
     /* true: the server makes changes without waiting until a majority of the etcd servers has them

@@ -452,11 +452,22 @@ def changes_are_recorded_with_their_values():
             assert all(w in (None, f) for f, w in zip(found, wanted)), (command, found, wanted)
 
 
+def a_reason_has_at_most_768_bytes():
+    place = Place()
+    with place.daemon():
+        for reason in ("r" * 766, "r" * 767, "r" * 768, "\u00e9" * 128):
+            place.ctl("sweep", "--dry-run", "--reason", reason)
+            assert place.export()[-1]["reason"] == reason
+        for reason in ("r" * 769, "r" * 2000, "\u00e9" * 128 + "r"):
+            place.ctl("sweep", "--dry-run", "--reason", reason, code=2)
+
+
 if os.getuid() != 0:
     print("1..0 # SKIP only root can call as several users")
     sys.exit(0)
 main([
     every_method_that_changes_something_is_recorded,
     changes_are_recorded_with_their_values,
+    a_reason_has_at_most_768_bytes,
     a_day_of_changes_by_five_accounts,
 ])

@@ -5,8 +5,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/ctl/cmd.h"
+#include "cli/ctl/import_files.h"
 #include "cli/ctl/show.h"
 #include "cli/ctl/when.h"
 #include "libfabmgr/base/status.h"
@@ -305,6 +307,70 @@ START_TEST(times_are_read)
 }
 END_TEST
 
+/* A real number is written as printf writes it, also by the faster way. */
+START_TEST(real_numbers_are_those_of_printf)
+{
+    static const double numbers[] = {0,    -0.0,     1.5,  3,     36.125, 0.1,    0.05,
+                                     0.25, 99.95,    1e14, 1e15,  1e300,  -2.5,   2.675,
+                                     1e-9, 123456.7, 4.35, 0.005, 1234.5, 1.0 / 3};
+    char *text;
+    size_t len;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        for (unsigned decimals = 0; decimals < 4; decimals++) {
+            char want[400];
+            FILE *to = open_memstream(&text, &len);
+            struct out *o = out_new(OUT_JSON, to, false);
+            out_table(o, "t", NULL, 0, true);
+            out_row(o);
+            out_real(o, "x", NULL, OUT_PLAIN, numbers[i], decimals);
+            out_row_end(o);
+            out_table_end(o);
+            ck_assert_int_eq(out_close(o), FAB_OK);
+            fclose(to);
+            snprintf(want, sizeof want, "{\"x\": %.*f}\n", (int)decimals, numbers[i]);
+            ck_assert_str_eq(text, want);
+            free(text);
+        }
+}
+END_TEST
+
+static char *read_text(const char *path, char text[100])
+{
+    FILE *f = fopen(path, "r");
+    size_t len = f != NULL ? fread(text, 1, 99, f) : 0;
+    text[len] = '\0';
+    if (f != NULL)
+        fclose(f);
+    return text;
+}
+
+/* A file that another program has made is not replaced, or is kept under another name. */
+START_TEST(import_keeps_files_of_others)
+{
+    static char new[] = "new";
+    char folder[] = "/tmp/test_ctl.XXXXXX", path[64], former[80], fresh[80], text[100];
+    struct fab_opensm_output o = {.name = "fabricd.yaml", .text = new, .len = 3};
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fabricd.yaml", folder);
+    snprintf(former, sizeof former, "%s.former", path);
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    ck_assert_int_eq(import_file_write(folder, &o, false), EXIT_OK);
+    ck_assert_str_eq(read_text(path, text), "new");
+    FILE *f = fopen(path, "w");
+    fputs("theirs", f);
+    fclose(f);
+    ck_assert_int_eq(import_file_write(folder, &o, false), EXIT_FAILED);
+    ck_assert_str_eq(read_text(path, text), "theirs");
+    ck_assert_int_eq(access(fresh, F_OK), -1);
+    ck_assert_int_eq(import_file_write(folder, &o, true), EXIT_OK);
+    ck_assert_str_eq(read_text(path, text), "new");
+    ck_assert_str_eq(read_text(former, text), "theirs");
+    unlink(path);
+    unlink(former);
+    rmdir(folder);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fabricctl");
@@ -319,6 +385,8 @@ int main(void)
     tcase_add_test(tcase, durations_are_readable);
     tcase_add_test(tcase, odd_numbers_have_words_too);
     tcase_add_test(tcase, engines_passed_over_have_a_line_each);
+    tcase_add_test(tcase, real_numbers_are_those_of_printf);
+    tcase_add_test(tcase, import_keeps_files_of_others);
     tcase_add_loop_test(tcase, times_are_read, 0, sizeof times / sizeof times[0]);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
