@@ -7,6 +7,7 @@ import http.client
 import json
 import re
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def program(place, *arguments):
         assert line.startswith("listening on 127.0.0.1:"), line + process.log()
         process.address = int(line.rpartition(":")[2])
 
-    return running(command, ready, env=environment(place), ends_with=-signal.SIGTERM)
+    return running(command, ready, env=environment(place))
 
 
 def members(place, pkey):
@@ -196,7 +197,38 @@ def passwords_are_not_sent_in_clear_text():
         assert plugin.list() == {}
 
 
+def a_request_is_answered_before_the_end():
+    place = Place()
+    place.write("f.yaml", "")
+    with place.daemon(), program(place) as process:
+        plugin = Plugin(process.address)
+        wait_until(lambda: "fabricd" in plugin.validate()["ufm_release_version"])
+        body = b'{"pkey": "0x0005", "guids": []}'
+        with socket.create_connection(("127.0.0.1", process.address), timeout=PATIENCE) as connection:
+            headers = "".join(f"{name}: {value}\r\n" for name, value in plugin.headers.items())
+            connection.sendall(f"POST /ufmRest/actions/remove_guids_from_pkey HTTP/1.1\r\n{headers}Content-Length: "
+                               f"{len(body)}\r\nExpect: 100-continue\r\n\r\n".encode())
+            assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"  # the program waits for the body
+            idle = socket.create_connection(("127.0.0.1", process.address), timeout=PATIENCE)
+            process.send_signal(signal.SIGTERM)
+            wait_until(lambda: not accepts(process.address))
+            assert process.poll() is None
+            connection.sendall(body)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200 "), process.log()
+        assert process.wait(PATIENCE) == 0, process.log()
+        idle.close()
+
+
+def accepts(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+        return True
+    except ConnectionRefusedError:
+        return False
+
+
 main([
+    a_request_is_answered_before_the_end,
     pods_get_pkeys,
     two_gateways_do_not_undo_each_other,
     mistakes_change_nothing,

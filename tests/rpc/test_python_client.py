@@ -21,7 +21,8 @@ python_client.skip_or_install()
 
 import fabricd
 from fabricd import Fabric, calls, link_name, values, word
-from fabricd.v1 import drain_pb2, event_pb2, port_pb2, sim_service_pb2_grpc, sim_service_pb2
+from fabricd.v1 import (drain_pb2, event_pb2, port_pb2, route_pb2, sim_service_pb2_grpc, sim_service_pb2,
+                        status_pb2)
 from fabricd.watch import Position
 
 DEGRADED = "spine-002/1 - leaf-001/4"
@@ -452,7 +453,8 @@ def an_old_manager_gets_no_dry_run():
     """It does not know the field dry_run, and would make the change."""
     async def dry_runs(address):
         async with fabricd.AsyncFabric(address) as fabric:
-            for call in (fabric.disable_port("leaf-001/1", dry_run=True), fabric.sweep(dry_run=True)):
+            for call in (fabric.disable_port("leaf-001/1", dry_run=True), fabric.sweep(dry_run=True),
+                         fabric.stub.Sweep(status_pb2.SweepRequest(dry_run=True))):
                 try:
                     await call
                     raise AssertionError("NotSupported was not raised")
@@ -465,12 +467,17 @@ def an_old_manager_gets_no_dry_run():
             assert str(error) == ("fabricd 0.0.9 has no dry run of DisablePort, and would make the change; update "
                                   "fabricd"), error
             raises(fabricd.NotSupported, fabric.undrain, "leaf-001", dry_run=True)
+            sweep = status_pb2.SweepRequest(dry_run=True)
+            raises(fabricd.NotSupported, fabric.stub.Sweep, sweep, timeout=PATIENCE)
+            raises(fabricd.NotSupported, fabric.stub.Sweep.with_call, sweep, timeout=PATIENCE)
+            raises(fabricd.NotSupported, fabric.stub.Sweep.future(sweep, timeout=PATIENCE).result)
         asyncio.run(dry_runs(manager.address))
         assert manager.called == [], manager.called
         with Fabric(manager.address) as fabric:
             fabric.reroute(dry_run=True)
+            fabric.stub.Reroute(route_pb2.RerouteRequest(dry_run=True), timeout=PATIENCE)
             fabric.disable_port("leaf-001/1")
-        assert manager.called == ["Reroute", "DisablePort"], manager.called
+        assert manager.called == ["Reroute", "Reroute", "DisablePort"], manager.called
 
 
 main([

@@ -13,6 +13,7 @@ from . import calls
 from .calls import Call, Pages
 from .connection import Connection, metadata
 from .errors import from_grpc
+from .guard import AsyncDryRunGuard
 from .policy import Policy
 from .text import When, Words
 from .v1 import (access_pb2, drain_pb2, event_pb2, fabric_service_pb2_grpc, host_pb2, inventory_pb2, job_pb2, link_pb2,
@@ -38,8 +39,10 @@ class AsyncFabric:
     def __init__(self, address: Optional[str] = None, *, ca: Optional[str] = None, cert: Optional[str] = None,
                  key: Optional[str] = None, timeout: float = TIMEOUT):
         self.timeout = timeout
-        self.channel = Connection.parse(address, ca, cert, key).channel(grpc.aio)
+        guard = AsyncDryRunGuard()
+        self.channel = Connection.parse(address, ca, cert, key).channel(grpc.aio, interceptors=[guard])
         self.stub: Any = fabric_service_pb2_grpc.FabricServiceStub(self.channel)  # type: ignore[no-untyped-call]
+        guard.stub = self.stub
 
     async def close(self) -> None:
         await self.channel.close()
@@ -54,8 +57,6 @@ class AsyncFabric:
         return call.result(await self._send(call.method, call.request, reason))
 
     async def _send(self, method: str, request: Any, reason: str = "") -> Any:
-        if calls.is_dry_run(request):
-            calls.check_dry_run(method, await self._call(calls.version()))
         try:
             return await getattr(self.stub, method)(request, timeout=self.timeout, metadata=metadata(reason))
         except grpc.RpcError as error:

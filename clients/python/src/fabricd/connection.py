@@ -54,11 +54,11 @@ class Connection:
                  for kind, path in (("ca", ca), ("key", key), ("cert", cert))]
         return cls(address[len("tls:"):], grpc.ssl_channel_credentials(*[_read(k, p) for k, p in files]))
 
-    def channel(self, module: Any) -> Any:
+    def channel(self, module: Any, **more: Any) -> Any:
         """Opens a channel with the functions of grpc or of grpc.aio."""
         if self.credentials is None:
-            return module.insecure_channel(self.target, options=OPTIONS)
-        return module.secure_channel(self.target, self.credentials, options=OPTIONS)
+            return module.insecure_channel(self.target, options=OPTIONS, **more)
+        return module.secure_channel(self.target, self.credentials, options=OPTIONS, **more)
 
 
 def metadata(reason: str) -> Sequence[Tuple[str, str]]:

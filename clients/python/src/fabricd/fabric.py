@@ -12,6 +12,7 @@ from . import calls
 from .calls import Call, Pages
 from .connection import Connection, metadata
 from .errors import from_grpc
+from .guard import DryRunGuard
 from .policy import Policy
 from .text import When, Words
 from .v1 import (access_pb2, drain_pb2, event_pb2, fabric_service_pb2_grpc, host_pb2, inventory_pb2, job_pb2, link_pb2,
@@ -37,8 +38,10 @@ class Fabric:
     def __init__(self, address: Optional[str] = None, *, ca: Optional[str] = None, cert: Optional[str] = None,
                  key: Optional[str] = None, timeout: float = TIMEOUT):
         self.timeout = timeout
-        self.channel = Connection.parse(address, ca, cert, key).channel(grpc)
+        guard = DryRunGuard()
+        self.channel = grpc.intercept_channel(Connection.parse(address, ca, cert, key).channel(grpc), guard)
         self.stub: Any = fabric_service_pb2_grpc.FabricServiceStub(self.channel)  # type: ignore[no-untyped-call]
+        guard.stub = self.stub
 
     def close(self) -> None:
         self.channel.close()
@@ -53,8 +56,6 @@ class Fabric:
         return call.result(self._send(call.method, call.request, reason))
 
     def _send(self, method: str, request: Any, reason: str = "") -> Any:
-        if calls.is_dry_run(request):
-            calls.check_dry_run(method, self._call(calls.version()))
         try:
             return getattr(self.stub, method)(request, timeout=self.timeout, metadata=metadata(reason))
         except grpc.RpcError as error:

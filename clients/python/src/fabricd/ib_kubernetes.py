@@ -13,12 +13,14 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
+import contextlib
 import hmac
 import http.server
 import ipaddress
 import json
 import os
 import re
+import signal
 import socket
 import ssl
 import stat
@@ -26,7 +28,7 @@ import sys
 import threading
 import time
 import urllib.parse
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from .arguments import add_arguments, from_arguments
 from .errors import AlreadyExists, Conflict, Denied, FabricError, InvalidArgument, NotFound, Refused
@@ -48,6 +50,8 @@ MOST_THREADS = 16
 SECONDS = 30
 # How long a refused body is read on.
 DISCARD_SECONDS = 2
+# How long the program waits at its end for the answers to requests that it is carrying out.
+END_SECONDS = 10
 ATTEMPTS = 8
 
 
@@ -343,6 +347,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return call(self.server.manager, request, urllib.parse.parse_qs(url.query))
 
     def handle_call(self) -> None:
+        with self.server.call():
+            self.carry_out()
+
+    def carry_out(self) -> None:
         try:
             status, answer = 200, self.answer()
         except Mistake as error:
@@ -389,7 +397,27 @@ class Server(http.server.ThreadingHTTPServer):
         self.passwords = passwords
         self.tls = tls
         self.free = threading.BoundedSemaphore(MOST_THREADS)
+        self.calls = 0
+        self.idle = threading.Condition()
         super().__init__(address, Handler)
+
+    @contextlib.contextmanager
+    def call(self) -> Iterator[None]:
+        """Counts a request that is being carried out."""
+        with self.idle:
+            self.calls += 1
+        try:
+            yield
+        finally:
+            with self.idle:
+                self.calls -= 1
+                self.idle.notify_all()
+
+    def end(self) -> None:
+        """Accepts no more connections, and waits for the requests that are being carried out."""
+        self.server_close()
+        with self.idle:
+            self.idle.wait_for(lambda: self.calls == 0, END_SECONDS)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self.free.acquire()
@@ -451,15 +479,24 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def interrupt(_number: int, _frame: Any) -> None:
+    """SIGTERM ends the program as SIGINT does."""
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     options = arguments()
+    signal.signal(signal.SIGTERM, interrupt)
     try:
         host, port = read_address(options.listen)
         passwords = read_passwords(options.password_file)
         tls = make_tls(options, host)
         with from_arguments(options) as fabric, Server((host, port), Manager(fabric), passwords, tls) as server:
             print(f"listening on {host}:{server.server_address[1]}", flush=True)
-            server.serve_forever()
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:
+                server.end()
     except KeyboardInterrupt:
         pass
     except (FabricError, OSError, ValueError) as error:
