@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric/v1/drain.pb-c.h"
 #include "fabric/v1/link.pb-c.h"
 #include "fabric/v1/port.pb-c.h"
 #include "libfabmgr/base/status.h"
@@ -17,6 +18,13 @@ static int call(struct session *s, const char *method, const ProtobufCMessage *r
     fab_client_call(s->client, method, request, reply, &m, ret_error);
     *(ProtobufCMessage **)ret = m;
     return ret_error->code == FAB_GRPC_OK ? EXIT_OK : EXIT_FAILED;
+}
+
+static int no_memory(struct fab_client_error *ret_error)
+{
+    ret_error->code = FAB_GRPC_RESOURCE_EXHAUSTED;
+    snprintf(ret_error->message, sizeof ret_error->message, "out of memory");
+    return EXIT_FAILED;
 }
 
 /* Connects two ports and sets their width and speed. Does nothing if a port has another link now,
@@ -59,11 +67,8 @@ static int add_if_excluded(struct session *s, struct fab_builder *b, const Fabri
         return EXIT_OK;
     if (rc == EXIT_OK && r->port != NULL && r->port->excluded[0] != '\0' &&
         r->port->physical_state == FABRIC__V1__PHYSICAL_STATE__PHYSICAL_STATE_LINK_UP &&
-        add_link(b, ends, r->port->rate) != FAB_OK) {
-        ret_error->code = FAB_GRPC_RESOURCE_EXHAUSTED;
-        snprintf(ret_error->message, sizeof ret_error->message, "out of memory");
-        rc = EXIT_FAILED;
-    }
+        add_link(b, ends, r->port->rate) != FAB_OK)
+        rc = no_memory(ret_error);
     free_reply(r);
     return rc;
 }
@@ -96,8 +101,49 @@ static int add_held_down(struct session *s, struct fab_builder *b,
     return rc;
 }
 
+/* Adds the links of the ports of a page of ListPorts that are in maintenance. Returns NOMEM. */
+static int add_drained_ports(struct fab_builder *b, const Fabric__V1__ListPortsResponse *page)
+{
+    int rc = FAB_OK;
+    for (size_t i = 0; i < page->n_ports && rc == FAB_OK; i++) {
+        const Fabric__V1__Port *p = page->ports[i];
+        const Fabric__V1__PortRef *const ends[2] = {p->port, p->last_peer};
+        if (strcmp(p->excluded, "in maintenance") == 0 && p->port != NULL && p->last_peer != NULL)
+            rc = add_link(b, ends, p->rate);
+    }
+    return rc;
+}
+
+/* Adds the links of drains. Only the list of ports has them. */
+static int add_drained(struct session *s, struct fab_builder *b, struct fab_client_error *ret_error)
+{
+    const Fabric__V1__ListDrainsRequest drains = FABRIC__V1__LIST_DRAINS_REQUEST__INIT;
+    Fabric__V1__ListDrainsResponse *d = NULL;
+    Fabric__V1__ListPortsRequest q = FABRIC__V1__LIST_PORTS_REQUEST__INIT;
+    Fabric__V1__ListPortsResponse *page = NULL, *last = NULL;
+    int rc = call(s, "fabric.v1.FabricService/ListDrains", &drains.base,
+                  &fabric__v1__list_drains_response__descriptor, &d, ret_error);
+    bool more = rc == EXIT_OK && d->n_drains > 0;
+    free_reply(d);
+    q.state = FABRIC__V1__PORT_STATE__PORT_STATE_ACTIVE;
+    while (more && rc == EXIT_OK) {
+        rc = call(s, "fabric.v1.FabricService/ListPorts", &q.base,
+                  &fabric__v1__list_ports_response__descriptor, &page, ret_error);
+        free_reply(last);
+        last = page;
+        if (rc == EXIT_OK && add_drained_ports(b, page) != FAB_OK)
+            rc = no_memory(ret_error);
+        more = rc == EXIT_OK && page->next_page_token[0] != '\0';
+        q.page_token = more ? page->next_page_token : q.page_token;
+    }
+    free_reply(last);
+    return rc;
+}
+
 int add_excluded_links(struct session *s, struct fab_builder *b, struct fab_client_error *ret_error)
 {
     int rc = add_isolated(s, b, ret_error);
-    return rc == EXIT_OK ? add_held_down(s, b, ret_error) : rc;
+    if (rc == EXIT_OK)
+        rc = add_held_down(s, b, ret_error);
+    return rc == EXIT_OK ? add_drained(s, b, ret_error) : rc;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adds links to a fabric that the manager exported: the export lacks the links that are isolated or
- * held down. */
+/* Adds links to a fabric that the manager exported: the export lacks the links that are isolated,
+ * held down or drained. */
 #ifndef CLI_CTL_EXCLUDED_H
 #define CLI_CTL_EXCLUDED_H
 
 #include "cli/ctl/cmd.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Adds the links that are up, but isolated or held down, to an exported fabric. Returns the exit
- * code; after a failure, *ret_error has the reason. */
+/* Adds the links that are up, but isolated, held down or drained, to an exported fabric. Returns
+ * the exit code; after a failure, *ret_error has the reason. */
 int add_excluded_links(struct session *s, struct fab_builder *b,
                        struct fab_client_error *ret_error);
 

@@ -5,6 +5,7 @@
 #include "fabricd/rpc/server.h"
 
 #include "fabric/v1/port.pb-c.h"
+#include "fabricd/base/clock.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/gone.h"
 #include "fabricd/rpc/page.h"
@@ -73,6 +74,28 @@ static void take_last_peer(void *ctx, const struct store_gone_link *l)
     }
 }
 
+/* Adds the port at the other end of a link that is up, but that routes avoid. Returns false if the
+ * link is not of this kind. */
+static bool add_excluded_peer(struct answer *a, const struct sm *sm, const struct fab_fabric *f,
+                              uint32_t port, Fabric__V1__Port *m)
+{
+    const struct fab_port *p = fab_fabric_port(f, port);
+    uint64_t guid;
+    uint8_t num;
+    if (m->excluded[0] == '\0' ||
+        !sm_excluded_peer(sm, f->nodes[p->node].guid, p->num, &guid, &num))
+        return false;
+    uint32_t node = fab_fabric_node_by_guid(f, guid);
+    m->last_peer = ANSWER_NEW(a, Fabric__V1__PortRef, fabric__v1__port_ref);
+    if (m->last_peer == NULL)
+        return true;
+    m->last_peer->node_guid = answer_guid(a, guid);
+    m->last_peer->node_name = answer_text(a, node != FAB_NONE ? f->nodes[node].name : "");
+    m->last_peer->port_number = num;
+    m->last_peer_seen = convert_time(a, clock_unix_us());
+    return true;
+}
+
 /* Adds the last peer of a port that has no peer now. */
 static void add_last_peer(struct last_peers *last, const struct fab_fabric *f, uint32_t port,
                           Fabric__V1__Port *m)
@@ -97,7 +120,8 @@ static Fabric__V1__Port *port_of(struct last_peers *last, const struct fab_view 
     if (m == NULL)
         return NULL;
     m->excluded = answer_text(last->a, excluded_why(x, v->fabric, port));
-    add_last_peer(last, v->fabric, port, m);
+    if (!add_excluded_peer(last->a, x->sm, v->fabric, port, m))
+        add_last_peer(last, v->fabric, port, m);
     return m;
 }
 

@@ -468,6 +468,10 @@ int sm_drain_end(struct sm *s, uint32_t id, const char *by);
 uint32_t sm_drain_list(const struct sm *s, struct sm_drain_info *ret, uint32_t max);
 /* Returns whether routes avoid the link of this port because of a drain. */
 bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port);
+/* If routes avoid the link of this port, because it is isolated, held down or drained, writes the
+ * node GUID and the number of the port at its other end. Returns false if they do not. */
+bool sm_excluded_peer(const struct sm *s, uint64_t node_guid, uint8_t port, uint64_t *ret_guid,
+                      uint8_t *ret_port);
 /* A port whose counters must be idle before the drain counts as drained. */
 struct sm_drain_port {
     uint64_t guid; /* GUID of the node */

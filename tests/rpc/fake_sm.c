@@ -655,6 +655,14 @@ bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port)
     return false;
 }
 
+/* No link is excluded from the snapshot. */
+bool sm_excluded_peer(const struct sm *s, uint64_t node_guid, uint8_t port, uint64_t *ret_guid,
+                      uint8_t *ret_port)
+{
+    (void)s, (void)node_guid, (void)port, (void)ret_guid, (void)ret_port;
+    return false;
+}
+
 int sm_drain_preview(const struct fab_view *v, const struct fab_fabric *f,
                      const struct sm_drain_request *q, struct fab_drain *ret, char *why,
                      size_t why_len)

@@ -217,6 +217,21 @@ def wrong_links_are_isolated():
         assert place.check(place.plan) == before
 
 
+def links_in_maintenance_are_cables():
+    place = Place(Cables(spines=4))
+    with place.daemon():
+        before = place.check(place.plan, code=0)
+        assert before["kinds"] == {}, before
+        place.ctl("drain", "link", "leaf-001/3", "--yes")
+        wait_until(lambda: "Excluded" in place.ctl("port", "show", "leaf-001/3"))
+        place.ctl("drain", "switch", "spine-004", "--yes")
+        # one link of the switch stays for management packets
+        wait_until(lambda: place.ctl("port", "list", "spine-004").count("in maintenance") == 2)
+        port = json.loads(place.ctl("port", "show", "leaf-001/3", "-o", "json"))
+        assert (port["peer_node"], port["last_peer_node"], port["last_peer_port"]) == (None, "spine-001", 1), port
+        assert place.check(place.plan, code=0) == before
+
+
 def the_shape_is_inferred():
     cables = Cables(leaves=5, spines=4)
     cables.swap(("leaf-002", 3), ("leaf-002", 4))
@@ -239,5 +254,6 @@ main([
     the_bring_up_is_watched,
     cables_are_checked_before_there_are_tables,
     wrong_links_are_isolated,
+    links_in_maintenance_are_cables,
     the_shape_is_inferred,
 ])

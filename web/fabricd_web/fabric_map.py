@@ -110,7 +110,7 @@ class Maps:
             request.page_token = answer.next_page_token
 
     async def _read_once(self) -> Tuple[Builder, int]:
-        builder, call = Builder(self.topology), self.upstream.unary
+        builder, call = Builder(), self.upstream.unary
         nodes = await self._pages("ListNodes", node_pb2.ListNodesRequest(), lambda r: builder.add_nodes(r.nodes))
         links = await self._pages("ListLinks", link_pb2.ListLinksRequest(), lambda r: builder.add_links(r.links))
         for link in (await call("ListUnhealthyLinks", link_pb2.ListUnhealthyLinksRequest())).links:

@@ -67,10 +67,6 @@ def _port(ref: Any) -> Port:
     return ref.node_guid, ref.port_number
 
 
-def _ref(port: Port, name: str) -> port_pb2.PortRef:
-    return port_pb2.PortRef(node_guid=port[0], node_name=name, port_number=port[1])
-
-
 def link_state(link: Any) -> Tuple[int, str]:
     """Returns the state of a link of the API, and why it is not OK."""
     if link.state != port_pb2.PORT_STATE_ACTIVE:
@@ -98,8 +94,7 @@ def _find_levels(switches: List[Switch], links: List[Link]) -> None:
 class Builder:
     """Makes a Topology from messages of the API, which arrive in pages."""
 
-    def __init__(self, before: Optional[Topology] = None) -> None:
-        self.before = {end: link for link in (before.links if before else []) for end in (link.a, link.b)}
+    def __init__(self) -> None:
         self.switches: List[Switch] = []
         self.index: Dict[str, int] = {}
         self.adapters: Set[str] = set()
@@ -129,13 +124,9 @@ class Builder:
             self._add((a, b), EXCLUDED, 0, why)
 
     def add_drained(self, ports: Iterable[Any]) -> None:
-        """Adds the links of ports that routes avoid. ListPorts does not have their peers at once: the topology before
-        has them."""
+        """Adds the links of ports that routes avoid."""
         for port in ports:
-            link = self.before.get(_port(port.port))
-            if port.excluded and link is not None:
-                self.add_excluded(_ref(link.a, link.a_name), _ref(link.b, link.b_name), port.excluded)
-            elif port.excluded and port.HasField("last_peer"):
+            if port.excluded and port.HasField("last_peer"):
                 self.add_excluded(port.port, port.last_peer, port.excluded)
 
     def add_links(self, links: Iterable[Any]) -> None:

@@ -42,6 +42,18 @@ struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred)
     return x;
 }
 
+bool sm_excluded_peer(const struct sm *s, uint64_t node_guid, uint8_t port, uint64_t *ret_guid,
+                      uint8_t *ret_port)
+{
+    const struct sm_flap *e = sm_flap_find(s, node_guid, port);
+    if (!e || !e->out)
+        return false;
+    int other = e->guid[0] == node_guid && e->port[0] == port;
+    *ret_guid = e->guid[other];
+    *ret_port = e->port[other];
+    return true;
+}
+
 bool sm_link_ports(const struct fab_fabric *f, const struct fab_silent_link *l, uint32_t ret[2])
 {
     for (int end = 0; end < 2; end++) {
