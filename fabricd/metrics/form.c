@@ -148,8 +148,14 @@ static void decode(char *text)
     for (const char *at = text; *at != '\0'; at++) {
         int high = *at == '%' ? hex_digit((char)tolower((unsigned char)at[1])) : -1;
         int low = high >= 0 ? hex_digit((char)tolower((unsigned char)at[2])) : -1;
-        *to++ = low >= 0 ? (char)(high << 4 | low) : *at == '+' ? ' ' : *at;
-        at += low >= 0 ? 2 : 0;
+        char c = *at;
+        if (c == '+')
+            c = ' ';
+        if (low >= 0) {
+            c = (char)(high << 4 | low);
+            at += 2;
+        }
+        *to++ = c;
     }
     *to = '\0';
 }
