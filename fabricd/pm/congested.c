@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "fabricd/pm/private.h"
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/congestion/advise.h"
 
 /* A port counts as waiting if it had data to send, but no credits, for at least this share of the
@@ -26,48 +27,8 @@
  * counts as persistent. */
 #define LASTS 3
 
-static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)
-{
-    uint64_t rise = now >= s->last[which] ? now - s->last[which] : now;
-    s->rise[which] = rise < UINT32_MAX ? (uint32_t)rise : UINT32_MAX;
-    s->last[which] = now;
-}
-
-void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait)
-{
-    struct pm_congestion_counters *s = &p->congestion;
-    bool first = s->at_us == 0;
-    note(s, PM_XMIT_DATA, xmit_data);
-    note(s, PM_XMIT_WAIT, xmit_wait);
-    s->span_ms = first ? 0 : (uint32_t)((now - s->at_us) / 1000);
-    s->at_us = now;
-}
-
-void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
-                   const struct fab_perf_details *values)
-{
-    struct pm_congestion_counters *s = &p->congestion;
-    bool first = s->marks_us == 0;
-    uint64_t events = 0;
-    for (int vl = 0; is_switch && vl < 16; vl++)
-        events += values->value[vl];
-    note(s, PM_EVENTS, events);
-    note(s, PM_FECN, is_switch ? 0 : values->value[0]);
-    note(s, PM_BECN, is_switch ? 0 : values->value[1]);
-    if (first)
-        s->rise[PM_EVENTS] = s->rise[PM_FECN] = s->rise[PM_BECN] = 0;
-    bool marked = s->rise[PM_EVENTS] || s->rise[PM_FECN];
-    s->marked = marked && s->marked < UINT32_MAX ? s->marked + 1 : marked;
-    s->marks_us = now;
-}
-
-bool pm_wants_marks(const struct pm *pm)
-{
-    return pm->in.config->policy.congestion.apply;
-}
-
-/* ---- queries ---- */
-
+/* Describes the congestion of a port at its last read. Returns false if the port is not congested.
+ */
 static bool describe(const struct pm_node *n, uint8_t port, struct pm_congested *ret)
 {
     const struct pm_congestion_counters *s = &n->port[port].congestion;
@@ -90,6 +51,59 @@ static bool describe(const struct pm_node *n, uint8_t port, struct pm_congested 
     return ret->kind != PM_WAITING || ret->waits_permille >= WAITS_PERMILLE;
 }
 
+/* Updates the set of congested ports of a node. (To find the few congested ports of a large fabric
+ * in the counters of all ports takes 10 to 25 ms.) */
+static void note_congested(struct pm_node *n, uint8_t port)
+{
+    struct pm_congested unused;
+    fab_base_bits_put(n->congested, port, describe(n, port, &unused));
+}
+
+static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)
+{
+    uint64_t rise = now >= s->last[which] ? now - s->last[which] : now;
+    s->rise[which] = rise < UINT32_MAX ? (uint32_t)rise : UINT32_MAX;
+    s->last[which] = now;
+}
+
+void pm_note_data(struct pm_node *n, uint8_t port, uint64_t now, uint64_t xmit_data,
+                  uint64_t xmit_wait)
+{
+    struct pm_congestion_counters *s = &n->port[port].congestion;
+    bool first = s->at_us == 0;
+    note(s, PM_XMIT_DATA, xmit_data);
+    note(s, PM_XMIT_WAIT, xmit_wait);
+    s->span_ms = first ? 0 : (uint32_t)((now - s->at_us) / 1000);
+    s->at_us = now;
+    note_congested(n, port);
+}
+
+void pm_note_marks(struct pm_node *n, uint8_t port, uint64_t now,
+                   const struct fab_perf_details *values)
+{
+    struct pm_congestion_counters *s = &n->port[port].congestion;
+    bool first = s->marks_us == 0;
+    uint64_t events = 0;
+    for (int vl = 0; n->is_switch && vl < 16; vl++)
+        events += values->value[vl];
+    note(s, PM_EVENTS, events);
+    note(s, PM_FECN, n->is_switch ? 0 : values->value[0]);
+    note(s, PM_BECN, n->is_switch ? 0 : values->value[1]);
+    if (first)
+        s->rise[PM_EVENTS] = s->rise[PM_FECN] = s->rise[PM_BECN] = 0;
+    bool marked = s->rise[PM_EVENTS] || s->rise[PM_FECN];
+    s->marked = marked && s->marked < UINT32_MAX ? s->marked + 1 : marked;
+    s->marks_us = now;
+    note_congested(n, port);
+}
+
+bool pm_wants_marks(const struct pm *pm)
+{
+    return pm->in.config->policy.congestion.apply;
+}
+
+/* ---- queries ---- */
+
 static int by_congestion(const void *x, const void *y)
 {
     const struct pm_congested *a = x, *b = y;
@@ -111,10 +125,14 @@ static void each_congested(const struct pm *pm, void (*fn)(void *ctx, const stru
                            void *ctx)
 {
     struct pm_congested port;
-    for (size_t i = 0; i < pm->node_count; i++)
-        for (uint32_t p = 0; pm->nodes[i].port && p <= pm->nodes[i].ports; p++)
-            if (describe(&pm->nodes[i], (uint8_t)p, &port))
+    for (size_t i = 0; i < pm->node_count; i++) {
+        const struct pm_node *n = &pm->nodes[i];
+        size_t end = n->port ? n->ports + 1u : 0;
+        for (size_t p = fab_base_bits_next(n->congested, end, 0); p < end;
+             p = fab_base_bits_next(n->congested, end, p + 1))
+            if (describe(n, (uint8_t)p, &port))
                 fn(ctx, &port);
+    }
 }
 
 struct collection {

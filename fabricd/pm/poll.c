@@ -276,7 +276,7 @@ static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
     if (!reset)
         fab_counters_sample_traffic(&p->traffic, now, p->mbps * MBPS_BYTES * CREDIBLE, &s);
     memcpy(p->sample.code, s.code, FAB_COLUMN_RATES * sizeof(*s.code));
-    pm_note_data(p, now->at_us, now->xmit_data, now->xmit_wait);
+    pm_note_data(n, port, now->at_us, now->xmit_data, now->xmit_wait);
     p->traffic = *now;
     pm_history_put(pm, n, port, &s);
     if (!n->no_vls &&
@@ -368,7 +368,7 @@ static void take_marks(struct pm_node *n, uint8_t port, const uint8_t *attr, siz
     struct fab_perf_details values;
     n->no_marks = !unpack_details(n, port, PM_ASK_MARKS, attr, len, &values);
     if (!n->no_marks)
-        pm_note_marks(&n->port[port], clock_now_us(), n->is_switch, &values);
+        pm_note_marks(n, port, clock_now_us(), &values);
 }
 
 static void take_vls(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,

@@ -94,6 +94,7 @@ struct pm_node {
     bool is_switch;
     /* [enum pm_ask] bitset of the ports about which a request of this kind must be sent */
     uint64_t wanted[PM_ASK_PORT_KINDS][4];
+    uint64_t congested[4]; /* bitset of the ports that were congested at their last read */
     /* Index of the node's port 0 in the columns of the present round. Valid only while history_pass
      * is the number of the present pass + 1. */
     uint32_t history_first;
@@ -193,10 +194,11 @@ void pm_history_fini(struct pm *pm);
 /*
  * Stores PortXmitData and PortXmitWait of a port, which are read together with the error counters.
  */
-void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait);
+void pm_note_data(struct pm_node *n, uint8_t port, uint64_t now, uint64_t xmit_data,
+                  uint64_t xmit_wait);
 /* Stores FECN and BECN of an adapter (from PortRcvConCtrl) or the congestion events of a switch
  * port (from SwPortVLCongestion). */
-void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
+void pm_note_marks(struct pm_node *n, uint8_t port, uint64_t now,
                    const struct fab_perf_details *values);
 /* Returns true if the manager programs congestion control. Otherwise it does not read FECN, BECN
  * and congestion events. */
