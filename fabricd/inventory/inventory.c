@@ -79,9 +79,17 @@ static void start_visits(struct inventory *inv)
         inv->cursor %= inv->count;
 }
 
+static void unref_view(void *ctx)
+{
+    fab_view_unref(ctx);
+}
+
 static void end_comparison(struct inventory *inv, bool good)
 {
-    fab_view_unref(inv->compared);
+    /* this may be the last reference, and to free the tables of a large fabric takes milliseconds
+     */
+    if (inv->compared)
+        loop_discard(inv->in.loop, unref_view, inv->compared);
     inv->compared = good ? fab_view_ref(inv->view) : NULL;
     inv->odd_due = true;
     fab_view_unref(inv->view);
