@@ -187,7 +187,7 @@ int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 
  * word. Returns false if the word is not in the list. */
 bool find_word(const char *word, const char *const *words, size_t *ret);
 /* Like find_word, but if the word is not in the list, prints an error that lists the accepted
- * words, and suggests a near miss. what: the option or the kind of argument, such as "--by".
+ * words, and suggests a similar one. what: the option or the kind of argument, such as "--by".
  * Returns the exit code. */
 int accept_word(const char *what, const char *word, const char *const *words, size_t *ret);
 /* Returns the word of the list of which `word` is a near miss or the beginning; NULL: there is

@@ -114,7 +114,8 @@ static int add_drained_ports(struct fab_builder *b, const Fabric__V1__ListPortsR
     return rc;
 }
 
-/* Adds the links of drains. Only the list of ports has them. */
+/* Adds the links that routes avoid because of a drain. ListDrains does not list them; ListPorts
+ * lists their ports. */
 static int add_drained(struct session *s, struct fab_builder *b, struct fab_client_error *ret_error)
 {
     const Fabric__V1__ListDrainsRequest drains = FABRIC__V1__LIST_DRAINS_REQUEST__INIT;

@@ -6,8 +6,8 @@
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
 
-/* Reads the arguments "[switch|adapter|router] [NODE]"; defined in cmd_node.c. *ret_name: "": no
- * node is named. Returns the exit code. */
+/* Reads the arguments "[switch|adapter|router] [NODE]"; defined in cmd_node.c. *ret_name
+ * is "" if no node is named. Returns the exit code. */
 int read_type_and_node(const struct session *s, Fabric__V1__NodeType *ret_type, char **ret_name);
 /* The next functions print a list, and return the exit code. With type 0, the list has nodes of all
  * types. With node == NULL, it has the links of all nodes. */

@@ -428,7 +428,7 @@ static int complain_option(int failure, const char *word)
     return complain(EXIT_USAGE, "no option %.100s; did you mean --%s?", word, near);
 }
 
-/* Errors are JSON if -o json is anywhere on the command line, also after the error. */
+/* Errors are JSON if -o json is anywhere on the command line, even behind the faulty argument. */
 static void find_format(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {

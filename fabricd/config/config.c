@@ -90,8 +90,8 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    /* INVAL: the path of the default socket is too long for the system, so the operator must
-     * configure an address */
+    /* INVAL is no failure here: the path of the default socket is too long for the system. The
+     * default is then no address, and the operator must configure one. */
     if (rc == FAB_E_INVAL)
         rc = FAB_OK;
     free(listen);

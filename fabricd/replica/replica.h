@@ -105,7 +105,8 @@ int replica_former_order(const struct replica *r, int64_t *ret_revision, uint64_
 enum replica_role { REPLICA_FOLLOWS, REPLICA_CLAIMS, REPLICA_LEADS };
 struct replica_status {
     enum replica_role role;
-    /* true: a majority of the etcd servers answers, and this manager understands the rows */
+    /* true: a majority of the etcd servers answers, and this manager understands the format of the
+     * rows that the other managers have stored there (replica_understands) */
     bool quorum;
     uint64_t leader_guid; /* port GUID of the leader; 0: none, or not known */
     bool level;

@@ -13,7 +13,8 @@ struct failures {
     const struct fab_hosts *hosts; /* the hosts of the view; NULL: no text names a rack */
     /* the end of the message about a port without a link, such as "has no link that could fail" */
     const char *no_link;
-    /* Receives one port of each link; both ports of a link may come. Returns OK or NOMEM. */
+    /* Adds a link that fails, which is given by one of its ports. May be called twice for a link,
+     * once with each of its ports. Returns OK or NOMEM. */
     int (*add)(void *ctx, uint32_t port);
     void *ctx;
 };

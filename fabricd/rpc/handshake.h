@@ -26,8 +26,8 @@ struct handshake_result {
      * the result owns both. */
     int fd;
     SSL *ssl;
-    /* The client. If its certificate was refused, the caller that caller_refused creates; NULL:
-     * there is none. */
+    /* The client of a complete handshake. If the client's certificate was refused, the result of
+     * caller_refused. NULL: the handshake failed for another reason, or memory ran out. */
     struct caller *caller;
     /* after a failure, OpenSSL's code of the reason; 0: the client closed the connection */
     unsigned long error;

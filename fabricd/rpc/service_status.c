@@ -53,8 +53,8 @@ static void add_expiry(struct answer *a, Fabric__V1__Status *m, const struct exp
         m->certificate_alarm = answer_text(a, alarm);
 }
 
-/* Adds the processor time and the memory that the manager uses. Does nothing if `m` is NULL,
- * because memory ran out. */
+/* Adds the processor time and the memory that the manager uses. `m` is NULL if memory ran
+ * out; the function then does nothing. */
 static void add_load(struct answer *a, Fabric__V1__Status *m, const struct loop *loop)
 {
     struct process_use use;

@@ -348,7 +348,8 @@ int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port);
  * yet), NOMEM. */
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
                     const char *cause, char *why, size_t why_len);
-/* Returns what sm_link_isolate would return, with its sentence. */
+/* Returns what sm_link_isolate would return, and writes the sentence about the error to why[].
+ * Isolates nothing. */
 int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
                           size_t why_len);
 /* Finds out whether all these links can be isolated, one after the other. Links that are
@@ -442,9 +443,9 @@ struct sm_drain_info {
     char busy[128];
     uint64_t busy_bytes_per_s;
 };
-/* Finds out which links of snapshot f routes would avoid because of a drain; starts no drain. v:
- * the view with the active tables. Returns OK, INVAL, NOT_FOUND or NOMEM. The caller frees the
- * result by fab_health_drain_fini. */
+/* Finds the links of snapshot f that routes would have to avoid if the drain started. Starts no
+ * drain. v: the view with the active tables. Returns OK, INVAL, NOT_FOUND or NOMEM. The caller
+ * frees the result by fab_health_drain_fini. */
 int sm_drain_preview(const struct fab_view *v, const struct fab_fabric *f,
                      const struct sm_drain_request *q, struct fab_drain *ret, char *why,
                      size_t why_len);
@@ -561,8 +562,9 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
 int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx);
 /* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Returns DENIED if another manager
  * is master or the manager is frozen, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED
- * if disabling would cut off the manager, the port itself or a part of the fabric. `by` is as for
- * sm_link_release. */
+ * if the manager must not disable the port: the link is the manager's own, or the manager could not
+ * reach the port any more to enable it again, or a part of the fabric would be cut off. `by` is as
+ * for sm_link_release. */
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
                 sm_done *done, void *ctx);
 /* Finds out what sm_port_set would do, and changes nothing. Returns the error that sm_port_set

@@ -55,7 +55,8 @@ int registry_load(struct registry *r, sqlite3 *db);
  * after the commit, which shares no memory with `r`. Returns NOMEM or the errors of sql_run. */
 int registry_write(const struct registry *r, struct sql *q, const struct fab_view *view,
                    int64_t now, struct registry *ret);
-/* Renews last_seen of all rows that are part of the fabric. Returns the errors of sql_run. */
+/* Renews last_seen in the rows of all nodes, ports and links that are in the fabric, and in the
+ * rows of their LIDs. Returns the errors of sql_run. */
 int registry_touch(struct sql *q, int64_t now);
 /* Deletes rows of nodes that are gone, with their ports and links. Returns the errors of sql_run.
  */

@@ -454,7 +454,7 @@ static bool wait_for_work(struct writer *w)
     return true;
 }
 
-/* Renews last_seen of all rows in the fabric. Called when the manager stops. */
+/* Renews last_seen (registry_touch). Called when the manager stops. */
 static void write_last_seen(struct writer *w)
 {
     if (w->registry.fabric == NULL || sql_run(&w->sql, SQL_BEGIN, "") != FAB_OK)

@@ -54,8 +54,8 @@ struct fab_pages_version {
 
 struct history {
     size_t count, size; /* count: number of pages of a version. size: bytes of a page. */
-    /* Number of pages in a row, if the rows of the first version overlap; 0: they do not
-     * overlap. */
+    /* Number of pages in each row of the first version (struct fab_pages_layout) if the last page
+     * of a row extends into the next row; 0: it does not. */
     size_t row_pages;
     int living; /* number of versions that still have a handle; atomic */
     /* list of versions that have ended and are not yet removed; atomic */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Status codes of the whole library: 0 is success, errors are negative. Headers name the errors of
- * a function without the prefix: "NOMEM" is FAB_E_NOMEM.
+ * a function without the prefix: "NOMEM" is FAB_E_NOMEM. If a header names only errors ("Returns
+ * NOMEM."), the function returns FAB_OK when there is no error.
  */
 #ifndef LIBFABMGR_BASE_STATUS_H
 #define LIBFABMGR_BASE_STATUS_H

@@ -208,7 +208,8 @@ static bool keep_forwarders(struct drainer *d)
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* Returns true if stub `sw` keeps the link at this port. */
+/* `sw` is a stub. Returns true if it keeps the ISL at this port: routes may still use this ISL (see
+ * the beginning of this file). */
 static bool keeps(const struct drainer *d, uint32_t sw, uint32_t port)
 {
     uint32_t by = d->by[sw];

@@ -55,8 +55,8 @@ bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab
  * because the first net then cannot be adapted to the second one. Also returns NOMEM. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_mcast_net *now,
                           struct fab_mcast_net_diff *ret);
-/* Applies the difference *d to the net, which then has the links of the net with which it was
- * compared. Afterwards *d is the difference back to the old links. */
+/* Applies *d, a result of fab_mcast_net_compare(n, now, d), to the net `n`, which then has the
+ * links of the net `now`. Afterwards *d is the difference that changes `n` back. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
 /* Returns the port with this GUID; FAB_NONE: no port has it. */

@@ -221,8 +221,8 @@ struct fab_plan_input {
      * stops and returns BUSY. NULL: fab_plan_make never stops early. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
-    /* true: the entries that lead into links that come up drop packets until stage ROUTES, even if
-     * they do not change (lft_early.c) */
+    /* true: an entry that leads into a link that is about to become Active drops packets until
+     * stage ROUTES, even if the entry does not change (lft_early.c) */
     bool hold;
     /* true: stage EARLY restores doubtful blocks by writing their former entries again
      * (fab_plan_op.restores) */

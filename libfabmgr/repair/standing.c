@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Completes standing tables (the tables that the switches hold) with as few changes as possible.
- * For each LID, a search finds the switches whose held entries lead to the LID. The search begins
- * at the switch to which the owner of the LID is connected. The search adds each switch whose held
- * entry leads to a switch that was added before. Then it continues with the other switches, and
- * uses their fresh entries.
+ * New entries are fresh entries: those of the tables that an engine computed for the present
+ * fabric. For each LID, a search finds the switches whose held entries lead to the LID. The search
+ * begins at the switch to which the owner of the LID is connected. The search adds each switch
+ * whose held entry leads to a switch that was added before. The other switches get their fresh
+ * entries, and the search is repeated with these. If it reaches fewer switches than with fresh
+ * entries alone, all switches get their fresh entries for this LID.
  */
 #include "libfabmgr/repair/standing.h"
 

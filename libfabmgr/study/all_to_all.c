@@ -42,8 +42,8 @@ struct counting {
      * included. 0: not visited yet. BROKEN: the path does not arrive. ON_STACK: the walk is
      * following the path. */
     uint32_t *depth;
-    /* [switches] the visited switches whose paths arrive; each switch comes after the next switch
-     * on its path */
+    /* [switches] The visited switches from which packets arrive at the destination. A switch stands
+     * after the switch to which it sends. */
     uint32_t *order;
     uint32_t *stack; /* [switches] the switches of the current walk */
     /* [switches] id of the port by which each switch sends to the current destination */

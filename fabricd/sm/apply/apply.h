@@ -167,8 +167,8 @@ void sm_standby_differs(struct sm *s);
 
 /* ---- the order of the tables, announced to the standby managers (announce.c) ---- */
 
-/* Call this function when a local repair was committed that removed the links lost[losses] from the
- * snapshot, and brought back the links gained[gains]. */
+/* Call this function when a local repair was committed. lost[losses]: the links that the repair
+ * removed from the snapshot. gained[gains]: the links that it brought back. */
 void sm_announce_repair(struct sm *s, const struct sm_link *lost, uint32_t losses,
                         const struct sm_link *gained, uint32_t gains);
 /* Announces the order of the active tables, if all switches hold them. Call this function between

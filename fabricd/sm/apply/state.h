@@ -216,8 +216,8 @@ struct sm_pins { /* state of pins.c */
     struct fab_pins *set;
     /* when the manager first found each host; empty while the worker task has the map */
     struct fab_pins_arrivals arrivals;
-    /* maps a node GUID to the manager's clock in s at the last event about this node; at most
-     * FAB_PINS_MAX entries */
+    /* maps a node GUID to the time of the last event about this node, in seconds of the manager's
+     * clock; at most FAB_PINS_MAX entries */
     struct fab_map told;
 };
 /* The input and the result of a comparison of the fabric with the baseline of devices. No other
@@ -247,7 +247,8 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     uint64_t quarantine;
     /* enum config_unapproved: the setting subnet.unapproved when the settings were last read. */
     uint8_t mode;
-    /* maps a hash of a switch port to the manager's clock in s at the last event about this port */
+    /* maps a hash of a switch port to the time of the last event about this port, in seconds of the
+     * manager's clock */
     struct fab_map told;
     /* manager's clock when the present period began (TELL_EVERY_US), in which events are counted by
      * window_told; 0: no event yet */

@@ -62,7 +62,7 @@ static bool is_current(const struct sm *s, const struct sm_step *x)
     return sm_repair_ready(s) && x->tables_number == s->model.tables && x->commits == commits_of(s);
 }
 
-/* Returns whether the repair session has not changed since the last step. */
+/* Returns true if the repair session is unchanged since the last step. */
 static bool goes_on(const struct sm *s)
 {
     const struct sm_step_state *a = &s->fault->step;

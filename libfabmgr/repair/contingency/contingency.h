@@ -47,8 +47,9 @@ enum fab_repair_contingency_outcome {
 struct fab_repair_stored_plan {
     int refs; /* atomic */
     uint32_t len;
-    /* true: the plan can stay valid after further commits, because the plan and the active tables
-     * used the same set of labels when the plan was made, and neither of them relabels a switch. */
+    /* true: the plan can stay valid after further commits (fab_repair_commit). When the plan was
+     * made, it used the same set of labels as the active tables, and the repair left each switch
+     * its label of the baseline, as all earlier repairs had done. */
     bool lasting;
     /* hash of the entries that the plan changes, with their old values */
     uint64_t was;
@@ -155,7 +156,8 @@ struct fab_repair_contingencies {
     size_t cases;
     /* number of elements of row[] whose contingency is computed (member `known`) */
     size_t count;
-    /* number of elements of row[] that were computed or rechecked for the state `commits` */
+    /* number of elements of row[] that were computed or rechecked for the state that `commits`
+     * below identifies */
     size_t current;
     /* number of elements of row[] that have a stored plan */
     size_t plans;

@@ -290,8 +290,9 @@ static int pack(struct nue *u)
     return status == FAB_OK && left > 0 ? FAB_E_LIMIT : status;
 }
 
-/* Like pack(), but distributes the switches evenly over `lanes` VLs. The loads of links are then
- * more even, because paths meet fewer dependencies of others. */
+/* Like pack(), but distributes the switches evenly over `lanes` VLs. Each VL then has fewer paths,
+ * so the dependencies of these paths forbid fewer other paths. This makes the loads of links more
+ * even. */
 static int distribute(struct nue *u, uint32_t lanes)
 {
     reset(u);

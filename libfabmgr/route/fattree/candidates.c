@@ -36,8 +36,10 @@ struct choice {
      * number of its slots. nbrs: number of candidates. ports: number of links to candidates. */
     uint32_t lower_pos, slots, nbrs, ports;
     const uint8_t *slot_num, *slot_nbr;
-    /* [slots of the destination switch] the port in each slot; 0: no link. NULL: no parallel uplink
-     * of the destination switch is missing (fab_route_parallel_missing). */
+    /* [slots of the destination switch] The port in each slot of the destination switch (tree.h);
+     * 0: the slot has no link. If home[] is set, a slot of the switch is good only if the
+     * destination switch has a link in the same slot. NULL if fab_route_parallel_missing is
+     * false: the links of the destination switch then do not matter. */
     const uint8_t *home;
     uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
     /* is[i]: whether the neighbour updown.nbr[updown.at[s] + i] is a candidate */

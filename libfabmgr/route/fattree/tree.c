@@ -19,8 +19,8 @@
  * group are counted in the order of (port number, GUID).
  *
  * The number of a switch is composed of two numbers: the number of the group in which it is a lower
- * switch, and its position in that group. The number of a group is the number of most of its upper
- * switches. So the leaves of a pod have consecutive numbers, and the pods do, too.
+ * switch, and its position in that group. A group takes the number that most of its upper switches
+ * have. So the leaves of a pod have consecutive numbers, and the pods do, too.
  *
  * This file keeps no state: the same fabric always has the same positions, and when a link comes
  * back, the switches have their previous positions again.
@@ -109,8 +109,8 @@ struct positions {
     uint32_t *least_port;
     uint32_t *rail; /* [switches] rail of each leaf */
     /* [2 * switches] By group: state of the majority vote (Boyer and Moore) that finds the number
-     * of most upper switches of the group. `vote` is the number that leads at present, and `votes`
-     * is its lead over the other numbers. */
+     * that most upper switches of the group have. `vote` is the number that leads at present, and
+     * `votes` is its lead over the other numbers. */
     uint32_t *vote, *votes;
     struct member *members; /* [switches] the members of the groups that are being examined */
 };
@@ -243,8 +243,8 @@ static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Finds the number of each group, which is the number of most of its upper switches (majority vote
- * of Boyer and Moore). */
+/* Finds the number of each group: the number that most of its upper switches have (majority vote of
+ * Boyer and Moore). */
 static void vote(struct positions *p, uint32_t rank)
 {
     const struct fab_tree *t = p->t;

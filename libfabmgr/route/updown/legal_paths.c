@@ -215,10 +215,10 @@ static void compute_row(const struct sweep *w, uint32_t sw)
     climb_or_descend(w, sw);
 }
 
-/* Computes the path lengths of all switches, from the top of the order down. Two switches from
- * which no path descends to a destination have equal lengths if they have the same upper
- * neighbours. Other switches have equal lengths if they have the same upper and lower neighbours.
- */
+/* Computes the path lengths of all switches, from the top of the order down. If two switches
+ * are certain to have equal lengths, computes them once. This is so if neither switch is a
+ * destination, and both have the same neighbours: the same upper neighbours if no path descends
+ * from the switches to any of the destinations; otherwise the same upper and lower neighbours. */
 static void sweep_down(const struct sweep *w)
 {
     uint32_t memory[MEMORY];
