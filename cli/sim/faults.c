@@ -366,7 +366,7 @@ static const struct fault faults[] = {
     {"respond", "wake", NODES, NULL, "", respond, "NODE", "it answers again"},
     {"delay", NULL, NODES, NULL, "by spread ", delay, "NODE [by=50ms] [spread=10ms]",
      "delays its answers; without options: no longer"},
-    {"corrupt", NULL, NODES, "LIE", "rate ", corrupt,
+    {"corrupt", NULL, NODES, "FAULT", "rate ", corrupt,
      "NODE busy|unsupported|random|bit-flip|zeros|duplicate-guid|wrong-tid|none [rate=1%]",
      "corrupts a share of its answers; none: no longer"},
     {"set-mkey", NULL, NODES, "0xKEY", "protect lease ", set_m_key,
