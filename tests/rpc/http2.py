@@ -49,7 +49,7 @@ class Raw:
     def __init__(self, address, hello=PREFACE + settings()):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(address.removeprefix("unix:"))  # waits if the backlog is full
-        self.socket.settimeout(30)
+        self.socket.settimeout(90)  # the server gives slow headers 30 seconds
         self.send(hello)
 
     def send(self, data):
