@@ -10,50 +10,26 @@
  * itself must not fail.
  */
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/smstate/smstate.h"
 #include "tests/sim/lab.h"
+#include "tests/unit/failing_alloc.h"
 
 #define SECONDS 3.0
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
 void *__wrap_reallocarray(void *old, size_t count, size_t size);
 void __real__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line);
 
 static pthread_t loop_thread;
-/* armed: allocations are counted, and one of them fails. waits: `armed` will be set at the next
- * MAD. */
+/* armed: allocations of the loop thread count. waits: `armed` will be set at the next MAD. */
 static bool armed, waits;
-/* calls: number of allocations since `armed` was set. fail_at: which of them fails. */
-static uint64_t calls, fail_at;
 
-static bool fails(void)
+static bool counts(void)
 {
-    return armed && pthread_equal(pthread_self(), loop_thread) && calls++ == fail_at;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
+    return armed && pthread_equal(pthread_self(), loop_thread);
 }
 
 void *__wrap_reallocarray(void *old, size_t count, size_t size)
@@ -78,7 +54,7 @@ static void arm_at_mad(struct lab *lab, const struct fab_mad *head, const uint8_
     waits = false;
 }
 
-/* Runs the manager while allocation number fail_at fails. */
+/* Runs the manager while allocation number alloc_fail_at fails. */
 static void run_failing(struct lab *lab)
 {
     lab->watch = arm_at_mad;
@@ -187,14 +163,15 @@ START_TEST(each_allocation_may_fail)
                                                           take_over};
     bool more = true;
     loop_thread = pthread_self();
-    for (fail_at = 0; more; fail_at++) {
+    alloc_counts = counts;
+    for (alloc_fail_at = 0; more; alloc_fail_at++) {
         struct lab lab;
-        calls = 0;
+        alloc_calls = 0;
         scenarios[_i](&lab);
-        more = calls > fail_at;
+        more = alloc_calls > alloc_fail_at;
         lab_close(&lab);
     }
-    ck_assert_uint_gt(fail_at, 300); /* enough allocations must have been tried */
+    ck_assert_uint_gt(alloc_fail_at, 300); /* enough allocations must have been tried */
 }
 END_TEST
 

@@ -22,10 +22,12 @@ void *__wrap_realloc(void *old, size_t size);
 
 static uint64_t alloc_calls;                /* number of allocations so far */
 static uint64_t alloc_fail_at = UINT64_MAX; /* index of the allocation that fails */
+/* Returns true if the present allocation counts; NULL: all allocations count. */
+static bool (*alloc_counts)(void);
 
-static int alloc_fails(void)
+static bool alloc_fails(void)
 {
-    return alloc_calls++ == alloc_fail_at;
+    return (alloc_counts == NULL || alloc_counts()) && alloc_calls++ == alloc_fail_at;
 }
 
 void *__wrap_malloc(size_t size)
