@@ -91,7 +91,7 @@ struct loop_watch {
     void *ctx;
 };
 
-static struct loop_job *take_letters(struct loop *l)
+static struct loop_job *take_messages(struct loop *l)
 {
     pthread_mutex_lock(&l->lock);
     struct loop_job *first = l->first;
@@ -101,15 +101,15 @@ static struct loop_job *take_letters(struct loop *l)
 }
 
 /* Calls the functions of all pending messages. Returns false if there were none. */
-static bool read_letters(struct loop *l)
+static bool read_messages(struct loop *l)
 {
-    struct loop_job *letter = take_letters(l);
-    bool any = letter != NULL;
-    while (letter) {
-        struct loop_job *next = letter->next;
-        letter->done(letter->ctx);
-        free(letter);
-        letter = next;
+    struct loop_job *message = take_messages(l);
+    bool any = message != NULL;
+    while (message) {
+        struct loop_job *next = message->next;
+        message->done(message->ctx);
+        free(message);
+        message = next;
     }
     return any;
 }
@@ -120,7 +120,7 @@ static void on_mail(evutil_socket_t fd, short what, void *ctx)
     uint64_t count;
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         return;
-    read_letters(ctx);
+    read_messages(ctx);
 }
 
 struct loop *loop_new(void)
@@ -188,11 +188,11 @@ void loop_free(struct loop *l)
         worker_free(l->workers[i]);
     thread_pool_free(l->pool);
     hold_free(l->hold);
-    for (struct loop_job *letter = take_letters(l), *next; letter; letter = next) {
-        next = letter->next;
-        if (letter->owed)
-            letter->done(letter->ctx);
-        free(letter);
+    for (struct loop_job *message = take_messages(l), *next; message; message = next) {
+        next = message->next;
+        if (message->owed)
+            message->done(message->ctx);
+        free(message);
     }
     free_signals(l);
     free_timeline(l);
@@ -221,7 +221,7 @@ static int run_virtual(struct loop *l)
 {
     l->stopped = false;
     while (!l->stopped) {
-        if (read_letters(l))
+        if (read_messages(l))
             continue;
         struct loop_timer *t = (struct loop_timer *)timeline_next(l->timeline);
         if (!t)
@@ -452,10 +452,10 @@ void loop_deliver(struct loop *l, struct loop_job *job)
 
 int loop_post(struct loop *l, loop_fn *fn, void *ctx)
 {
-    struct loop_job *letter = loop_job_new(&(struct loop_job){.done = fn, .ctx = ctx});
-    if (!letter)
+    struct loop_job *message = loop_job_new(&(struct loop_job){.done = fn, .ctx = ctx});
+    if (!message)
         return FAB_E_NOMEM;
-    loop_deliver(l, letter);
+    loop_deliver(l, message);
     return FAB_OK;
 }
 
