@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory for the decoded pages of a list. A page of 1,000 rows has tens of thousands of small
- * messages and texts; they are freed all at once, and the next page uses the same memory. */
+ * messages and texts; they are freed all at once, and the next page uses the same memory. (struct
+ * fab_arena hands out no byte twice, so it would need new memory for each page.) */
 #ifndef CLI_CTL_PAGE_MEMORY_H
 #define CLI_CTL_PAGE_MEMORY_H
 

@@ -388,9 +388,9 @@ void sm_standby_take_over(struct sm *s)
     if (interrupted)
         sm_run_abort(s);
     const char *why = reason_unready(s, interrupted && !x->ready);
-    if (!why)
+    if (!why) {
         use_tables(s);
-    else if (x->used) {
+    } else if (x->used) {
         log_notice("sm", "all tables are read again before routes are repaired: %s", why);
         drop_tables(s);
     }
