@@ -31,9 +31,9 @@
 #include "libfabmgr/base/status.h"
 
 /* number of ports that are read in a timer tick, unless the pass over all ports is late */
-#define TICK_PORTS 16
+#define TICK_PORTS 32
 /* maximum number of ports that are read in a timer tick while a late pass catches up */
-#define TICK_MOST 32
+#define TICK_MOST 64
 /* maximum number of ports that are examined in a timer tick */
 #define TICK_SCAN 4096u
 /* Maximum number of requests in flight. A request to a device that does not answer is in flight
