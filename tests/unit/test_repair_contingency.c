@@ -414,6 +414,26 @@ static bool is_beside_root(const struct fab_repair_network *b, uint32_t sw)
     return false;
 }
 
+/* Returns true if the link is the only living link that leads up from one of its ends. */
+static bool is_only_way_up(const struct fab_repair_network *b,
+                           const struct fab_repair_contingency *c)
+{
+    uint32_t from = fab_repair_switch_of(b, c->id), to = fab_repair_switch_of(b, c->peer);
+    uint32_t low = b->order[from] < b->order[to] ? from : to;
+    unsigned ways = 0;
+    for (uint32_t port = b->first[low] + 1; port < b->first[low + 1]; port++)
+        ways += b->peer_sw[port] != FAB_NONE && b->order[b->peer_sw[port]] > b->order[low];
+    return ways == 1;
+}
+
+/* Returns the group of the failure, in the order in which failures are to be computed. */
+static int group_of(const struct world *w, const struct fab_repair_contingency *c)
+{
+    if (c->peer == FAB_NONE)
+        return is_beside_root(w->repair->network, c->id) ? 0 : 2;
+    return is_only_way_up(w->repair->network, c) ? 1 : 3;
+}
+
 START_TEST(likely_links_come_first)
 {
     struct world w = world_of("fat tree of 3 levels", fat_tree(6, 3, 1), "fattree");
@@ -430,16 +450,20 @@ START_TEST(likely_links_come_first)
     ck_assert_uint_eq(fab_repair_contingency_left(m), w.all.cases);
     ck_assert_uint_eq(fab_repair_contingency_peek(m, 0), 7);
     ck_assert_uint_eq(fab_repair_contingency_peek(m, 1), 3);
-    for (size_t i = 2; i < w.all.cases; i++)
-        ck_assert_msg((fab_repair_contingency_peek(m, i) >= w.all.links) ==
-                          (i < 2 + w.all.rows - w.all.links),
-                      "case %zu: the switches follow the likely links, then the other links", i);
-    ck_assert_uint_eq(fab_repair_contingency_peek(m, w.all.cases), FAB_NONE);
-    for (size_t i = 2; i < 2 + w.all.rows - w.all.links; i++) {
-        uint32_t sw = w.all.row[fab_repair_contingency_peek(m, i)].id;
-        ck_assert_msg(is_beside_root(w.repair->network, sw) == (i < 2 + 3),
-                      "case %zu: the three spines beside the root are the first switches", i);
+    size_t of_group[4] = {0};
+    for (size_t i = 2; i < w.all.cases; i++) {
+        int group = group_of(&w, &w.all.row[fab_repair_contingency_peek(m, i)]);
+        of_group[group]++;
+        for (int later = group + 1; later < 4; later++)
+            ck_assert_msg(of_group[later] == 0, "case %zu: of group %d, after group %d", i, group,
+                          later);
     }
+    /* the spines beside the root; their links to the root, and those to the cores of their planes
+     */
+    ck_assert_uint_eq(of_group[0], 3);
+    ck_assert_uint_eq(of_group[1], 3 + 9);
+    ck_assert_uint_eq(of_group[0] + of_group[2], w.all.rows - w.all.links);
+    ck_assert_uint_eq(fab_repair_contingency_peek(m, w.all.cases), FAB_NONE);
     /* another thread sets `stop` to interrupt a computation: no contingency is computed until
      * `stop` is removed */
     fab_repair_contingency_stop_at(m, &stop);
@@ -508,9 +532,8 @@ START_TEST(failures_that_harm_most_come_first)
         for (size_t i = 1; i < w->all.cases; i++) {
             uint32_t before = fab_repair_contingency_peek(m, i - 1),
                      row = fab_repair_contingency_peek(m, i);
-            bool is_switch = row >= w->all.links;
-            if (is_switch != (before >= w->all.links) ||
-                (is_switch && is_beside_root(w->repair->network, w->all.row[before].id)))
+            int group = group_of(w, &w->all.row[row]);
+            if (group == 0 || group != group_of(w, &w->all.row[before]))
                 continue;
             uint64_t more = paths_of(w, paths, before), less = paths_of(w, paths, row);
             ck_assert_msg(more > less || (more == less && before < row),

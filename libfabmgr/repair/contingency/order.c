@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decides in which order contingencies are computed. First come the failures of links that the
- * caller thinks likely. Failures of switches follow, because they cost most without a plan: at
- * 43,904 endports, a repair takes 50 to 180 ms of processor time for a switch, and 4 to 7 ms for a
- * link. Among the switches, the neighbours of the root come first, because their repairs take two
- * to four times as long as the repairs of other switches. (The root is the switch with the highest
- * position in the order of the labels.) The remaining links come last. The other switches, and the
- * remaining links, are sorted by descending number of paths, because a failure harms more if it
- * cuts more paths.
+ * caller thinks likely. Next come the neighbours of the root, whose repairs take two to four times
+ * as long as those of other switches, and the links that are the only way up for a switch, whose
+ * repairs take up to ten times as long as those of other links (labels/relabel.c). (The root is the
+ * switch with the highest position in the order of the labels.) The other switches follow, because
+ * they cost more without a plan than the remaining links: at 43,904 endports, a repair takes 50 to
+ * 180 ms of processor time for a switch, and 4 to 7 ms for a link. The remaining links come last.
+ * Within each of these groups, except the first two, the failures are sorted by descending number
+ * of paths, because a failure harms more if it cuts more paths.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,14 +72,19 @@ static uint32_t row_of_port(const struct fab_repair_contingency_maker *m, uint32
     return find_id(m, 0, m->links, port < far ? port : far);
 }
 
+/* Appends the contingency to the queue, unless its bit in placed[] is set already, and sets the
+ * bit. row: FAB_NONE for none. */
+static void put(struct fab_repair_contingency_maker *m, uint64_t *placed, uint32_t row)
+{
+    if (row != FAB_NONE && fab_base_bits_add(placed, row))
+        m->queue[m->queued++] = row;
+}
+
 /* Puts the links that are likely to fail into the queue, and sets their bits in placed[]. */
 static void put_likely(struct fab_repair_contingency_maker *m, uint64_t *placed)
 {
-    for (size_t i = 0; i < m->likelies; i++) {
-        uint32_t row = row_of_port(m, m->likely[i]);
-        if (row != FAB_NONE && fab_base_bits_add(placed, row))
-            m->queue[m->queued++] = row;
-    }
+    for (size_t i = 0; i < m->likelies; i++)
+        put(m, placed, row_of_port(m, m->likely[i]));
 }
 
 /* Puts the neighbours of the root into the queue, and sets their bits in placed[]. The root is the
@@ -93,12 +99,49 @@ static void put_beside_root(struct fab_repair_contingency_maker *m, uint64_t *pl
     for (uint32_t sw = 0; sw < b->n; sw++)
         root = b->order[sw] > b->order[root] ? sw : root;
     for (uint32_t port = b->first[root] + 1; port < b->first[root + 1]; port++) {
-        uint32_t row = fab_repair_is_living(m->r, port)
-                           ? find_id(m, m->links, m->rows, b->peer_sw[port])
-                           : FAB_NONE;
-        if (row != FAB_NONE && fab_base_bits_add(placed, row))
-            m->queue[m->queued++] = row;
+        if (fab_repair_is_living(m->r, port))
+            put(m, placed, find_id(m, m->links, m->rows, b->peer_sw[port]));
     }
+}
+
+/* Appends the failures of list[] to the queue, by descending number of paths. */
+static void put_sorted(struct fab_repair_contingency_maker *m, struct weighted *list, size_t count)
+{
+    qsort(list, count, sizeof(*list), by_paths);
+    for (size_t i = 0; i < count; i++)
+        m->queue[m->queued++] = list[i].row;
+}
+
+/* Returns the only port by which a living link leads up from the switch in the order of the labels;
+ * FAB_NONE: there is none, or more than one. */
+static uint32_t only_way_up(const struct fab_repair_contingency_maker *m, uint32_t sw)
+{
+    const struct fab_repair_network *b = m->r->network;
+    uint32_t found = FAB_NONE;
+    for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+        if (!fab_repair_is_living(m->r, port) || b->order[b->peer_sw[port]] < b->order[sw])
+            continue;
+        if (found != FAB_NONE)
+            return FAB_NONE;
+        found = port;
+    }
+    return found;
+}
+
+/* Puts the links that are the only way up for a switch into the queue, and sets their bits in
+ * placed[]. list[] is scratch memory. */
+static void put_only_ways_up(struct fab_repair_contingency_maker *m, uint64_t *placed,
+                             struct weighted *list)
+{
+    const struct fab_repair_network *b = m->r->network;
+    size_t count = 0;
+    for (uint32_t sw = 0; b->order != NULL && sw < b->n; sw++) {
+        uint32_t port = only_way_up(m, sw);
+        uint32_t row = port != FAB_NONE ? row_of_port(m, port) : FAB_NONE;
+        if (row != FAB_NONE && fab_base_bits_add(placed, row))
+            list[count++] = (struct weighted){paths_of_link(m, port), row};
+    }
+    put_sorted(m, list, count);
 }
 
 /* Appends elements of the collection to the queue, by descending number of paths: the elements from
@@ -115,9 +158,7 @@ static void put_by_paths(struct fab_repair_contingency_maker *m, const uint64_t 
         list[count++] = (struct weighted){
             is_switch ? paths_of_switch(m, m->id[i]) : paths_of_link(m, m->id[i]), (uint32_t)i};
     }
-    qsort(list, count, sizeof(*list), by_paths);
-    for (size_t i = 0; i < count; i++)
-        m->queue[m->queued++] = list[i].row;
+    put_sorted(m, list, count);
 }
 
 void fab_repair_contingency_order(struct fab_repair_contingency_maker *m)
@@ -130,6 +171,7 @@ void fab_repair_contingency_order(struct fab_repair_contingency_maker *m)
     if (placed != NULL && list != NULL && m->queue != NULL) {
         put_likely(m, placed);
         put_beside_root(m, placed);
+        put_only_ways_up(m, placed, list);
         put_by_paths(m, placed, m->links, m->rows, list);
         put_by_paths(m, placed, 0, m->links, list);
     }
