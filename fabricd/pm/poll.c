@@ -30,10 +30,11 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* number of ports that are read in a timer tick, unless the pass over all ports is late */
-#define TICK_PORTS 32
-/* maximum number of ports that are read in a timer tick while a late pass catches up */
-#define TICK_MOST 64
+/* Number of ports that are read in a timer tick, unless the pass over all ports is late. If a pass
+ * would have more than PASS_TICKS ticks, each tick reads more ports. While a late pass catches up,
+ * each tick reads at most twice as many. */
+#define TICK_PORTS 16u
+#define PASS_TICKS 2048u
 /* maximum number of ports that are examined in a timer tick */
 #define TICK_SCAN 4096u
 /* Maximum number of requests in flight. A request to a device that does not answer is in flight
@@ -517,14 +518,20 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
     return true;
 }
 
+static uint32_t tick_ports(const struct fab_view *v)
+{
+    uint32_t share = v->fabric->port_count / PASS_TICKS;
+    return share > TICK_PORTS ? share : TICK_PORTS;
+}
+
 /* Requests the counters of the next ports in this timer tick. The time since the pass began says
- * which port must be reached by now. At most TICK_MOST ports are requested. */
+ * which port must be reached by now. */
 static void poll_some(struct pm *pm, const struct fab_view *v)
 {
     uint64_t all = v->fabric->port_count, gone = clock_now_us() - pm->began_us;
-    uint64_t due = gone >= interval_us(pm) ? all : all * gone / interval_us(pm) + TICK_PORTS;
-    uint32_t sent = 0, scanned = 0;
-    for (; pm->cursor < due && pm->cursor < all && sent < TICK_MOST && scanned < TICK_SCAN &&
+    uint64_t due = gone >= interval_us(pm) ? all : all * gone / interval_us(pm) + tick_ports(v);
+    uint32_t most = 2 * tick_ports(v), sent = 0, scanned = 0;
+    for (; pm->cursor < due && pm->cursor < all && sent < most && scanned < TICK_SCAN &&
            pm->waiting < WAITING_MOST;
          scanned++)
         sent += poll_port(pm, v, pm->cursor++);
@@ -532,8 +539,9 @@ static void poll_some(struct pm *pm, const struct fab_view *v)
 
 static uint64_t tick_us(const struct pm *pm, const struct fab_view *v)
 {
-    uint64_t us = interval_us(pm) / (v && v->fabric->port_count ? v->fabric->port_count : 1);
-    us = us > TICK_MOST_US / TICK_PORTS ? TICK_MOST_US : us * TICK_PORTS;
+    uint64_t ports = v && v->fabric->port_count ? v->fabric->port_count : 1;
+    uint64_t us = interval_us(pm) * (v ? tick_ports(v) : TICK_PORTS) / ports;
+    us = us > TICK_MOST_US ? TICK_MOST_US : us;
     return us < TICK_LEAST_US ? TICK_LEAST_US : us;
 }
 
