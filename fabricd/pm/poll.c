@@ -540,7 +540,7 @@ static void poll_some(struct pm *pm, const struct fab_view *v)
 static uint64_t tick_us(const struct pm *pm, const struct fab_view *v)
 {
     uint64_t ports = v && v->fabric->port_count ? v->fabric->port_count : 1;
-    uint64_t us = interval_us(pm) * (v ? tick_ports(v) : TICK_PORTS) / ports;
+    uint64_t us = interval_us(pm) / ports * (v ? tick_ports(v) : TICK_PORTS);
     us = us > TICK_MOST_US ? TICK_MOST_US : us;
     return us < TICK_LEAST_US ? TICK_LEAST_US : us;
 }
