@@ -33,9 +33,9 @@ static struct fab_fabric *seal(struct fab_builder *b)
     return f;
 }
 
-static struct fab_fabric *tree(uint32_t levels)
+static struct fab_fabric *tree(uint32_t radix, uint32_t levels)
 {
-    struct fab_fat_tree_spec spec = {.radix = 36, .levels = levels, .taper = 1};
+    struct fab_fat_tree_spec spec = {.radix = radix, .levels = levels, .taper = 1};
     struct fab_builder *b = NULL;
     must(fab_fabric_generate_fat_tree(&spec, &b), "tree");
     return seal(b);
@@ -119,12 +119,30 @@ static struct fab_fabric *damage(const struct fab_fabric *f, uint32_t faults)
     return seal(b);
 }
 
-/* Measures one transition. faults: number of links that are absent for the old tables and present
- * for the new ones. */
-static void measure(const char *name, const struct fab_fabric *f, const char *from, const char *to,
-                    uint32_t faults)
+/* Returns the fabric without the links of a spine above the first leaf switch, which is the root of
+ * the up/down order. */
+static struct fab_fabric *without_spine(const struct fab_fabric *f)
 {
-    struct fab_fabric *before = damage(f, faults);
+    struct fab_builder *b = fab_fabric_builder_from(f);
+    uint32_t leaf = 0, spine = FAB_NONE;
+    while (spine == FAB_NONE) {
+        for (uint32_t i = 1; i <= f->nodes[leaf].num_ports && spine == FAB_NONE; i++) {
+            uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, leaf, (uint8_t)i))->peer;
+            if (peer != FAB_NONE && fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node))
+                spine = fab_fabric_port(f, peer)->node;
+        }
+        leaf += spine == FAB_NONE;
+    }
+    for (uint32_t i = 1; i <= f->nodes[spine].num_ports; i++)
+        must(fab_fabric_builder_unlink(b, spine, (uint8_t)i), "unlink");
+    return seal(b);
+}
+
+/* Measures one transition, from tables for the fabric `before` to tables for the fabric f. Frees
+ * the fabric `before`. */
+static void measure_from(struct fab_fabric *before, const char *name, const struct fab_fabric *f,
+                         const char *from, const char *to)
+{
     struct tables was = make_tables(before, from), is = make_tables(f, to);
     struct fab_transition_input in = {.fabric = f,
                                       .lids = &is.lids,
@@ -141,7 +159,7 @@ static void measure(const char *name, const struct fab_fabric *f, const char *fr
         since = now_ms() - since;
         least = i == 0 || since < least ? since : least;
     }
-    printf("%-8s %-9s %-9s %-9s %5u steps %3u rounds %6u drained %9.2f ms; verify %8.2f ms; ratio "
+    printf("%-19s %-9s %-9s %-9s %5u steps %3u rounds %6u drained %9.2f ms; verify %8.2f ms; ratio "
            "%.1f\n",
            name, from, to, fab_transition_verdict_name(t.verdict), t.step_count, t.rounds,
            t.drained, least, verify, least / verify);
@@ -151,15 +169,24 @@ static void measure(const char *name, const struct fab_fabric *f, const char *fr
     fab_fabric_unref(before);
 }
 
+/* Measures one transition. faults: number of links that are absent for the old tables and present
+ * for the new ones. */
+static void measure(const char *name, const struct fab_fabric *f, const char *from, const char *to,
+                    uint32_t faults)
+{
+    measure_from(damage(f, faults), name, f, from, to);
+}
+
 int main(void)
 {
-    struct fab_fabric *small = tree(2), *large = tree(3), *grid = torus();
+    struct fab_fabric *small = tree(36, 2), *large = tree(36, 3), *grid = torus();
     measure("648", small, "fattree", "fattree", 4);
     measure("648", small, "updn", "fattree", 4);
     measure("11664", large, "fattree", "fattree", 1);
     measure("11664", large, "fattree", "fattree", 4);
     measure("11664", large, "fattree", "fattree", 400);
     measure("11664", large, "updn", "fattree", 4);
+    measure_from(without_spine(large), "11664, a spine back", large, "fattree", "fattree");
     measure("11664", large, "fattree", "updn", 0);
     measure("torus", grid, "torus", "torus", 4);
     measure("torus", grid, "updn", "torus", 0);
