@@ -327,7 +327,7 @@ def main():
             failed += why is not None
             print('%s %d - %s\n# %s' % ('not ok' if why else 'ok', i + 1, case.name(), notes), flush=True)
             if why:
-                print('# ' + why, flush=True)
+                print('# TEST_SEED=%d: %s' % (o.seed, why), flush=True)
     print('# %d of %d cases passed' % (len(cases) - failed, len(cases)))
     return 1 if failed else 0
 

@@ -22,7 +22,8 @@ trap finish EXIT
 trap 'exit 1' INT TERM
 cd "$scratch" || exit 1 # umad2sim leaves its sys-<pid> folders in the current one
 
-# ok NAME / not_ok NAME [WHY...]: one result.
+# ok NAME / not_ok NAME [WHY...]: one result. The reason, and the seed of a random test, come after the result, because
+# scripts/check shows only the lines after it.
 ok() {
     tap_n=$((tap_n + 1))
     echo "ok $tap_n - $1"
@@ -32,6 +33,7 @@ not_ok() {
     tap_failed=$((tap_failed + 1))
     echo "not ok $tap_n - $1"
     shift
+    [ -z "${seed:-}" ] || echo "# TEST_SEED=$seed"
     [ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
 }
 
@@ -54,6 +56,16 @@ same() {
         ok "$1"
     else
         not_ok "$1" "expected: $2" "found:    $3"
+    fi
+}
+
+# verdict NAME FILE RC: passes if a program that judges ended with the exit code RC 0. If not, the end of its output, which
+# is in FILE, is shown: what it found.
+verdict() {
+    if [ "$3" -eq 0 ]; then
+        ok "$1"
+    else
+        not_ok "$1" "exit code $3" "$(tail -n 9 "$2" | cut -c1-1000 | sed 's/^# *//')"
     fi
 }
 

@@ -48,7 +48,7 @@ export UMAD2SIM=$umad2sim
     --seed "$seed" --seconds "${CUT_SECONDS:-4}" "${hosts[0]}" "${hosts[5]}" "${hosts[10]}" >cuts.out 2>&1
 rc=$?
 cat cuts.out
-same 'all that a majority confirmed is consistent, and there is one writer of tables' 0 $rc
+verdict 'all that a majority confirmed is consistent, and there is one writer of tables' cuts.out $rc
 [ $rc -eq 0 ] || [ -z "${KEEP:-}" ] || cp -r "$scratch" "$KEEP"
 echo "# $((SECONDS - began)) s; errors of the relay: $(wc -l <relay.err)"
 exec 8>&-

@@ -27,9 +27,9 @@ part() {
     printf '%s' "$settings" >shared.yaml
     sim_start fabric.net || not_ok 'the simulator starts'
     "$python" "$here/kill_points.py" --build "$build" --kills "${KILLS:-14}" --seed "$seed" --managers "$1" \
-        --only "${ONLY:-}"
-    rc=$?
-    same "after each kill, the fabric is as in a run without kills: managers $1" 0 $rc
+        --only "${ONLY:-}" 2>&1 | tee kills.out
+    rc=${PIPESTATUS[0]}
+    verdict "after each kill, the fabric is as in a run without kills: managers $1" kills.out "$rc"
     [ $rc -eq 0 ] || [ -z "${KEEP:-}" ] || cp -r "$scratch" "$KEEP"
     echo "# $((SECONDS - began)) s"
     sim_stop

@@ -120,8 +120,9 @@ for key in $(secrets a) $(sed -n 's/^\(current\|previous\) 0x//p' a/cc_key); do
 done
 
 # ---- the master is killed at random moments of a rotation
-echo "# seed ${TEST_SEED:=$RANDOM}"
-RANDOM=$TEST_SEED
+seed=${TEST_SEED:-$RANDOM}
+echo "# TEST_SEED=$seed"
+RANDOM=$seed
 master=a standby=b interrupted=0
 for i in $(seq "$kills"); do
     check "$i: the managers know each other" await 30 sent "$master"
