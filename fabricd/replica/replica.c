@@ -111,6 +111,15 @@ bool replica_is_level(const struct replica *replica)
     return level;
 }
 
+int64_t replica_level_claim(const struct replica *replica)
+{
+    struct replica *r = (struct replica *)(uintptr_t)replica;
+    pthread_mutex_lock(&r->mutex);
+    int64_t claim = replica_level_locked(r) ? r->fence : 0;
+    pthread_mutex_unlock(&r->mutex);
+    return claim;
+}
+
 uint64_t replica_changes(const struct replica *r)
 {
     return store_received_changes(r->in.store);

@@ -54,6 +54,9 @@ void replica_follow(struct replica *r);
 /* Returns true if this manager is level: it has stored all rows that others sent before its
  * claim. */
 bool replica_is_level(const struct replica *r);
+/* Returns a number that identifies this manager's claim, if this manager is level; 0: it is not
+ * level. */
+int64_t replica_level_claim(const struct replica *r);
 /* Returns how many rows of other managers this manager has stored since the replica started. */
 uint64_t replica_changes(const struct replica *r);
 /* Returns the port GUID of the leader before this manager; 0: none, or not known yet. */

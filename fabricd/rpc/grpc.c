@@ -46,7 +46,8 @@ struct call {
     /* Not NULL: the result of the call waits until its row in the audit log is stored. The result
      * is in `code` and `message` (from malloc, or NULL). */
     struct audit_held *held;
-    /* Not NULL: the result of the call waits until a majority has confirmed the decision. */
+    /* Not NULL: the call waits until this manager can make its decision or, when it is finished,
+     * until a majority has confirmed the decision. */
     struct majority_held *confirming;
     uint64_t dropped; /* majority_dropped() before the call changed anything */
     enum fab_grpc_code code;
@@ -282,6 +283,9 @@ static void finish(struct call *c, enum fab_grpc_code code, const char *message)
     if (c->finished)
         return;
     c->finished = true;
+    if (c->confirming != NULL)
+        majority_forget(c->confirming);
+    c->confirming = NULL;
     tell_ended(c, code);
     c->hooks = NULL;
     c->deadline = c->request_until = UINT64_MAX;
@@ -490,6 +494,45 @@ static void on_open(void *ctx, struct h2_stream *s)
     check_request(c, &s->request);
 }
 
+static void handle(struct call *c);
+
+static void refuse_new_master(struct call *c)
+{
+    call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
+                "refused: this manager is a new master, and does not have all decisions of the "
+                "former master yet; repeat the command later, or decide for this manager alone "
+                "with --local; see 'fabricctl ha status'");
+}
+
+static void on_others_known(void *ctx, enum majority_result result)
+{
+    struct call *c = ctx;
+    c->confirming = NULL;
+    if (result == MAJORITY_CONFIRMED)
+        handle(c);
+    else
+        refuse_new_master(c);
+}
+
+/* Returns true if the method can decide now. If not, finishes the call, or calls its method
+ * later. */
+static bool can_decide(struct call *c)
+{
+    struct majority *m = c->grpc->in.majority;
+    char why[600];
+    c->dropped = majority_dropped(m);
+    if (!majority_answers(m, why, sizeof why)) {
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "%s", why);
+        return false;
+    }
+    if (majority_can_decide(m))
+        return true;
+    c->confirming = majority_await_others(m, on_others_known, c);
+    if (c->confirming == NULL)
+        refuse_new_master(c);
+    return false;
+}
+
 static void handle(struct call *c)
 {
     const struct method *m = c->method;
@@ -499,13 +542,8 @@ static void handle(struct call *c)
                     "changed; 'fabricctl status' says why");
         return;
     }
-    char why[600];
-    if (needs_majority(c))
-        c->dropped = majority_dropped(c->grpc->in.majority);
-    if (needs_majority(c) && !majority_answers(c->grpc->in.majority, why, sizeof why)) {
-        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "%s", why);
+    if (needs_majority(c) && !can_decide(c))
         return;
-    }
     if (h2_queued(c->grpc->h2) > RPC_MAX_QUEUED) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED,
                     "the client has not read the earlier answers on this connection; it must read "

@@ -10,18 +10,21 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/replica/replica.h"
+#include "fabricd/sm/sm.h"
 #include "libfabmgr/base/status.h"
 
 #define LOOK_US 1000
 
 struct majority_held {
     TAILQ_ENTRY(majority_held) entry;
+    bool begins; /* a decision that is not made yet (majority_await_others) */
     uint64_t mark, dropped, until_us;
     majority_done *done;
     void *ctx;
 };
 struct majority {
     struct replica *replica;
+    struct sm *sm;
     struct loop_timer *look;
     TAILQ_HEAD(, majority_held) held;
 };
@@ -46,6 +49,11 @@ uint64_t majority_dropped(const struct majority *m)
     return m->replica != NULL ? replica_dropped(m->replica) : 0;
 }
 
+bool majority_can_decide(const struct majority *m)
+{
+    return m->replica == NULL || !sm_lacks_decisions(m->sm);
+}
+
 /* Returns the result that is known now. LATE: none is known yet. */
 static enum majority_result result_of(const struct majority *m, uint64_t mark, uint64_t dropped)
 {
@@ -56,6 +64,13 @@ static enum majority_result result_of(const struct majority *m, uint64_t mark, u
     return confirmed ? MAJORITY_CONFIRMED : MAJORITY_LATE;
 }
 
+static enum majority_result look(const struct majority *m, const struct majority_held *h)
+{
+    if (h->begins)
+        return majority_can_decide(m) ? MAJORITY_CONFIRMED : MAJORITY_LATE;
+    return result_of(m, h->mark, h->dropped);
+}
+
 static void on_look(void *ctx)
 {
     struct majority *m = ctx;
@@ -63,7 +78,7 @@ static void on_look(void *ctx)
     uint64_t now = clock_now_us();
     for (h = TAILQ_FIRST(&m->held); h != NULL; h = next) {
         next = TAILQ_NEXT(h, entry);
-        enum majority_result result = result_of(m, h->mark, h->dropped);
+        enum majority_result result = look(m, h);
         if (result == MAJORITY_LATE && now < h->until_us)
             continue;
         TAILQ_REMOVE(&m->held, h, entry);
@@ -75,24 +90,37 @@ static void on_look(void *ctx)
         loop_timer_set(m->look, LOOK_US);
 }
 
+static struct majority_held *hold(struct majority *m, majority_done *done, void *ctx)
+{
+    struct majority_held *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return NULL;
+    *h = (struct majority_held){
+        .until_us = clock_now_us() + MAJORITY_MS * 1000ull, .done = done, .ctx = ctx};
+    TAILQ_INSERT_TAIL(&m->held, h, entry);
+    if (!loop_timer_pending(m->look))
+        loop_timer_set(m->look, LOOK_US);
+    return h;
+}
+
 struct majority_held *majority_wait(struct majority *m, uint64_t dropped, majority_done *done,
                                     void *ctx, enum majority_result *ret_result)
 {
     uint64_t mark = m->replica != NULL ? replica_mark(m->replica) : 0;
     *ret_result = result_of(m, mark, dropped);
-    if (*ret_result != MAJORITY_LATE)
-        return NULL;
-    struct majority_held *h = calloc(1, sizeof *h);
-    if (h == NULL)
-        return NULL;
-    *h = (struct majority_held){.mark = mark,
-                                .dropped = dropped,
-                                .until_us = clock_now_us() + MAJORITY_MS * 1000ull,
-                                .done = done,
-                                .ctx = ctx};
-    TAILQ_INSERT_TAIL(&m->held, h, entry);
-    if (!loop_timer_pending(m->look))
-        loop_timer_set(m->look, LOOK_US);
+    struct majority_held *h = *ret_result == MAJORITY_LATE ? hold(m, done, ctx) : NULL;
+    if (h != NULL) {
+        h->mark = mark;
+        h->dropped = dropped;
+    }
+    return h;
+}
+
+struct majority_held *majority_await_others(struct majority *m, majority_done *done, void *ctx)
+{
+    struct majority_held *h = hold(m, done, ctx);
+    if (h != NULL)
+        h->begins = true;
     return h;
 }
 
@@ -101,13 +129,14 @@ void majority_forget(struct majority_held *held)
     held->done = NULL;
 }
 
-int majority_new(struct loop *loop, struct replica *replica, struct majority **ret)
+int majority_new(struct loop *loop, struct replica *replica, struct sm *sm, struct majority **ret)
 {
     struct majority *m = calloc(1, sizeof *m);
     if (m == NULL)
         return FAB_E_NOMEM;
     TAILQ_INIT(&m->held);
     m->replica = replica;
+    m->sm = sm;
     m->look = loop_timer_new(loop, on_look, m);
     if (m->look == NULL) {
         free(m);

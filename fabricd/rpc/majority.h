@@ -2,8 +2,9 @@
 /*
  * Decisions of operators need a majority of the etcd servers (fabricd/replica), because a manager
  * that takes over would otherwise not know them. A call that decides something is refused if there
- * is no majority, and its result waits until a majority has confirmed the change. Clients that
- * accept a decision without a majority set the metadata key "fabric-local" to "yes".
+ * is no majority, and its result waits until a majority has confirmed the change. A new master
+ * makes no decision before it has loaded those of the former masters: meanwhile, calls wait.
+ * Clients that accept a decision without a majority set the metadata key "fabric-local" to "yes".
  */
 #ifndef FABRICD_RPC_MAJORITY_H
 #define FABRICD_RPC_MAJORITY_H
@@ -14,10 +15,11 @@
 
 struct loop;
 struct replica;
+struct sm;
 struct majority;
 /* Creates the list of the decisions that wait. replica NULL: the state is not replicated, and no
  * decision waits. Returns NOMEM. */
-int majority_new(struct loop *loop, struct replica *replica, struct majority **ret);
+int majority_new(struct loop *loop, struct replica *replica, struct sm *sm, struct majority **ret);
 void majority_free(struct majority *m); /* `m` may be NULL */
 /* Returns true if a majority of the etcd servers answers. Otherwise why[] has a sentence. */
 bool majority_answers(const struct majority *m, char *why, size_t why_len);
@@ -38,7 +40,14 @@ typedef void majority_done(void *ctx, enum majority_result result);
  */
 struct majority_held *majority_wait(struct majority *m, uint64_t dropped, majority_done *done,
                                     void *ctx, enum majority_result *ret_result);
-/* Forgets the callback that majority_wait got, because the RPC call has ended. */
+/* Returns true if this manager can make decisions: it is no new master that has not loaded those of
+ * the former masters (sm_lacks_decisions). */
+bool majority_can_decide(const struct majority *m);
+/* Calls `done` later with CONFIRMED when majority_can_decide returns true, or with LATE after
+ * MAJORITY_MS. Returns NULL, and does not call `done`, if memory ran out. */
+struct majority_held *majority_await_others(struct majority *m, majority_done *done, void *ctx);
+/* Forgets the callback that majority_wait or majority_await_others got, because the RPC call has
+ * ended. */
 void majority_forget(struct majority_held *held);
 
 #endif

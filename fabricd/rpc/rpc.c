@@ -146,7 +146,7 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
     if (rc == FAB_OK)
         rc = expiry_new(in->loop, in->bus, in->expiry, &r->expiry);
     if (rc == FAB_OK)
-        rc = majority_new(in->loop, in->replica, &r->majority);
+        rc = majority_new(in->loop, in->replica, in->sm, &r->majority);
     if (rc == FAB_OK)
         rc = conn_set_new(
             &(struct conn_set_input){in->loop, r->services, r, r->audit, r->majority, in->counts},

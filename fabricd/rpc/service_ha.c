@@ -41,7 +41,8 @@ static Fabric__V1__OtherManager *convert_manager(struct answer *a, const struct 
     return m;
 }
 
-static Fabric__V1__Replication *convert_replication(struct answer *a, const struct replica *replica)
+static Fabric__V1__Replication *convert_replication(struct answer *a, const struct replica *replica,
+                                                    struct sm *sm)
 {
     struct replica_status s;
     Fabric__V1__Replication *m =
@@ -67,7 +68,7 @@ static Fabric__V1__Replication *convert_replication(struct answer *a, const stru
     }
     if (s.lag_us != 0)
         m->lag = convert_duration(a, s.lag_us);
-    m->level = s.level;
+    m->level = s.level && !sm_lacks_decisions(sm);
     return m;
 }
 
@@ -94,7 +95,7 @@ void get_managers(struct call *c, const void *request)
     m.others = answer_alloc(&a, count, sizeof(Fabric__V1__OtherManager *));
     for (uint32_t i = 0; i < count && m.others != NULL; i++)
         m.others[m.n_others++] = convert_manager(&a, &others[i]);
-    m.replication = convert_replication(&a, call_rpc(c)->in.replica);
+    m.replication = convert_replication(&a, call_rpc(c)->in.replica, sm);
     answer_reply(&a, c, &m.base);
 }
 

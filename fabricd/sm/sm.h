@@ -657,6 +657,10 @@ struct sm_ha_status {
     char why[200];     /* why the state last changed */
 };
 void sm_get_ha_status(const struct sm *s, struct sm_ha_status *ret);
+/* Returns true if this manager is master, and has not yet loaded all decisions of the managers that
+ * were master before it (fabricd/replica). A decision made now could contradict or overwrite one of
+ * them. */
+bool sm_lacks_decisions(struct sm *s);
 /* Another manager that this one sees. */
 struct sm_manager {
     uint64_t guid, node_guid; /* guid: GUID of the manager's port */

@@ -28,6 +28,11 @@ static struct {
     uint32_t former_count;
     int64_t revision;
     uint64_t former_guid;
+    /* the claim of this manager, the number of rows that it received, and its listener */
+    int64_t claim;
+    uint64_t received;
+    void (*news)(void *ctx);
+    void *news_ctx;
 } fake;
 
 void replica_lead(struct replica *r)
@@ -48,10 +53,15 @@ bool replica_is_level(const struct replica *r)
     return fake.leads && fake.level;
 }
 
+int64_t replica_level_claim(const struct replica *r)
+{
+    return replica_is_level(r) ? fake.claim : 0;
+}
+
 uint64_t replica_changes(const struct replica *r)
 {
     (void)r;
-    return 0;
+    return fake.received;
 }
 
 uint64_t replica_former_guid(const struct replica *r)
@@ -80,7 +90,9 @@ bool replica_shares_keys_with(const struct replica *r, uint64_t port_guid)
 
 void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx)
 {
-    (void)r, (void)fn, (void)ctx;
+    (void)r;
+    fake.news = fn;
+    fake.news_ctx = ctx;
 }
 
 void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count)
@@ -130,6 +142,7 @@ static void bring_up(struct lab *lab)
     fake.level = fake.confirms = true;
     fake.former_guid = 0x42;
     fake.revision = 7;
+    fake.claim = 8;
     lab_replica = (struct replica *)(void *)&replica;
     ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
     make_dir();
@@ -353,6 +366,46 @@ START_TEST(reads_all_tables_if_in_doubt)
 }
 END_TEST
 
+/* ---- decisions of the former master ---------------------------------------------------------- */
+
+static bool can_decide(struct lab *lab)
+{
+    return !sm_lacks_decisions(lab->sm);
+}
+
+/* The rows of the former master arrive late, and must be loaded before this manager decides
+ * anything. */
+START_TEST(a_new_master_loads_decisions_before_it_decides)
+{
+    struct lab lab;
+    bring_up(&lab);
+    ck_assert(can_decide(&lab));
+    stand_by(&lab);
+    ck_assert(can_decide(&lab)); /* whoever asks is told that this manager is in standby */
+    fake.level = false;
+    lab_forget_events(&lab);
+    lab_end_other(&lab);
+    lab_await(&lab, 5, "sm-master");
+    ck_assert(!can_decide(&lab));
+    lab_run_for(&lab, 1);
+    ck_assert(!can_decide(&lab));
+    fake.level = true;
+    fake.claim = 20;
+    fake.received = 1;
+    ck_assert(!can_decide(&lab));
+    fake.news(fake.news_ctx);
+    lab_run(&lab, 10, can_decide, "the decisions are loaded");
+    /* another manager led for a moment, and decided nothing */
+    fake.level = false;
+    ck_assert(!can_decide(&lab));
+    fake.level = true;
+    fake.claim = 30;
+    ck_assert(can_decide(&lab));
+    lab_run(&lab, 10, lab_is_idle, "the sweep");
+    finish(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("announce");
@@ -363,6 +416,7 @@ int main(void)
     tcase_add_test(t, a_link_that_a_sweep_brings_back_is_announced);
     tcase_add_test(t, repairs_at_once_by_the_announced_order);
     tcase_add_loop_test(t, reads_all_tables_if_in_doubt, 0, sizeof(doubts) / sizeof(*doubts));
+    tcase_add_test(t, a_new_master_loads_decisions_before_it_decides);
     suite_add_tcase(s, t);
     return test_run(s);
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The result of a decision that a majority of the etcd servers must confirm. The replica is a fake:
- * the functions below stand in for those of fabricd/replica/replica.c. */
+/* The result of a decision that a majority of the etcd servers must confirm. The replica and the
+ * manager are fakes: the functions below stand in for those of fabricd/replica and fabricd/sm. */
 #include <string.h>
 
 #include "fabricd/loop/loop.h"
 #include "fabricd/replica/replica.h"
 #include "fabricd/rpc/majority.h"
+#include "fabricd/sm/sm.h"
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
 /* version of the last change that is stored, of the last change that is confirmed, and the number
  * of dropped changes */
 static uint64_t stored, confirmed, dropped;
-static bool quorum;
+static bool quorum, lacks;
 
 uint64_t replica_mark(struct replica *r)
 {
@@ -38,6 +39,12 @@ void replica_get_status(const struct replica *r, struct replica_status *ret)
     *ret = (struct replica_status){.quorum = quorum};
 }
 
+bool sm_lacks_decisions(struct sm *s)
+{
+    (void)s;
+    return lacks;
+}
+
 struct world {
     struct loop *loop;
     struct majority *majority;
@@ -59,9 +66,11 @@ static struct world enter(void)
     static char replica;
     stored = confirmed = dropped = 0;
     quorum = true;
+    lacks = false;
     w.loop = loop_new_virtual();
     ck_assert_ptr_nonnull(w.loop);
-    ck_assert_int_eq(majority_new(w.loop, (struct replica *)(void *)&replica, &w.majority), FAB_OK);
+    ck_assert_int_eq(majority_new(w.loop, (struct replica *)(void *)&replica, NULL, &w.majority),
+                     FAB_OK);
     return w;
 }
 
@@ -152,12 +161,52 @@ START_TEST(without_a_majority_the_result_is_late)
 }
 END_TEST
 
+static void load_later(void *ctx)
+{
+    (void)ctx;
+    lacks = false;
+}
+
+/* A new master has not loaded the decisions of the former one. A new decision waits for them. */
+static void begin_with(struct world *w, void (*later)(void *ctx))
+{
+    struct loop_timer *timer = loop_timer_new(w->loop, later, w);
+    lacks = true;
+    ck_assert(!majority_can_decide(w->majority));
+    ck_assert_ptr_nonnull(majority_await_others(w->majority, on_result, w));
+    loop_timer_set(timer, 5000);
+    ck_assert_int_eq(loop_run(w->loop), FAB_OK);
+    ck_assert_uint_eq(w->calls, 1);
+    loop_timer_free(timer);
+}
+
+START_TEST(a_new_master_decides_when_it_knows_the_decisions_of_others)
+{
+    struct world w = enter();
+    ck_assert(majority_can_decide(w.majority));
+    begin_with(&w, load_later);
+    ck_assert_int_eq(w.result, MAJORITY_CONFIRMED);
+    leave(&w);
+}
+END_TEST
+
+START_TEST(a_new_master_without_the_decisions_of_others_decides_nothing)
+{
+    struct world w = enter();
+    begin_with(&w, nothing);
+    ck_assert_int_eq(w.result, MAJORITY_LATE);
+    leave(&w);
+}
+END_TEST
+
 START_TEST(without_a_replica_nothing_waits)
 {
     struct world w = enter();
     struct majority *alone;
-    ck_assert_int_eq(majority_new(w.loop, NULL, &alone), FAB_OK);
+    ck_assert_int_eq(majority_new(w.loop, NULL, NULL, &alone), FAB_OK);
     ck_assert_int_eq(wait_at_once(&w, alone, majority_dropped(alone)), MAJORITY_CONFIRMED);
+    lacks = true;
+    ck_assert(majority_can_decide(alone));
     majority_free(alone);
     leave(&w);
 }
@@ -171,6 +220,8 @@ int main(void)
     tcase_add_test(t, a_dropped_change_is_not_confirmed);
     tcase_add_test(t, a_change_dropped_at_once_is_not_confirmed);
     tcase_add_test(t, without_a_majority_the_result_is_late);
+    tcase_add_test(t, a_new_master_decides_when_it_knows_the_decisions_of_others);
+    tcase_add_test(t, a_new_master_without_the_decisions_of_others_decides_nothing);
     tcase_add_test(t, without_a_replica_nothing_waits);
     suite_add_tcase(all, t);
     return test_run(all);

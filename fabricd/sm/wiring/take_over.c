@@ -45,6 +45,9 @@ struct sm_take_over {
     uint64_t ask_us;
     /* value of replica_changes() when the decisions of other managers were last loaded */
     uint64_t loaded;
+    /* claim of this manager before which all decisions of other managers were loaded
+     * (replica_level_claim); 0: none */
+    int64_t claim;
 };
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -56,6 +59,7 @@ static bool has_news(const struct sm *s)
 
 static int load(struct sm *s)
 {
+    int64_t claim = replica_level_claim(s->in.replica);
     store_flush(s->in.store);
     uint64_t changes = replica_changes(s->in.replica);
     int r = sm_model_load_leases(&s->model, s->in.store);
@@ -70,6 +74,7 @@ static int load(struct sm *s)
     sm_freeze_load(s);
     sm_keys_load(s);
     s->take_over->loaded = changes;
+    s->take_over->claim = claim;
     if (s->in.loaded)
         s->in.loaded(s->in.loaded_ctx);
     log_notice("sm", "loaded the decisions and registrations of the other managers");
@@ -78,10 +83,29 @@ static int load(struct sm *s)
 
 static int enter_load(struct sm *s)
 {
-    return has_news(s) && !s->model.lent ? load(s) : FAB_OK;
+    if (!has_news(s))
+        return FAB_OK;
+    if (!s->model.lent)
+        return load(s);
+    sm_request_heavy_later(s); /* a task of a round that was aborted still has the model */
+    return FAB_OK;
 }
 
 const struct sm_phase sm_phase_load = {.name = "loading", .enter = enter_load};
+
+bool sm_lacks_decisions(struct sm *s)
+{
+    if (!s->in.replica || !sm_is_master(s))
+        return false;
+    struct sm_take_over *t = s->take_over;
+    int64_t claim = replica_level_claim(s->in.replica);
+    if (claim != t->claim && claim != 0) {
+        store_flush(s->in.store);
+        if (!has_news(s))
+            t->claim = claim;
+    }
+    return claim == 0 || claim != t->claim;
+}
 
 /* ---- asking hosts to register again ---------------------------------------------------------- */
 
