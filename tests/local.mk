@@ -377,6 +377,10 @@ UNIT_TESTS += tests/unit/test_replica_announce
 tests_unit_test_replica_announce_SOURCES = tests/unit/test_replica_announce.c
 tests_unit_test_replica_announce_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_replica_announce_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_replica_marks
+tests_unit_test_replica_marks_SOURCES = tests/unit/test_replica_marks.c
+tests_unit_test_replica_marks_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_replica_marks_LDADD = $(DAEMON_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_majority
 tests_unit_test_majority_SOURCES = tests/unit/test_majority.c
 tests_unit_test_majority_CFLAGS = $(TEST_CFLAGS)
@@ -1194,6 +1198,6 @@ TARBALL_TESTS = tests/layers.sh tests/help.sh tests/events.sh tests/unit/test_co
 # Tests with threads: make check TESTS='$(THREAD_TESTS)' in a build with --enable-thread-sanitizer. The
 # scenarios are not among them, because their worker runs in virtual time, on the thread of the loop.
 THREAD_TESTS = tests/unit/test_pages tests/unit/test_pool tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
-	tests/unit/test_transport_sim tests/unit/test_handshake tests/unit/test_counters_db tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
+	tests/unit/test_transport_sim tests/unit/test_handshake tests/unit/test_counters_db tests/unit/test_replica_marks tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
 	tests/sim/test_sm_others tests/sim/test_sa_agent tests/sim/test_replay \
 	tests/rpc/test_floods.sh tests/rpc/test_grpcio.sh tests/rpc/test_fabricctl.sh tests/rpc/test_studies.sh tests/rpc/test_tls.sh

@@ -96,8 +96,10 @@ static void note(struct receiving *x, int64_t revision)
     struct replica *r = x->r;
     if (x->leader[0] != '\0')
         replica_note_leader(r, x->leader);
-    if (r->role == REPLICA_FOLLOWS && !replica_led_last(r))
-        r->keeps_after = UINT64_MAX;
+    /* Rows that came together with the claim of the other manager may have been left out, because
+     * this manager had marked them. */
+    if (r->role == REPLICA_FOLLOWS && !replica_led_last(r) && r->keeps_after != UINT64_MAX)
+        replica_drop_marks(r, UINT64_MAX);
     if (x->heard && is_former_beat(x)) {
         r->heard_us = clock_now_us();
         r->heard_pending = x->heard_pending;
@@ -148,14 +150,15 @@ static bool give(void *ctx, int64_t revision)
  * no rows. The caller holds the mutex. */
 static void choose_marks(struct replica *r, bool none)
 {
-    if (r->reread) /* another manager has claimed the lead, and its rows count */
-        r->keeps_after = UINT64_MAX;
-    /* this manager's marked rows are newer than the rows in etcd, so they stay marked */
-    else if (none || replica_led_last(r))
+    /* If nobody led after this manager, its marked rows are newer than the rows in etcd, and stay
+     * marked. The claim of this manager may follow the lead of another one. */
+    bool newest = none || (replica_led_last(r) && (r->role == REPLICA_FOLLOWS || !r->had_former));
+    if (r->reread)
+        r->reread = false; /* replica_drop_marks has chosen */
+    else if (newest)
         r->keeps_after = 0;
     else if (r->role == REPLICA_FOLLOWS)
         r->keeps_after = UINT64_MAX;
-    r->reread = false;
 }
 
 static bool unsuited(struct replica *r)
@@ -207,9 +210,11 @@ static void follow(struct replica *r)
     choose_server(r);
     int status = read_all(r, &x, &revision);
     if (status == FAB_OK) {
+        /* marks that are dropped must be gone before this manager claims the lead and sends */
+        store_flush(r->in.store);
         pthread_mutex_lock(&r->mutex);
-        r->been_read = true;
-        bool watches = !r->stop && !replica_level_locked(r);
+        r->been_read = !r->reread;
+        bool watches = !r->stop && !r->reread && !replica_level_locked(r);
         pthread_cond_broadcast(&r->wake);
         pthread_mutex_unlock(&r->mutex);
         if (watches)

@@ -53,6 +53,14 @@ bool replica_led_last(const struct replica *r)
     return r->leader_instance == r->instance && r->leader_guid == r->in.port_guid;
 }
 
+void replica_drop_marks(struct replica *r, uint64_t keeps_after)
+{
+    r->keeps_after = keeps_after;
+    r->reread = true;
+    r->been_read = false;
+    pthread_cond_broadcast(&r->wake);
+}
+
 void replica_note_leader(struct replica *r, const char *text)
 {
     uint64_t instance, guid;
@@ -84,7 +92,9 @@ void replica_lead(struct replica *r)
         r->had_former = false;
         r->former_guid = 0;
         r->former_claim = 0;
-        r->keeps_after = replica_led_last(r) ? 0 : version;
+        r->elected_version = version;
+        if (r->keeps_after != 0)
+            r->keeps_after = version;
     }
     pthread_cond_broadcast(&r->wake);
     pthread_mutex_unlock(&r->mutex);

@@ -112,18 +112,26 @@ static void mark_all(struct replica *r)
 
 /* Notes whether another manager led until now. To be called before the claim, because the receiver
  * may report the claim before the sender gets its answer, which may even get lost. value: value of
- * the key `leader`, which was last changed at this revision; NULL: nobody led. */
-static void note_former(struct replica *r, const char *value, int64_t revision)
+ * the key `leader`, which was last changed at this revision; NULL: nobody led. Returns false if the
+ * claim must wait: the receiver has not heard of that manager, so it must read all rows first. */
+static bool note_former(struct replica *r, const char *value, int64_t revision)
 {
+    bool heard = true;
     pthread_mutex_lock(&r->mutex);
     if (value != NULL)
         replica_note_leader(r, value);
     if (value != NULL && !replica_led_last(r)) {
+        heard = r->had_former || r->keeps_after != 0;
         r->had_former = true;
         r->former_guid = r->leader_guid;
         r->former_claim = revision;
     }
+    if (!heard)
+        replica_drop_marks(r, r->elected_version);
     pthread_mutex_unlock(&r->mutex);
+    if (!heard)
+        etcd_interrupt(&r->to_receive);
+    return heard;
 }
 
 static void claim(struct replica *r)
@@ -132,8 +140,10 @@ static void claim(struct replica *r)
     int64_t revision = 0, at = 0;
     bool done = false;
     int status = etcd_get(&r->to_send, r->leader, &value, &revision);
-    if (status == FAB_OK)
-        note_former(r, value, revision);
+    if (status == FAB_OK && !note_former(r, value, revision)) {
+        free(value);
+        return;
+    }
     if (status == FAB_OK && !replica_suits(r, &r->to_send))
         status = FAB_E_UNSUPPORTED;
     if (status == FAB_OK && value == NULL)
@@ -231,12 +241,9 @@ static void fenced(struct replica *r)
     note_answer(r, true);
     if (r->role == REPLICA_LEADS)
         r->role = REPLICA_CLAIMS;
-    r->keeps_after = UINT64_MAX;
-    r->reread = true;
-    r->been_read = false;
+    replica_drop_marks(r, UINT64_MAX);
     r->heard_us = 0; /* beats that arrived before are not those of the new leader */
     r->not_before_us = clock_now_us() + AGAIN_US;
-    pthread_cond_broadcast(&r->wake);
     pthread_mutex_unlock(&r->mutex);
 }
 
@@ -253,7 +260,8 @@ static void sent(struct replica *r, struct batch *b, uint64_t took_us)
     pthread_mutex_lock(&r->mutex);
     note_answer(r, true);
     replica_announce_sent(r, b->order_version, true);
-    r->left = b->all - count;
+    if (r->role != REPLICA_FOLLOWS)
+        r->left = b->all - count;
     r->beat_left = b->left;
     r->confirmed += count;
     r->commit_us = took_us;
@@ -324,7 +332,8 @@ static void send_batch(struct replica *r, int64_t fence)
     uint64_t all = b->all;
     if (commit(r, b, fence) != FAB_OK) {
         pthread_mutex_lock(&r->mutex);
-        r->left = all;
+        if (r->role != REPLICA_FOLLOWS)
+            r->left = all;
         replica_announce_sent(r, b->order_version, false);
         pthread_mutex_unlock(&r->mutex);
         note_failure(r);

@@ -71,8 +71,11 @@ struct replica {
     int64_t received_revision;
     /* Each mark of a changed row has the number (version) of the change. When rows of other
      * managers arrive, the store removes the marks with numbers up to this one, and keeps later
-     * ones (struct store_received). */
+     * ones (struct store_received). 0: as far as the receiver has heard, this manager led last, so
+     * all its marks are newer than the rows in etcd. */
     uint64_t keeps_after;
+    /* number of the last mark when this manager was elected master */
+    uint64_t elected_version;
     /* time in us (monotonic clock) before which the sender must not claim again */
     uint64_t not_before_us;
     uint64_t leader_instance, leader_guid;
@@ -131,6 +134,10 @@ bool replica_level_locked(const struct replica *r);
  * and its port GUID. The number alone is not enough, because a copied database has the same number.
  * The caller holds the mutex. */
 bool replica_led_last(const struct replica *r);
+/* Another manager has led since this manager marked rows up to the number keeps_after. What these
+ * marks would send is outdated: the receiver reads all rows again and drops the marks, and this
+ * manager claims the key `leader` only afterwards. The caller holds the mutex. */
+void replica_drop_marks(struct replica *r, uint64_t keeps_after);
 /* Stores the leader that the value of the key `leader` names (`text`). Does nothing if the text has
  * another form. The caller holds the mutex. */
 void replica_note_leader(struct replica *r, const char *text);
