@@ -119,8 +119,8 @@ struct replica_status {
     uint64_t received;
     /* number of this manager's unconfirmed changes that were dropped since the replica started */
     uint64_t dropped;
-    /* Unix time in us at which a majority last confirmed a transaction of this manager as leader;
-     * 0: never. */
+    /* Unix time in us at which the last transaction of this manager as leader began that a majority
+     * has confirmed; 0: none. Until then, no other manager led. */
     int64_t confirmed_us;
     uint64_t commit_us; /* duration of the last transaction in us */
     /* for a follower: time in us since the last beat of the leader; 0: not known */

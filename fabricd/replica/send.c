@@ -265,7 +265,7 @@ static void sent(struct replica *r, struct batch *b, uint64_t took_us)
     r->beat_left = b->left;
     r->confirmed += count;
     r->commit_us = took_us;
-    r->confirmed_us = clock_unix_us();
+    r->confirmed_us = clock_unix_us() - (int64_t)took_us;
     if (version > r->confirmed_version)
         r->confirmed_version = version;
     if (!more && !r->marked && r->role == REPLICA_LEADS)

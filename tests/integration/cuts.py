@@ -6,40 +6,54 @@ Runs three managers, one at each HOST, which share their state by three etcd ser
 starts the simulated fabric, the servers and the relay. The settings are 1.yaml, 2.yaml and 3.yaml in the current
 folder.) For each pair of nodes, the network between them is cut, slow (200 ms in both directions), or cut in one
 direction only. Meanwhile, an operator at each manager drains and undrains links, isolates and releases links, and
-lists both; and in each case, at random, the master is killed and started again, or hands over. The fabric itself is
-not cut.
+lists both; and in three of four cases, the master is killed and started again, is stopped for STOP seconds (SIGSTOP), or
+hands over. The fabric itself is not cut.
 
 judge() then checks the history of all calls and answers, as Jepsen does:
 
   * At the end, all managers have the same decisions.
   * A decision that was confirmed is in force at the end, unless a later one replaced it.
   * A decision that was refused never appears.
-  * A master that leads the replication and is level lists no state that a confirmed decision had replaced before the
-    list was requested.
+  * A master that leads the replication and is level lists no state that a confirmed decision had replaced: one of its
+    own before the list was requested, one of another manager before the last transaction that a majority had confirmed
+    (last_confirmed in `ha status`). A manager that was stopped learns of another leader only in its next transaction.
   * A manager writes forwarding tables only while it is master, and two managers are never master for longer than
-    the election takes (ELECTION).
+    the election takes (ELECTION). Time for which one of them could not run does not count: it was stopped, or waited
+    for a processor.
 
 Each drain has a reason that no other one has, so that a list shows which call made it. A decision whose answer
 says that nobody confirmed it, or whose manager died, may or may not be in force.
 """
 import argparse
 import asyncio
+import bisect
 import calendar
 import itertools
 import json
 import os
 import random
 import re
+import signal
 import sqlite3
 import struct
 import sys
 import time
 
-ELECTION = 1.0  # seconds
+# Seconds. A master reads the SMInfo of the others every 0.5 s, and uses each answer at the next read (sm/ha/watch.c). It
+# yields in the same instant; 0.1 s are for its MADs.
+ELECTION = 1.1
+STOP = 1.5  # seconds
 SETTLES = 25.0  # time limit after the last case
 PAIRS = ((1, 2), (1, 3), (2, 3))
+DISTURBANCES = ('kill', 'handover', 'stop', 'nothing')
 KINDS = ('cut', 'slow', 'one-way to the first', 'one-way to the second')
 UNSURE = re.compile('the change was made|not known whether|no answer|connection|cannot reach|timed out|time limit', re.I)
+
+
+def seconds_of(stamp):
+    """Unix time of a time in the log."""
+    whole, _, part = stamp.partition('.')
+    return calendar.timegm(time.strptime(whole, '%Y-%m-%dT%H:%M:%S')) + float('0.' + (part or '0'))
 
 
 class Write:
@@ -56,7 +70,7 @@ class Write:
 
     def __str__(self):
         return '%s: %s := %s at manager %s, %.3f to %.3f %s' % (self.result, self.key, self.value, self.manager.name,
-                                                               self.start, self.end, self.text[:120])
+                                                               self.start, self.end, self.text[:120].partition('\n')[0])
 
 
 class Manager:
@@ -64,6 +78,8 @@ class Manager:
         self.o, self.name, self.host = o, name, host
         self.sock = os.path.abspath(name + '.sock')
         self.process, self.lives, self.log = None, [], '%s.log' % name  # lives: [start, end]
+        self.stops = []  # [begin, end] of each time for which the process was stopped
+        self.waits = []  # (time, seconds for which the main thread has waited for a processor since it was started)
 
     async def start(self):
         env = dict(os.environ, SIM_HOST=self.host, LD_PRELOAD=self.o.counter + ' ' + os.environ['UMAD2SIM'],
@@ -80,6 +96,27 @@ class Manager:
         self.process.kill()
         self.lives[-1][1] = time.time()
         await self.process.wait()
+
+    async def stop(self):
+        self.process.send_signal(signal.SIGSTOP)
+        begin = time.time()
+        await asyncio.sleep(STOP)
+        self.process.send_signal(signal.SIGCONT)
+        self.stops.append((begin, time.time()))
+
+    def note_wait(self):
+        try:
+            waited = int(open('/proc/%d/schedstat' % self.process.pid).read().split()[1]) / 1e9
+        except (OSError, IndexError):
+            return  # it was killed
+        if not self.waits or self.waits[-1][1] != waited:
+            self.waits.append((time.time(), waited))
+
+    def idled(self, begin, end):
+        """The seconds between begin and end for which the process could not run."""
+        stopped = sum(max(0, min(end, e) - max(begin, b)) for b, e in self.stops)
+        first, last = (self.waits[max(0, bisect.bisect(self.waits, (at, float('inf'))) - 1)][1] for at in (begin, end))
+        return stopped + max(0, last - first)
 
     async def call(self, *args):
         """Returns the exit code and the text."""
@@ -98,11 +135,13 @@ class Manager:
         return json.loads(text) if code == 0 else None
 
     async def leads(self):
-        """Whether the manager is master, and knows all that other masters decided; and whether it is master."""
+        """If the manager is master and leads: the time until which it knows what other masters decided, otherwise 0; and
+        whether it is master."""
         s = await self.json('ha', 'status')
         master = bool(s) and s['role'] == 'master'
         r = s.get('replication', {}) if s else {}
-        return master and r.get('leads', False) and r.get('level', False), master
+        knows = master and r.get('leads') and r.get('level') and r['last_confirmed']
+        return seconds_of(r['last_confirmed'].rstrip('Z')) if knows else 0, master
 
     def lft(self):
         """The number of LFT blocks written since the file exists, and the time of the last one."""
@@ -118,9 +157,7 @@ class Manager:
         changes = []
         for m in re.finditer(r'^(\S+)Z\s+\S+\s+(sm-\w+):', open(self.log, errors='replace').read(), re.M):
             if m[2] in ('sm-master', 'sm-standby', 'sm-discovering'):
-                whole, _, part = m[1].partition('.')
-                at = calendar.timegm(time.strptime(whole, '%Y-%m-%dT%H:%M:%S')) + float('0.' + (part or '0'))
-                changes.append((at, m[2] == 'sm-master'))
+                changes.append((seconds_of(m[1]), m[2] == 'sm-master'))
         changes += [(end, False) for _, end in self.lives if end != float('inf')]
         result = []
         for at, master in sorted(changes, key=lambda c: c[0]):
@@ -133,39 +170,44 @@ class Manager:
 
 class History:
     def __init__(self):
+        # reads: (manager, time of the request, time until which the manager knows the decisions of others, or 0, and
+        # the values that it listed); tables: (time of a write of forwarding tables, manager)
         self.writes, self.reads, self.tables = [], [], []
 
     def of(self, key):
         return [w for w in self.writes if w.key == key]
 
 
-def fits(writes, value, start, end):
-    """Whether a key can have this value if it is read between start and end. The first value is None."""
+def fits(writes, value, knows):
+    """Whether a key can have this value if it is read by a manager that knows certain confirmed decisions. The first value
+    is None."""
     class First:
         pass
     first = First()
     first.value, first.start, first.end, first.result = None, 0, 0, 'ok'
-    ok = [w for w in writes if w.result == 'ok' and w.end < start]
-    return any(w.value == value and w.start < end and not any(x.start > w.end for x in ok)
+    ok = [w for w in writes if w.result == 'ok' and knows(w)]
+    return any(w.value == value and not any(x.start > w.end for x in ok)
                for w in [first] + [w for w in writes if w.result != 'refused'])
 
 
 def judge(h, keys, last):
     """Returns what is wrong with a history, if the managers had the decisions `last` at the end."""
-    wrong, now = [], time.time()
+    wrong = []
     for key in keys:
-        if not fits(h.of(key), last.get(key), now, now):
+        if not fits(h.of(key), last.get(key), lambda w: True):
             confirmed = [w for w in h.of(key) if w.result == 'ok'][-3:]
             wrong.append('at the end, %s is %s, but:\n%s' % (key, last.get(key), '\n'.join(map(str, confirmed))))
     refused = {w.value: w for w in h.writes if w.result == 'refused' and w.key[0] == 'drain' and w.value}
-    for values in [r[4] for r in h.reads] + [last]:
+    for values in [r[3] for r in h.reads] + [last]:
         wrong += ['a refused decision appears: %s' % refused[v] for v in values.values() if v in refused]
-    for m, start, end, _, values in [r for r in h.reads if r[3]]:
+    for m, start, known, values in [r for r in h.reads if r[2]]:
+        def knows(w):
+            return w.end < (start if w.manager is m else min(start, known))
         for key in keys:
-            if not fits(h.of(key), values.get(key), start, end):
-                later = [w for w in h.of(key) if w.result == 'ok' and w.end < start][-2:]
-                wrong.append('manager %s lists %s = %s at %.3f, after\n%s' % (
-                    m.name, key, values.get(key), start, '\n'.join(map(str, later))))
+            if not fits(h.of(key), values.get(key), knows):
+                later = [w for w in h.of(key) if w.result == 'ok' and knows(w)][-2:]
+                wrong.append('manager %s lists %s = %s at %.3f (knows all until %.3f), after\n%s' % (
+                    m.name, key, values.get(key), start, known, '\n'.join(map(str, later))))
     return wrong
 
 
@@ -180,18 +222,24 @@ def check_judge():
             w = Write(Named, 'k', value, start)
             w.key, w.end, w.result = ('drain', 'k'), end, result
             h.writes.append(w)
-        h.reads = [(Named, start, end, True, {('drain', 'k'): value}) for value, start, end in reads]
+        h.reads = [(reader, start, known, {('drain', 'k'): value}) for value, reader, start, known in reads]
         return h
+
+    class Other:
+        name = 'y'
     never = float('inf')
     first, second = ('a', 1, 2, 'ok'), ('b', 3, 4, 'ok')
     key = ('drain', 'k')
-    for wrong, h, last in ((False, history([first, second], [('a', 2.5, 3.5), ('b', 5, 6)]), 'b'),
+    for wrong, h, last in ((False, history([first, second], [('a', Named, 2.5, 2), ('b', Named, 5, 2)]), 'b'),
                            (False, history([first, ('b', 3, never, 'unsure')]), 'a'),
                            (False, history([first, ('b', 3, never, 'unsure')]), 'b'),
                            (True, history([first, second]), 'a'),  # a confirmed decision is lost
                            (True, history([first]), None),
-                           (True, history([first, second], [('a', 5, 6)]), 'b'),  # a stale list
-                           (True, history([first, ('b', 3, never, 'refused')], [('b', 5, 6)]), 'a'),
+                           (True, history([first, second], [('a', Named, 5, 2)]), 'b'),  # outdated lists
+                           (True, history([first, second], [('a', Other, 5, 4.5)]), 'b'),
+                           (False, history([first, second], [('a', Other, 5, 3.5)]), 'b'),
+                           (True, history([first, second], [(None, Other, 5, 3.5)]), 'b'),
+                           (True, history([first, ('b', 3, never, 'refused')], [('b', Named, 5, 5)]), 'a'),
                            (True, history([first, ('b', 3, never, 'refused')]), 'b')):
         assert bool(judge(h, [key], {key: last} if last else {})) == wrong
 
@@ -222,14 +270,13 @@ class Operator:
         w.finish('ok' if code == 0 else 'unsure' if code == 3 or UNSURE.search(text) else 'refused', text.strip())
 
     async def read(self):
-        before, _ = await self.manager.leads()
+        known, _ = await self.manager.leads()
         start = time.time()
         drains = await self.manager.json('drain', 'list')
         isolated = await self.manager.json('link', 'unhealthy')
-        end = time.time()
         after, _ = await self.manager.leads()
         if drains is not None and isolated is not None:
-            self.history.reads.append((self.manager, start, end, before and after, state(drains, isolated)))
+            self.history.reads.append((self.manager, start, known if after else 0, state(drains, isolated)))
 
     async def run(self):
         while True:
@@ -253,10 +300,11 @@ def state(drains, isolated):
 
 
 async def watch_tables(managers, history):
-    """Notes when managers write forwarding tables."""
+    """Notes when managers write forwarding tables, and how long they wait for a processor."""
     last = {m: 0 for m in managers}
     while True:
         for m in managers:
+            m.note_wait()
             count, at = m.lft()
             if count != last[m]:
                 last[m] = count
@@ -300,6 +348,8 @@ class Cuts:
             await m.kill()
             await asyncio.sleep(1)
             await m.start()
+        elif what == 'stop':
+            await m.stop()
         else:
             others = [x for x in self.managers if x is not m]
             node = '0x' + self.rng.choice(others).host[2:]
@@ -345,7 +395,7 @@ class Cuts:
         cases = list(itertools.product(KINDS, PAIRS))
         self.rng.shuffle(cases)
         for i, (kind, pair) in enumerate(cases[:self.o.cases]):
-            await self.case(kind, pair, ('kill', 'handover', 'nothing')[i % 3])
+            await self.case(kind, pair, DISTURBANCES[i % 4])
         for t in calls:
             t.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
@@ -361,13 +411,13 @@ class Cuts:
         h = self.history
         self.failures += judge(h, self.keys, last)
         self.judge_writers()
-        confirmed, lists = sum(w.result == 'ok' for w in h.writes), sum(r[3] for r in h.reads)
+        confirmed, lists = sum(w.result == 'ok' for w in h.writes), sum(r[2] > 0 for r in h.reads)
         if min(confirmed, lists) < self.o.cases:
             self.failures.append('too few decisions were confirmed, or lists were read, to judge anything')
         count = {r: sum(w.result == r for w in h.writes) for r in ('ok', 'unsure', 'refused')}
         print('# %d decisions confirmed, %d not, %d refused; %d lists, %d of them by a master that is level; '
               '%d writes of tables' % (count['ok'], count['unsure'], count['refused'], len(h.reads),
-                                       sum(r[3] for r in h.reads), len(h.tables)))
+                                       lists, len(h.tables)))
 
     def judge_writers(self):
         mastery = {m: m.mastery() for m in self.managers}
@@ -378,7 +428,9 @@ class Cuts:
         longest = 0
         for x, y in itertools.combinations(self.managers, 2):
             for (a, b), (c, d) in itertools.product(mastery[x], mastery[y]):
-                longest = max(longest, min(b, d) - max(a, c))
+                begin, end = max(a, c), min(b, d)
+                if begin < end:
+                    longest = max(longest, end - begin - x.idled(begin, end) - y.idled(begin, end))
         print('# two masters for at most %.3f s' % longest)
         if longest > ELECTION:
             self.failures.append('two managers were master for %.3f s: %s' % (longest, {
