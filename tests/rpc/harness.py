@@ -242,8 +242,10 @@ def read(path):
 
 
 def free_port():
+    """A port that no address of this host uses: a server at all addresses could not open it otherwise. Clients of earlier
+    tests, which were bound to 127.0.0.2 and others, use theirs for another minute (TIME_WAIT)."""
     with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
+        s.bind(("", 0))
         return s.getsockname()[1]
 
 
