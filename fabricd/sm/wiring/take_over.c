@@ -99,8 +99,8 @@ bool sm_lacks_decisions(struct sm *s)
         return false;
     struct sm_take_over *t = s->take_over;
     int64_t claim = replica_level_claim(s->in.replica);
-    if (claim != t->claim && claim != 0) {
-        store_flush(s->in.store);
+    if (claim != t->claim && claim != 0 && !has_news(s)) {
+        store_flush(s->in.store); /* rows that are not stored yet are news, too */
         if (!has_news(s))
             t->claim = claim;
     }
