@@ -1084,6 +1084,11 @@ tests_unit_test_choose_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_choose_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # ---- polish
+UNIT_TESTS += tests/unit/test_polish
+tests_unit_test_polish_SOURCES = tests/unit/test_polish.c
+tests_unit_test_polish_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_polish_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_local_search
 tests_unit_test_local_search_SOURCES = tests/unit/test_local_search.c
 tests_unit_test_local_search_CFLAGS = $(TEST_CFLAGS)

@@ -77,6 +77,8 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/local_search/link_load.h \
 	%D%/local_search/local_search.c \
 	%D%/local_search/local_search.h \
+	%D%/local_search/polish.c \
+	%D%/local_search/polish.h \
 	%D%/nue/alternatives.c \
 	%D%/nue/search.c \
 	%D%/nue/search.h \

@@ -12,34 +12,38 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/quality.h"
 
-/* Number of random permutations that are measured. */
-#define SAMPLES 100
-
 #define PRODUCT_TOLERANCE 1.05
 #define SQUARES_TOLERANCE 1.01
 #define BANDWIDTH_TOLERANCE 1.03
 #define SHIFT_TOLERANCE 1.05
 #define GAIN_SHARE (1.0 / 3)
 
+struct fab_choice_figures fab_study_figures_of(const struct fab_quality *q)
+{
+    return (struct fab_choice_figures){
+        .max_load = (double)q->all.max,
+        .imbalance = fab_study_quality_imbalance(q),
+        .squares = fab_study_quality_squares(q) * q->all.mean * q->all.mean,
+        .worst_shift = q->orders.max,
+        .mean_shift = q->orders.mean,
+        .shift_bandwidth = q->orders.bandwidth,
+        .permutation_bandwidth = q->random.bandwidth,
+    };
+}
+
 int fab_study_figures_measure(const struct fab_figures_input *in, struct fab_choice_figures *ret)
 {
     struct fab_quality q;
-    int status = fab_study_quality_measure(
-        &(struct fab_quality_input){
-            .fabric = in->fabric, .lids = in->lids, .lft = in->lft, .samples = SAMPLES, .seed = 1},
-        &q);
-    if (status != FAB_OK)
-        return status;
-    *ret = (struct fab_choice_figures){
-        .max_load = (double)q.all.max,
-        .imbalance = fab_study_quality_imbalance(&q),
-        .squares = fab_study_quality_squares(&q) * q.all.mean * q.all.mean,
-        .worst_shift = q.orders.max,
-        .mean_shift = q.orders.mean,
-        .shift_bandwidth = q.orders.bandwidth,
-        .permutation_bandwidth = q.random.bandwidth,
-    };
-    return FAB_OK;
+    int status =
+        fab_study_quality_measure(&(struct fab_quality_input){.fabric = in->fabric,
+                                                              .lids = in->lids,
+                                                              .lft = in->lft,
+                                                              .samples = FAB_FIGURES_SAMPLES,
+                                                              .seed = 1},
+                                  &q);
+    if (status == FAB_OK)
+        *ret = fab_study_figures_of(&q);
+    return status;
 }
 
 double fab_study_figures_product(const struct fab_choice_figures *f)

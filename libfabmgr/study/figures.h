@@ -8,6 +8,11 @@
 #include "libfabmgr/target/choice.h"
 #include "libfabmgr/target/target.h"
 
+struct fab_quality;
+
+/* Number of random permutations and bisections that are measured for the figures. */
+#define FAB_FIGURES_SAMPLES 100
+
 struct fab_figures_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
@@ -15,6 +20,8 @@ struct fab_figures_input {
 };
 /* Measures tables. Returns the errors of fab_study_quality_measure(). */
 int fab_study_figures_measure(const struct fab_figures_input *in, struct fab_choice_figures *ret);
+/* Returns the figures of tables that were measured with FAB_FIGURES_SAMPLES samples. */
+struct fab_choice_figures fab_study_figures_of(const struct fab_quality *q);
 /* Returns the congestion product: the greatest channel load of all-to-all traffic, multiplied by
  * the number of flows on the most loaded channel in the worst shift, and divided by the bandwidths
  * of shifts and of random permutations. */

@@ -10,6 +10,8 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/measurement.c \
 	%D%/measurement.h \
 	%D%/permutations.c \
+	%D%/polish_gain.c \
+	%D%/polish_gain.h \
 	%D%/quality.c \
 	%D%/quality.h \
 	%D%/transit.c \

@@ -180,7 +180,8 @@ static uint32_t *new_order(const struct fab_measurement *f)
 int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality_shift *ret)
 {
     uint32_t *order = new_order(f);
-    int rc = order != NULL ? measure_shifts(f, order, SHIFT_FLOWS, ret) : FAB_E_NOMEM;
+    uint32_t flows = f->in->shift_flows > 0 ? f->in->shift_flows : SHIFT_FLOWS;
+    int rc = order != NULL ? measure_shifts(f, order, flows, ret) : FAB_E_NOMEM;
     free(order);
     return rc;
 }

@@ -35,6 +35,9 @@ struct fab_quality_input {
     /* number of random permutations, and of random bisections; 0: none */
     uint32_t samples;
     uint64_t seed;
+    /* maximum number of flows of all shifts that are measured in the topological order; 0: the
+     * default (permutations.c) */
+    uint32_t shift_flows;
     /* Called often; returns true to end the measurement with BUSY. NULL: the measurement cannot be
      * stopped. */
     bool (*stopped)(void *ctx);

@@ -5,6 +5,7 @@
  */
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/route/local_search/local_search.h"
+#include "libfabmgr/route/local_search/polish.h"
 #include "libfabmgr/study/quality.h"
 #include "tests/unit/routing.h"
 
@@ -112,6 +113,32 @@ static int do_local_search(const struct job *j)
     if (status == FAB_OK) {
         status = fab_route_local_search(&in, &lft);
         fab_target_lft_fini(&lft);
+    }
+    free(ends);
+    return status;
+}
+
+static int do_polish(const struct job *j)
+{
+    struct fab_lft lft;
+    struct fab_polish *search;
+    struct fab_quality_input measured = {
+        .fabric = j->f, .lids = &j->target->lids, .lft = &j->target->lft};
+    struct fab_local_search_input in = {
+        .fabric = j->f, .policy = &j->policy, .lids = &j->target->lids, .vls = &j->target->vls};
+    uint32_t *ends;
+    int status = fab_study_quality_endports(&measured, &ends, &in.end_count);
+    if (status != FAB_OK)
+        return status;
+    in.ends = ends;
+    status = fab_route_polish_new(&in, &j->target->lft, &search);
+    if (status == FAB_OK) {
+        while (!fab_route_polish_slice(search, 1000))
+            continue;
+        status = fab_route_polish_take(search, &lft);
+        if (status == FAB_OK)
+            fab_target_lft_fini(&lft);
+        fab_route_polish_free(search);
     }
     free(ends);
     return status;
@@ -298,6 +325,7 @@ START_TEST(so_with_few_lanes)
     fab_target_vls_fini(&vls);
     fail_engine(&j, "dfsssp", 25);
     fail_each(&j, do_local_search, 15);
+    fail_each(&j, do_polish, 15);
     fab_target_unref(j.target);
     fab_fabric_unref(j.f);
 }
