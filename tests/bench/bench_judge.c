@@ -10,6 +10,16 @@
  *       bandwidth, "acyclic" or "cyclic" (OpenSM's tables on one VL), lost pairs of endports, ms,
  *       mean shift, bandwidth of shifts and of random permutations, lanes, engine
  *
+ *   bench_judge polish FABRIC ENGINE...
+ *       polishes the tables of each ENGINE as the manager does on large fabrics, and prints a line:
+ *       greatest load before and after, bound, changed entries, changed blocks, all blocks, ms of
+ *       engine and first proof, of the second proof, of the search and of the judgement, and the
+ *       objection
+ *   bench_judge orders FABRIC SEED TABLES...
+ *       prints a line for each TABLES: all-to-all max/mean, bandwidth of random permutations,
+ *       "acyclic" or "cyclic", lost pairs, lanes, and the worst shift, the mean shift and the
+ *       bandwidth of shifts in five orders of the endports (by topology, name, GUID, leaf, and at
+ *       random by SEED)
  *   bench_judge spanning FABRIC ENGINE...
  *       prints a line for each ENGINE: VLs, switches that the multicast spanning tree of SL 0
  *       misses, ms of the tree
@@ -28,9 +38,11 @@
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/text.h"
+#include "libfabmgr/route/local_search/polish.h"
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/spanning/spanning.h"
 #include "libfabmgr/study/choose_engine.h"
+#include "libfabmgr/study/polish_gain.h"
 #include "libfabmgr/study/quality.h"
 #include "libfabmgr/verify/verify.h"
 
@@ -277,32 +289,219 @@ static int route(const struct fab_fabric *f, const struct fab_policy *p,
     return status;
 }
 
+/* Computes the tables that `what` names, or reads them from a file. name[64]: receives their name.
+ * Returns UNSUPPORTED if the engine refuses the fabric; why[300] has the reason. */
+static int make(const struct fab_fabric *f, const char *what, struct fab_target *t, char *name,
+                char *why, double *ret_ms)
+{
+    const char *file = strchr(what, '=');
+    struct fab_policy p;
+    struct fab_route_chain chain;
+    *ret_ms = 0;
+    why[0] = '\0';
+    snprintf(name, 64, "%.*s", file != NULL ? (int)(file - what) : 63, what);
+    if (file != NULL) {
+        read_tables(file + 1, f, t);
+        return FAB_OK;
+    }
+    if (fab_route_chain_parse(name, &chain, why, 300) != FAB_OK)
+        die(name, "no such engine");
+    fab_policy_defaults(&p);
+    assign(f, &p, t);
+    *ret_ms = now_ms();
+    int status = route(f, &p, &chain, t, why, 300);
+    *ret_ms = now_ms() - *ret_ms;
+    fab_policy_fini(&p);
+    return status;
+}
+
 static void judge(const struct fab_fabric *f, const char *what)
 {
     struct fab_target *t = fab_target_new();
-    const char *file = strchr(what, '=');
-    char name[64], why[300] = "";
-    double ms = 0;
-    int status = FAB_OK;
-    snprintf(name, sizeof(name), "%.*s", file != NULL ? (int)(file - what) : 63, what);
-    if (file != NULL) {
-        read_tables(file + 1, f, t);
-    } else {
-        struct fab_policy p;
-        struct fab_route_chain chain;
-        if (fab_route_chain_parse(name, &chain, why, sizeof(why)) != FAB_OK)
-            die(name, "no such engine");
-        fab_policy_defaults(&p);
-        assign(f, &p, t);
-        ms = now_ms();
-        status = route(f, &p, &chain, t, why, sizeof(why));
-        ms = now_ms() - ms;
-        fab_policy_fini(&p);
-    }
-    if (status == FAB_OK)
+    char name[64], why[300];
+    double ms;
+    if (make(f, what, t, name, why, &ms) == FAB_OK)
         print(f, t, name, ms);
     else
         printf("%s refused: %s\n", name, why);
+    fab_target_unref(t);
+}
+
+/* ---- several orders -------------------------------------------------------------------------- */
+
+#define ORDERS 5
+
+struct end {
+    const struct fab_fabric *f;
+    uint32_t port;
+};
+
+static const struct fab_node *node_of(const struct end *e)
+{
+    return &e->f->nodes[fab_fabric_port(e->f, e->port)->node];
+}
+
+static int by_guid(const void *a, const void *b)
+{
+    const struct end *x = a, *y = b;
+    uint64_t p = node_of(x)->guid, q = node_of(y)->guid;
+    return p != q ? (p > q) - (p < q) : (x->port > y->port) - (x->port < y->port);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    int names = strcmp(node_of(a)->desc, node_of(b)->desc);
+    return names != 0 ? names : by_guid(a, b);
+}
+
+static int by_leaf(const void *a, const void *b)
+{
+    const struct end *x = a, *y = b;
+    uint64_t p = x->f->nodes[fab_fabric_peer_node(x->f, x->port)].guid,
+             q = y->f->nodes[fab_fabric_peer_node(y->f, y->port)].guid;
+    return p != q ? (p > q) - (p < q) : by_name(a, b);
+}
+
+/* Puts the endports of the topological order ends[count] into order number `which`. */
+static void reorder(const struct fab_fabric *f, unsigned which, uint64_t seed, uint32_t *ends,
+                    uint32_t count)
+{
+    static int (*const compare[])(const void *a, const void *b) = {NULL, by_name, by_guid, by_leaf};
+    struct fab_prng prng;
+    struct end *sorted = calloc(count + 1, sizeof(*sorted));
+    fab_base_prng_init(&prng, seed);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = (struct end){f, ends[i]};
+    if (which == ORDERS - 1)
+        fab_base_prng_shuffle(&prng, ends, count);
+    else if (which > 0)
+        qsort(sorted, count, sizeof(*sorted), compare[which]);
+    for (uint32_t i = 0; which < ORDERS - 1 && i < count; i++)
+        ends[i] = sorted[i].port;
+    free(sorted);
+}
+
+/* Lists the endports in the order of our own LIDs, so that the order is the same for all tables. */
+static uint32_t *topological_order(const struct fab_fabric *f, uint32_t *ret_count)
+{
+    struct fab_target *t = fab_target_new();
+    struct fab_policy p;
+    uint32_t *ends;
+    fab_policy_defaults(&p);
+    assign(f, &p, t);
+    must(fab_target_lft_init(&t->lft, f->switch_count, t->lids.top), "tables");
+    must(fab_study_quality_endports(
+             &(struct fab_quality_input){.fabric = f, .lids = &t->lids, .lft = &t->lft}, &ends,
+             ret_count),
+         "endports");
+    fab_policy_fini(&p);
+    fab_target_unref(t);
+    return ends;
+}
+
+static void print_orders(const struct fab_fabric *f, const struct fab_target *t, const char *name,
+                         uint64_t seed)
+{
+    struct fab_verdict v;
+    struct fab_quality q;
+    struct fab_quality_input in = {
+        .fabric = f, .lids = &t->lids, .lft = &t->lft, .samples = 200, .seed = seed};
+    uint32_t count, *ends = topological_order(f, &count);
+    must(fab_verify(
+             &(struct fab_verify_input){
+                 .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls},
+             &v),
+         "verify");
+    for (unsigned i = 0; i < ORDERS; i++) {
+        reorder(f, i, seed, ends, count);
+        in.ends = ends;
+        in.end_count = count;
+        must(fab_study_quality_measure(&in, &q), "quality");
+        if (i == 0)
+            printf("%s %.4f %.4f %s %" PRIu64 " %u", name, fab_study_quality_imbalance(&q),
+                   q.random.bandwidth, v.deadlock_free ? "acyclic" : "cyclic", q.lost,
+                   fab_target_vls_count(&t->vls));
+        printf(" %u %.3f %.4f", q.shift.max, q.shift.mean, q.shift.bandwidth);
+        in.samples = 0;
+    }
+    printf("\n");
+    free(ends);
+    fab_verify_verdict_fini(&v);
+}
+
+static void judge_orders(const struct fab_fabric *f, uint64_t seed, const char *what)
+{
+    struct fab_target *t = fab_target_new();
+    char name[64], why[300];
+    double ms;
+    if (make(f, what, t, name, why, &ms) == FAB_OK)
+        print_orders(f, t, name, seed);
+    else
+        printf("%s refused: %s\n", name, why);
+    fab_target_unref(t);
+}
+
+/* ---- polish ---------------------------------------------------------------------------------- */
+
+static void search(const struct fab_fabric *f, const struct fab_target *t, struct fab_lft *ret,
+                   struct fab_polish_progress *ret_progress)
+{
+    const struct fab_quality_input measured = {.fabric = f, .lids = &t->lids, .lft = &t->lft};
+    struct fab_policy p;
+    struct fab_polish *s;
+    uint32_t *ends;
+    fab_policy_defaults(&p);
+    struct fab_local_search_input in = {
+        .fabric = f, .policy = &p, .lids = &t->lids, .vls = &t->vls};
+    must(fab_study_quality_endports(&measured, &ends, &in.end_count), "endports");
+    in.ends = ends;
+    must(fab_route_polish_new(&in, &t->lft, &s), "polish");
+    while (!fab_route_polish_slice(s, UINT64_C(1) << 26)) {
+        fab_route_polish_get(s, ret_progress);
+        fprintf(stderr, "work %" PRIu64 " load %" PRIu64 " of %" PRIu64 ", bound %" PRIu64 "\n",
+                ret_progress->work, ret_progress->load, ret_progress->before, ret_progress->bound);
+    }
+    fab_route_polish_get(s, ret_progress);
+    must(fab_route_polish_take(s, ret), "polish");
+    fab_route_polish_free(s);
+    free(ends);
+    fab_policy_fini(&p);
+}
+
+static void polish(const struct fab_fabric *f, const char *what)
+{
+    struct fab_target *t = fab_target_new();
+    struct fab_polish_progress x;
+    struct fab_polish_gain g;
+    struct fab_lft lft;
+    struct fab_verdict v;
+    char name[64], why[300];
+    double ms, proof_ms, search_ms, judge_ms;
+    if (make(f, what, t, name, why, &ms) != FAB_OK)
+        die(what, why);
+    search_ms = now_ms();
+    search(f, t, &lft, &x);
+    judge_ms = now_ms();
+    must(fab_study_polish_gain(
+             &(struct fab_polish_gain_input){
+                 .fabric = f, .lids = &t->lids, .before = &t->lft, .after = &lft},
+             &g),
+         "gain");
+    proof_ms = now_ms();
+    fab_target_lft_fini(&t->lft);
+    t->lft = lft;
+    must(fab_verify(
+             &(struct fab_verify_input){
+                 .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls},
+             &v),
+         "verify");
+    if (!fab_verify_verdict_good(&v))
+        die(what, "the polished tables do not pass the proof");
+    printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %.0f %.0f %.0f %.0f %s\n",
+           name, x.before, x.load, x.bound, g.entries, g.blocks, g.all_blocks, ms,
+           now_ms() - proof_ms, judge_ms - search_ms, proof_ms - judge_ms,
+           g.objection != NULL ? g.objection : "-");
+    fab_verify_verdict_fini(&v);
     fab_target_unref(t);
 }
 
@@ -339,16 +538,24 @@ static void span(const struct fab_fabric *f, const char *name)
 int main(int argc, char **argv)
 {
     bool spanning = argc > 3 && strcmp(argv[1], "spanning") == 0;
+    bool polishes = argc > 3 && strcmp(argv[1], "polish") == 0;
+    bool orders = argc > 4 && strcmp(argv[1], "orders") == 0;
     if (argc == 5 && strcmp(argv[1], "damage") == 0) {
         damage(argv[2], (uint32_t)atoi(argv[3]), strtoull(argv[4], NULL, 0));
         return 0;
     }
     if (argc < 3)
-        die(argv[0], "FABRIC TABLES... | spanning FABRIC ENGINE... | damage FABRIC PER_MILLE SEED");
-    struct fab_fabric *f = load(argv[spanning ? 2 : 1]);
-    for (int i = spanning ? 3 : 2; i < argc; i++) {
+        die(argv[0], "FABRIC TABLES... | spanning FABRIC ENGINE... | polish FABRIC ENGINE... | "
+                     "orders FABRIC SEED TABLES... | damage FABRIC PER_MILLE SEED");
+    bool word = spanning || polishes || orders;
+    struct fab_fabric *f = load(argv[word ? 2 : 1]);
+    for (int i = orders ? 4 : word ? 3 : 2; i < argc; i++) {
         if (spanning)
             span(f, argv[i]);
+        else if (polishes)
+            polish(f, argv[i]);
+        else if (orders)
+            judge_orders(f, strtoull(argv[3], NULL, 0), argv[i]);
         else
             judge(f, argv[i]);
     }
