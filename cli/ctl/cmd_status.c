@@ -157,6 +157,7 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
         out_none(o, "unreachable_pairs", NULL);
         out_none(o, "virtual_lanes", NULL);
         out_none(o, "repaired_entries", NULL);
+        out_none(o, "polish", NULL);
         out_none(o, "proof_generation", NULL);
         out_none(o, "rebalance_in_ms", NULL);
         return;
@@ -164,12 +165,14 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
     say_routing_text(o, s);
     out_proof(o, r->proof);
     say_repaired(o, r);
+    if (r->polish[0] != '\0')
+        out_textf(o, "Polish", OUT_PLAIN, "%s", r->polish);
     out_time_utc(o, "published_at", s->publish_time);
     out_text(o, "routing_engine", NULL, OUT_PLAIN, r->engine);
     out_text(o, "routing_reason", NULL, OUT_PLAIN, r->reason);
     out_keys(o, &r->base,
              "deadlock_free unreachable_pairs pairs longest_path max_lid virtual_lanes "
-             "repaired_entries");
+             "repaired_entries polish");
     if (r->rebalance_in != NULL)
         out_millis(o, "rebalance_in_ms", NULL, OUT_PLAIN, microseconds_of(r->rebalance_in));
     else
@@ -320,7 +323,8 @@ const struct cmd cmd_status = {
             "@FabricCounts(aggregation_nodes routers) "
             "@Status(gone_hosts gone_switches gone_others) routing_engine:text|null "
             "routing_reason:text|null deadlock_free:bool|null unreachable_pairs:u64|null "
-            "virtual_lanes:u8|null repaired_entries:u64|null rebalance_in_ms:amount|null "
+            "virtual_lanes:u8|null repaired_entries:u64|null polish:text|null "
+            "rebalance_in_ms:amount|null "
             "proof_generation:u64|null =proof? published_at&:time pairs&:u64 "
             "longest_path&:u32 max_lid&:u16 last_sweep_ms:amount|null "
             "last_reroute_ms:amount|null sweeps:u64 =packets? unresponsive_port_count:u32 "

@@ -90,6 +90,7 @@ static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct sm_stat
     m->virtual_lanes = fab_target_vls_count(&v->target->vls);
     m->repaired_entries = s->repaired;
     m->proof = convert_proof(a, &s->proof);
+    m->polish = answer_text(a, s->polish != NULL ? s->polish : "");
     if (s->rebalance_due)
         m->rebalance_in = convert_duration(a, s->rebalance_in_us);
     return m;

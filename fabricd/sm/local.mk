@@ -17,6 +17,7 @@ fabricd_libfabricd_a_SOURCES += \
 	%D%/apply/partition.c \
 	%D%/apply/pins.c \
 	%D%/apply/plan.c \
+	%D%/apply/polish.c \
 	%D%/apply/program.c \
 	%D%/apply/publish.c \
 	%D%/apply/read_tables.c \

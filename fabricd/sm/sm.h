@@ -193,6 +193,9 @@ struct sm_status {
     bool rebalance_due;
     /* time in us until the rebalance starts, if the fabric does not change before */
     uint64_t rebalance_in_us;
+    /* what the background polish of the tables does or has done, as a sentence; "": nothing. Valid
+     * until the caller returns to the event loop. */
+    const char *polish;
     struct sm_trap_counts traps;
     /* About the scrub, which reads back what the manager wrote: number of complete turns; number of
      * attributes that the last turn has read; number of attributes that were found changed; number

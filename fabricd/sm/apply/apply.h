@@ -125,6 +125,15 @@ void sm_rebalance_postponed(struct sm *s, bool awaited);
 void sm_rebalance_yield(struct sm *s);
 const char *sm_rebalance_outcome(const struct sm *s);
 
+/* ---- polish (polish.c) ---- */
+
+/* If the active tables are to be polished, sets the timer of the search. */
+void sm_polish_prepare(struct sm *s);
+/* Call this function after a trap. It ends a measurement that runs on the worker thread. */
+void sm_polish_yield(struct sm *s);
+/* Drops the search and its result. */
+void sm_polish_drop(struct sm *s);
+
 /* Call this function when the manager stops being master or loses its port. When it is master
  * again, it may adopt the tables that the switches then hold (standing.c). */
 void sm_standing_await(struct sm *s);

@@ -370,6 +370,7 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret)
     ret->repaired = sm_rebalance_entries(s);
     ret->rebalance_due = sm_rebalance_due(s, &at);
     ret->rebalance_in_us = at > now ? at - now : 0;
+    ret->polish = sm_polish_text(s);
     ret->unapproved = a->baseline.count;
     sm_standby_get_status(s, ret);
     sm_reproof_get_status(s, &ret->proof);
@@ -403,6 +404,8 @@ int sm_apply_init(struct sm *s)
         r = sm_baseline_init(s);
     if (r == FAB_OK)
         r = sm_reproof_init(s);
+    if (r == FAB_OK)
+        r = sm_polish_init(s);
     return r == FAB_OK ? sm_rebalance_init(s) : r;
 }
 
@@ -433,6 +436,7 @@ void sm_apply_fini(struct sm *s)
     sm_standby_fini(s);
     sm_announce_fini(s);
     sm_rebalance_fini(s);
+    sm_polish_fini(s);
     sm_dry_run_fini(s);
     sm_reproof_fini(s);
     sm_transition_fini(s);

@@ -20,6 +20,9 @@
  * further write, because every mixture of old and new tables is safe. The sweep after the trap
  * completes or replaces the tables.
  *
+ * A rebalance also programs the tables that the polish has made of the active ones (polish.c). No
+ * engine runs then, and the quiet time and RATE do not apply.
+ *
  * A rebalance also follows if the manager has adopted the tables that the switches held
  * (standing.c).
  *
@@ -91,7 +94,9 @@ static void on_time(void *ctx)
 void sm_rebalance_begun(struct sm *s)
 {
     struct sm_rebalance *b = &s->apply->rebalance;
-    if (b->asked)
+    if (sm_polish_waits(s))
+        snprintf(s->run.cause, sizeof(s->run.cause), "polish in the background");
+    else if (b->asked)
         snprintf(s->run.cause, sizeof(s->run.cause), "rebalance, on request");
     else
         snprintf(s->run.cause, sizeof(s->run.cause), "rebalance, after %u s of quiet",
@@ -151,9 +156,12 @@ void sm_rebalance_ended(struct sm *s, int status)
     if (s->run.round->light)
         changed = sm_fault_waits(s);
     bool rebalanced = s->run.round->engine == SM_ENGINE_IF_BETTER;
+    bool complete = rebalanced && status == FAB_OK && !s->apply->program.stopped;
+    if (rebalanced && sm_polish_ended(s, complete))
+        rebalanced = complete = false; /* no engine ran */
     if (rebalanced && s->run.computed)
         s->apply->rebalance.ended_us = clock_now_us();
-    if (rebalanced && status == FAB_OK && !s->apply->program.stopped)
+    if (complete)
         s->apply->rebalance.judged = s->apply->generation;
     if (changed || status != FAB_OK)
         s->apply->rebalance.changed_us = clock_now_us();

@@ -77,8 +77,10 @@ static int start(struct sm *s)
     /* A rebalance is not urgent, so it uses only one thread. */
     const bool rebalance = s->run.round->engine == SM_ENGINE_IF_BETTER;
     j->pool = rebalance ? NULL : loop_thread_pool(s->in.loop);
-    if (rebalance && s->model.target)
+    if (rebalance && s->model.target) {
         j->active = fab_target_ref(s->model.target);
+        j->polished = sm_polish_lend(s, &j->polish, &j->gain);
+    }
     if (s->model.former && s->run.round->engine != SM_ENGINE_ANEW) {
         j->former = fab_target_ref(s->model.former);
         sm_repair_lend(s, &j->session);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The work of the routing task, on a worker thread. New tables come from three sources: a repair of
- * the previous tables, the engines in the chain (the list of engines to try), or the tables that
- * the switches hold. The task proves the tables and compares their load.
+ * The work of the routing task, on a worker thread. New tables come from four sources: a repair of
+ * the previous tables, the engines in the chain (the list of engines to try), the tables that the
+ * switches hold, or the polish of the active tables (polish.c). The task proves the tables and
+ * compares their load.
  */
 #include "fabricd/sm/apply/route_job.h"
 
@@ -322,19 +323,45 @@ static int route_classes(struct sm_route_job *j)
     return r == FAB_OK && sm_route_job_is_good(j) ? compose(j) : r;
 }
 
+/* Takes the polished tables, which replace the active ones. They need the same LIDs and VLs.
+ * Returns UNSUPPORTED if ports have other LIDs now. */
+static int take_polished(struct sm_route_job *j)
+{
+    struct fab_target *t = j->of.target;
+    const struct fab_target *active = j->active;
+    if (t->lids.top != active->lids.top || t->lids.port_count != active->lids.port_count ||
+        memcmp(t->lids.base, active->lids.base, t->lids.port_count * sizeof(*t->lids.base)) != 0)
+        return FAB_E_UNSUPPORTED;
+    t->lft = j->polish;
+    j->polish = (struct fab_lft){0};
+    snprintf(t->engine, sizeof(t->engine), "%s", active->engine);
+    snprintf(t->reason, sizeof(t->reason), "%s", active->reason);
+    t->choice = fab_target_choice_ref(active->choice);
+    j->computed_us = clock_now_us();
+    int r = fab_target_vls_copy(&active->vls, &t->vls);
+    return r == FAB_OK ? prove(j) : r;
+}
+
+static int make_tables(struct sm_route_job *j)
+{
+    if (j->polished)
+        return take_polished(j);
+    if (follow(j))
+        return FAB_OK;
+    return j->no_engine && !j->standing.any ? FAB_E_DENIED : route_classes(j);
+}
+
 void sm_route_job_work(void *ctx, struct loop_task *task)
 {
     struct sm_route_job *j = ctx;
     uint64_t began_ns = clock_cpu_ns();
-    j->status = follow(j)                          ? FAB_OK
-                : j->no_engine && !j->standing.any ? FAB_E_DENIED
-                                                   : route_classes(j);
+    j->status = make_tables(j);
     if (j->standing.any && !j->standing.adopted && j->status == FAB_OK && sm_route_job_is_good(j) &&
         j->fixed.needed == 0)
         j->status = adopt(j, false);
     if (j->no_engine && j->standing.any && j->standing.differs && !j->standing.adopted)
         j->status = FAB_E_DENIED;
-    if (j->active && j->status == FAB_OK && sm_route_job_is_good(j))
+    if (j->active && !j->polished && j->status == FAB_OK && sm_route_job_is_good(j))
         j->status = sm_rebalance_weigh(j->of.fabric, j->active, j->of.target, task, &j->gain);
     if (j->active && j->status == FAB_OK && sm_gains(&j->gain))
         j->status = sm_rebalance_order(j->of.fabric, j->active, j->of.target, j->pool, &j->gain);
@@ -349,6 +376,7 @@ void sm_route_job_free(struct sm_route_job *j)
         return;
     fab_verify_verdict_fini(&j->verdict);
     fab_repair_session_fini(&j->session);
+    fab_target_lft_fini(&j->polish);
     sm_fixed_fini(&j->fixed);
     sm_standing_fini(&j->standing);
     fab_target_unref(j->former);

@@ -17,6 +17,10 @@ struct sm_route_job {
     /* The active tables, with which a rebalance compares the new ones; NULL in other rounds. */
     struct fab_target *active;
     struct sm_gain gain;
+    /* polished: `polish` has the tables that the polish has made of the active tables, and `gain`
+     * their gain. No engine runs then. */
+    bool polished;
+    struct fab_lft polish;
     struct fab_repair_session session; /* repair session of `former`; empty: none */
     struct sm_fixed fixed;             /* the tables of silent switches */
     /* number of pairs without a path because of the entries that silent switches hold */

@@ -287,6 +287,22 @@ struct sm_reproof {    /* state of reproof.c */
     uint64_t proofs, failures;
     uint64_t cpu_ns; /* processor time of the background proofs */
 };
+struct sm_polish_job; /* a search, defined in polish.c */
+struct sm_polish {    /* state of polish.c */
+    struct loop_timer *timer;
+    struct sm_polish_job *job; /* the running search; NULL: none runs */
+    /* the worker task that computes a slice of `job`; NULL: no slice runs */
+    struct loop_task *task;
+    /* ready: `job` has tables that wait for their rebalance. lent: the running rebalance has
+     * taken them. */
+    bool ready, lent;
+    /* The tables that need no further search: their number (model.tables; 0: none), and the record
+     * of the run of engines that made them (a reference, or NULL). */
+    uint64_t done_tables;
+    struct fab_choice *done_run;
+    uint64_t cpu_ns; /* processor time of the last search */
+    char text[200];  /* what the search does or has done, for operators; "": nothing yet */
+};
 struct sm_route_job; /* a routing task, defined in route_job.h */
 struct planning;     /* a planning task, defined in plan.c */
 /* The tables that were active before phase "routing" of this round (not in a round with a sweep).
@@ -377,6 +393,7 @@ struct sm_apply {
     /* fires when packets in flight have left the fabric, so that the next writes may be sent */
     struct loop_timer *settle;
     struct sm_rebalance rebalance;
+    struct sm_polish polish;
     struct sm_dry_run *dry_run; /* the running dry run of a reroute or rebalance, or NULL */
     struct sm_reproof reproof;
     struct sm_pins pins;
@@ -633,6 +650,20 @@ void sm_rebalance_objection(const struct sm_gain *gain, const char *why,
  * tables were no better than the active ones, or its writes had no safe order. */
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why);
 void sm_rebalance_report(struct sm *s);
+
+/* Functions of polish.c. */
+int sm_polish_init(struct sm *s); /* returns OK or NOMEM */
+void sm_polish_fini(struct sm *s);
+/* Returns true if polished tables wait for a rebalance. */
+bool sm_polish_waits(const struct sm *s);
+/* Gives the polished tables to a rebalance that begins, as a reference, with their gain. Returns
+ * false if there are none. */
+bool sm_polish_lend(struct sm *s, struct fab_lft *ret, struct sm_gain *ret_gain);
+/* Call this function when a rebalance has ended. complete: nothing stopped or postponed it. Returns
+ * true if it had polished tables. */
+bool sm_polish_ended(struct sm *s, bool complete);
+/* Returns a sentence for operators: what the search does or has done; "": there was none. */
+const char *sm_polish_text(const struct sm *s);
 
 /* Functions of dry_run.c. */
 void sm_dry_run_fini(struct sm *s);

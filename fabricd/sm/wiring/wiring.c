@@ -49,6 +49,7 @@ static void trap_came(struct sm *s)
 {
     sm_contingency_yield(s);
     sm_reproof_yield(s);
+    sm_polish_yield(s);
     sm_rebalance_yield(s);
 }
 
@@ -57,6 +58,7 @@ static void round_over(struct sm *s)
     sm_contingency_prepare(s);
     sm_step_prepare(s);
     sm_reproof_prepare(s);
+    sm_polish_prepare(s);
 }
 
 static void mastership_lost(struct sm *s)
@@ -66,6 +68,7 @@ static void mastership_lost(struct sm *s)
     sm_standby_drop(s);
     sm_standing_await(s);
     sm_reproof_drop(s);
+    sm_polish_drop(s);
     sm_background_drop(s);
     sm_confirm_drop(s);
     sm_scrub_drop(s);
@@ -91,6 +94,7 @@ static void repair_state_made(struct sm *s)
     sm_standby_report(s);
     sm_announce_prepare(s);
     sm_contingency_prepare(s);
+    sm_polish_prepare(s);
 }
 
 static void use_settings(struct sm *s)
