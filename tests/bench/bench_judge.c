@@ -16,10 +16,10 @@
  *       engine and first proof, of the second proof, of the search and of the judgement, and the
  *       objection
  *   bench_judge orders FABRIC SEED TABLES...
- *       prints a line for each TABLES: all-to-all max/mean, bandwidth of random permutations,
- *       "acyclic" or "cyclic", lost pairs, lanes, and the worst shift, the mean shift and the
- *       bandwidth of shifts in five orders of the endports (by topology, name, GUID, leaf, and at
- *       random by SEED)
+ *       prints a line for each TABLES: greatest load of all-to-all, max/mean, bandwidth of random
+ *       permutations, "acyclic" or "cyclic", lost pairs, lanes, and the worst shift, the mean shift
+ *       and the bandwidth of shifts in five orders of the endports (by topology, name, GUID, leaf,
+ *       and at random by SEED)
  *   bench_judge spanning FABRIC ENGINE...
  *       prints a line for each ENGINE: VLs, switches that the multicast spanning tree of SL 0
  *       misses, ms of the tree
@@ -418,9 +418,9 @@ static void print_orders(const struct fab_fabric *f, const struct fab_target *t,
         in.end_count = count;
         must(fab_study_quality_measure(&in, &q), "quality");
         if (i == 0)
-            printf("%s %.4f %.4f %s %" PRIu64 " %u", name, fab_study_quality_imbalance(&q),
-                   q.random.bandwidth, v.deadlock_free ? "acyclic" : "cyclic", q.lost,
-                   fab_target_vls_count(&t->vls));
+            printf("%s %" PRIu64 " %.4f %.4f %s %" PRIu64 " %u", name, q.all.max,
+                   fab_study_quality_imbalance(&q), q.random.bandwidth,
+                   v.deadlock_free ? "acyclic" : "cyclic", q.lost, fab_target_vls_count(&t->vls));
         printf(" %u %.3f %.4f", q.shift.max, q.shift.mean, q.shift.bandwidth);
         in.samples = 0;
     }
