@@ -347,6 +347,36 @@ START_TEST(independent_of_discovery)
 }
 END_TEST
 
+/* Leaves with 240 hosts each and one link to a spine. A shift by fewer than 240 puts only so many
+ * flows on a link. There are too many shifts to try all of them. Those that are tried, in random
+ * order, must give the greatest number of flows, and the lowest shift that has it. */
+START_TEST(a_sample_of_shifts)
+{
+    const uint32_t leaves = 13, hosts = 240, ends = leaves * hosts;
+    struct drawing *d = draw_new();
+    uint32_t spine = draw_switch(d, 16);
+    for (uint32_t i = 0; i < leaves; i++) {
+        uint32_t leaf = draw_switch(d, 250);
+        draw_cable(d, spine, leaf);
+        draw_hosts(d, leaf, hosts);
+    }
+    struct bed b = bed_of(draw_done(d));
+    struct fab_quality_input in = {.fabric = b.f, .lids = &b.t->lids, .lft = &b.t->lft};
+    struct fab_measurement m;
+    struct fab_quality_shift shift;
+    ck_assert_int_eq(fab_study_measurement_make(&in, &m), FAB_OK);
+    ck_assert_int_eq(fab_study_measurement_order(&m), FAB_OK);
+    ck_assert_int_eq(fab_study_measure_shifts(&m, &shift), FAB_OK);
+    fab_study_measurement_fini(&m);
+    ck_assert(!shift.every);
+    ck_assert_uint_eq(shift.tried, 9000000 / ends);
+    ck_assert_uint_eq(shift.max, hosts);
+    ck_assert_uint_ge(shift.worst, hosts);
+    ck_assert_uint_lt(shift.worst, hosts + 10);
+    bed_free(&b);
+}
+END_TEST
+
 /* Returns true if a switch has links to both a and b. */
 static bool are_in_one_pod(const struct fab_fabric *f, uint32_t a, uint32_t b)
 {
@@ -422,6 +452,7 @@ static Suite *suite(void)
     tcase_add_test(t, odd_lists);
     tcase_add_test(t, stops_on_request);
     tcase_add_test(t, independent_of_discovery);
+    tcase_add_test(t, a_sample_of_shifts);
     tcase_add_test(t, shifts_go_through_pods_one_after_the_other);
     suite_add_tcase(s, t);
     return s;
