@@ -71,6 +71,9 @@ static const struct {
      ",rack #,#Fields:StartDevice,StartPort,EndDevice,EndPort\n,R1,leaf-1,Port 2,spine-1,Blade "
      "1_Port 1/9\n",
      "leaf-1/2 spine-1/l01/u1/9\n"},
+    /* only the word "blade" makes a port of a blade */
+    {"CSV", "#StartDevice,StartPort,EndDevice,EndPort\nleaf-1,Port 2,host-1,Board 16_Port 2/20\n",
+     "leaf-1/2 host-1/board/16_port/2/20\n"},
     {".topo",
      "# a comment, with a comma\n\nMQM8700 leaf-1\n  P1 -4x-50G-> HCA host-1 HCA-1/P1\n"
      "\tP21 -> MQM8700 spine-1 P1 # up\n  P22 -4x-> CS8500 core-1 L16/U2/P20\n\n"

@@ -293,6 +293,37 @@ START_TEST(who_is_silent_holds_nobody_up)
 }
 END_TEST
 
+/* No subscriber answers. One call after the last time-out must end all subscriptions, and not only
+ * the first of them. */
+START_TEST(all_who_are_late_go_at_once)
+{
+    struct fab_subscriptions *s = NULL;
+    const struct fab_reports_config config = {.window = 20,
+                                              .tries = 1,
+                                              .slow_us = 10000,
+                                              .wait_least_us = 1000000,
+                                              .wait_most_us = 5000000};
+    uint8_t mad[FAB_MAD_SIZE];
+    uint32_t budget = 20, slot, sent = 0;
+    gone_count = 0;
+    ck_assert_int_eq(fab_registry_subscriptions_new(&s), FAB_OK);
+    fab_registry_reports_configure(s, &config);
+    for (uint64_t i = 0; i < 12; i++)
+        subscribe(s, i + 1, 64);
+    struct fab_event_notice n = numbered(1);
+    ck_assert_int_eq(fab_registry_reports_add(s, &n), FAB_OK);
+    while (fab_registry_reports_output(s, 1, &budget, yes, NULL, &slot, mad) == FAB_OK)
+        sent++;
+    ck_assert_uint_eq(sent, 12);
+    fab_registry_reports_expire(s, 1000000, gone, s);
+    ck_assert_uint_eq(gone_count, 0);
+    fab_registry_reports_expire(s, 5000001, gone, s);
+    ck_assert_uint_eq(gone_count, 12);
+    ck_assert_uint_eq(s->count, 0);
+    fab_registry_subscriptions_free(s);
+}
+END_TEST
+
 START_TEST(who_is_a_ring_behind_has_lost_the_oldest)
 {
     struct fab_subscriptions *s = NULL;
@@ -327,6 +358,7 @@ int main(void)
     tcase_add_test(tcase, each_part_of_a_subscription_counts);
     tcase_add_test(tcase, all_who_answer_hear_all_in_order);
     tcase_add_test(tcase, who_is_silent_holds_nobody_up);
+    tcase_add_test(tcase, all_who_are_late_go_at_once);
     tcase_add_test(tcase, who_is_a_ring_behind_has_lost_the_oldest);
     suite_add_tcase(suite, tcase);
     return test_run(suite);

@@ -104,6 +104,28 @@ START_TEST(repeated_until_repressed)
 }
 END_TEST
 
+/* A device that lost its power has no traps left to repeat, neither its first one nor a later one.
+ */
+START_TEST(forgotten_without_power)
+{
+    struct lab x = lab_manager();
+    uint8_t data[FAB_SMP_DATA];
+    struct fab_notice notice;
+    fab_sim_trap(x.r.sim, x.spine, 1, 130);
+    fab_sim_trap(x.r.sim, x.spine, 1, 129);
+    ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NOTICE, 0, data), 0);
+    fab_wire_attr_unpack(&fab_wire_attr_notice, data, sizeof data, &notice);
+    ck_assert_uint_eq(notice.trap, 130);
+    ck_assert_int_eq(fab_sim_power_off(x.r.sim, x.spine), FAB_OK);
+    ck_assert_int_eq(fab_sim_power_on(x.r.sim, x.spine, 0, 0), FAB_OK);
+    fab_sim_advance(x.r.sim, 20000000);
+    ck_assert_int_eq(get(&x, x.spine, FAB_ATTR_NOTICE, 0, data), 0);
+    fab_wire_attr_unpack(&fab_wire_attr_notice, data, sizeof data, &notice);
+    ck_assert_uint_eq(notice.trap, 0);
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(what_traps_say)
 {
     struct lab x = lab_manager();
@@ -298,6 +320,7 @@ static Suite *suite(void)
     tcase_add_test(c, traps_until_repressed);
     tcase_add_test(c, no_traps_before_there_are_lids);
     tcase_add_test(c, repeated_until_repressed);
+    tcase_add_test(c, forgotten_without_power);
     tcase_add_test(c, what_traps_say);
     tcase_add_test(c, each_until_repressed);
     tcase_add_test(c, repressed_with_the_key);
