@@ -137,6 +137,12 @@ tests_unit_test_recording_SOURCES = tests/unit/test_recording.c
 tests_unit_test_recording_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_recording_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_tape
+tests_unit_test_tape_SOURCES = tests/unit/test_tape.c
+tests_unit_test_tape_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_tape_LDADD = $(DAEMON_TEST_LIBS)
+tests_unit_test_tape_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=close
+
 UNIT_TESTS += tests/sim/test_replay
 tests_sim_test_replay_SOURCES = tests/sim/test_replay.c
 tests_sim_test_replay_CFLAGS = $(TEST_CFLAGS)

@@ -6,6 +6,7 @@
 #include "libfabmgr/congestion/explain.h"
 
 #include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
@@ -128,6 +129,25 @@ START_TEST(twice_as_many_are_held_as_are_counted_on)
 END_TEST
 
 /* ---- by hand --------------------------------------------------------------------------------- */
+
+/* The message has the refused number first, then the limit. */
+START_TEST(too_much_is_refused)
+{
+    struct fab_policy_congestion c;
+    char why[200];
+    fab_policy_congestion_defaults(&c);
+    c.fan_in = FAB_CONGESTION_FAN_IN_MOST;
+    c.table_count = FAB_CONGESTION_TABLE_MOST;
+    ck_assert_int_eq(fab_policy_congestion_validate(&c, why, sizeof why), FAB_OK);
+    c.table_count = FAB_CONGESTION_TABLE_MOST + 1;
+    ck_assert_int_eq(fab_policy_congestion_validate(&c, why, sizeof why), FAB_E_RANGE);
+    ck_assert_str_eq(why, "table has 257 entries, expected at most 256");
+    c.table_count = 0;
+    c.fan_in = FAB_CONGESTION_FAN_IN_MOST + 1;
+    ck_assert_int_eq(fab_policy_congestion_validate(&c, why, sizeof why), FAB_E_RANGE);
+    ck_assert_str_eq(why, "fan_in is 16385, expected at most 16384");
+}
+END_TEST
 
 START_TEST(what_is_set_by_hand_stands)
 {
@@ -326,6 +346,7 @@ static Suite *suite(void)
     tcase_add_test(t, an_entry_is_never_shorter_than_asked);
     tcase_add_test(t, twice_as_many_are_held_as_are_counted_on);
     tcase_add_test(t, what_is_set_by_hand_stands);
+    tcase_add_test(t, too_much_is_refused);
     tcase_add_test(t, a_table_by_hand_is_taken_as_it_is);
     tcase_add_test(t, off_is_off);
     tcase_add_test(t, short_tables_reach_as_far);

@@ -121,6 +121,34 @@ START_TEST(high_mlids_go_round_small_tables)
 }
 END_TEST
 
+/* All spines of a leaf-spine fabric are core switches. If there are more than 64 spines, 64 of them
+ * may be roots, spread evenly over the ids. */
+START_TEST(at_most_64_switches_are_roots)
+{
+    static const uint32_t spines[] = {1, 63, 64, 65, 127, 128, 200};
+    for (size_t i = 0; i < sizeof(spines) / sizeof(spines[0]); i++) {
+        struct fab_fabric *f = leaf_spine(2, spines[i], 1);
+        struct fab_mcast_net *net = NULL;
+        struct fab_mcast_distances d;
+        uint32_t roots = 0, gap = 0;
+        ck_assert_int_eq(fab_mcast_net_new(f, &net), FAB_OK);
+        ck_assert_int_eq(fab_mcast_distances_init(&d, net), FAB_OK);
+        ck_assert_uint_eq(f->switch_count, 2 + spines[i]);
+        for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+            bool root = fab_base_bits_get(d.core, sw);
+            ck_assert(sw >= 2 || !root); /* the leaves have the lowest ids */
+            gap = sw < 2 || root ? 0 : gap + 1;
+            ck_assert_uint_lt(gap, (spines[i] + 63) / 64);
+            roots += root;
+        }
+        ck_assert_uint_eq(roots, spines[i] < 64 ? spines[i] : 64);
+        fab_mcast_distances_fini(&d);
+        fab_mcast_net_free(net);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
 START_TEST(what_did_not_fail_stays)
 {
     struct world w;
@@ -201,6 +229,7 @@ int main(void)
     tcase_add_test(tcase, every_member_is_reached_once_through_all_changes);
     tcase_add_test(tcase, a_join_moves_its_branch_only);
     tcase_add_test(tcase, high_mlids_go_round_small_tables);
+    tcase_add_test(tcase, at_most_64_switches_are_roots);
     tcase_add_test(tcase, what_did_not_fail_stays);
     tcase_add_test(tcase, roots_are_used_alike);
     tcase_add_test(tcase, the_smallest_table_counts);
