@@ -44,7 +44,8 @@ def nothing_is_read_by_default():
         rows = nodes(place)
         assert len(rows) == NODES and {n["state"] for n in rows} == {"unread"}, rows
         assert rows[0]["vendor_id"] == 0x2c9 and rows[0]["serial"] == ""
-        assert "The manager does not read devices: the setting inventory.read is no" in place.ctl("inventory", "nodes")
+        for what in ("nodes", "cables"):
+            assert "The manager does not read devices: the setting inventory.read is no" in place.ctl("inventory", what)
         assert "No such cables are known." in place.ctl("inventory", "cables")
 
 

@@ -804,6 +804,20 @@ static uint64_t times_in(struct lab *lab, const char *round, const char *phase)
     return 0;
 }
 
+/* The longest run of a phase took at least the mean of all its runs, and at most their sum. */
+static void assert_longest_times(struct lab *lab)
+{
+    struct sm_phase_time times[SM_PHASE_TIMES_MAX];
+    uint32_t count = sm_phase_times(lab->sm, times);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        ck_assert_uint_ge(times[i].longest_us * times[i].count, times[i].wall_us);
+        ck_assert_uint_le(times[i].longest_us, times[i].wall_us);
+        sum += times[i].wall_us;
+    }
+    ck_assert_uint_gt(sum, 0);
+}
+
 /* A test that takes a link down as soon as a sweep is in phase "adopting". */
 struct pull {
     struct lab *lab;
@@ -891,6 +905,7 @@ START_TEST(repairs_a_link_before_a_sweep_ends)
         lab_assert_good(&lab);
         loop_timer_free(p.timer);
     }
+    assert_longest_times(&lab);
     lab_close(&lab);
 }
 END_TEST
