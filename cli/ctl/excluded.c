@@ -101,14 +101,16 @@ static int add_held_down(struct session *s, struct fab_builder *b,
     return rc;
 }
 
-/* Adds the links of the ports of a page of ListPorts that are in maintenance. Returns NOMEM. */
+/* Adds the links of the ports of a page of ListPorts that are in maintenance and physically up.
+ * Such a port is in state Init if its cable was replugged during the maintenance. Returns NOMEM. */
 static int add_drained_ports(struct fab_builder *b, const Fabric__V1__ListPortsResponse *page)
 {
     int rc = FAB_OK;
     for (size_t i = 0; i < page->n_ports && rc == FAB_OK; i++) {
         const Fabric__V1__Port *p = page->ports[i];
         const Fabric__V1__PortRef *const ends[2] = {p->port, p->last_peer};
-        if (strcmp(p->excluded, "in maintenance") == 0 && p->port != NULL && p->last_peer != NULL)
+        if (strcmp(p->excluded, "in maintenance") == 0 && p->port != NULL && p->last_peer != NULL &&
+            p->physical_state == FABRIC__V1__PHYSICAL_STATE__PHYSICAL_STATE_LINK_UP)
             rc = add_link(b, ends, p->rate);
     }
     return rc;
@@ -126,7 +128,6 @@ static int add_drained(struct session *s, struct fab_builder *b, struct fab_clie
                   &fabric__v1__list_drains_response__descriptor, &d, ret_error);
     bool more = rc == EXIT_OK && d->n_drains > 0;
     free_reply(d);
-    q.state = FABRIC__V1__PORT_STATE__PORT_STATE_ACTIVE;
     while (more && rc == EXIT_OK) {
         rc = call(s, "fabric.v1.FabricService/ListPorts", &q.base,
                   &fabric__v1__list_ports_response__descriptor, &page, ret_error);

@@ -230,6 +230,14 @@ def links_in_maintenance_are_cables():
         port = json.loads(place.ctl("port", "show", "leaf-001/3", "-o", "json"))
         assert (port["peer_node"], port["last_peer_node"], port["last_peer_port"]) == (None, "spine-001", 1), port
         assert place.check(place.plan, code=0) == before
+        # a cable that is pulled meanwhile is missing, although its ports stay in maintenance
+        place.ctl("sim", "unlink", "leaf-001/3")
+        wait_until(lambda: json.loads(place.ctl("port", "show", "leaf-001/3", "-o", "json"))["state"] == "Down")
+        assert place.check(place.plan)["kinds"] == {"missing": 1}
+        # a new cable counts, although the manager does not activate its ports yet
+        place.ctl("sim", "relink", "leaf-001/3")
+        wait_until(lambda: json.loads(place.ctl("port", "show", "leaf-001/3", "-o", "json"))["state"] == "Init")
+        assert place.check(place.plan, code=0) == before
 
 
 def the_shape_is_inferred():
