@@ -254,6 +254,21 @@ static void check(struct world *w, struct fab_prng *prng)
     fab_target_lft_fini(&at);
 }
 
+/* The plan has the steps of the repair, with a barrier between each two of them. Its order replaces
+ * the order that fab_plan_make found, or did not find. */
+static void assert_steps(const struct world *w, const struct fab_transition_outcome *o)
+{
+    uint32_t first = w->plan.stage_start[FAB_STAGE_ROUTES], barriers = 0;
+    for (uint32_t i = first; i < w->plan.stage_start[FAB_STAGE_ROUTES + 1]; i++)
+        barriers += i > first && w->plan.ops[i].barrier;
+    if (o->steps > 1) {
+        ck_assert(w->plan.stepwise);
+        ck_assert_uint_eq(barriers, o->steps - 1);
+    }
+    ck_assert_uint_eq(w->plan.unordered, 0);
+    ck_assert(!w->plan.unchecked);
+}
+
 static void tally_one(struct fab_prng *prng, struct tally *tally)
 {
     struct fab_transition_outcome o;
@@ -269,6 +284,7 @@ static void tally_one(struct fab_prng *prng, struct tally *tally)
                 w.plan.stage_start[FAB_STAGE_ROUTES + 1] - w.plan.stage_start[FAB_STAGE_ROUTES];
             ck_assert(fab_transition_outcome_proved(&o));
             ck_assert_uint_eq(o.lost_pairs, 0);
+            assert_steps(&w, &o);
             check(&w, prng);
         }
     }
