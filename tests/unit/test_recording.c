@@ -166,6 +166,29 @@ START_TEST(other_entries_round_trip)
 }
 END_TEST
 
+/* Settings may be longer than all other entries: the prefix is packed alone, and the text follows
+ * it. */
+START_TEST(settings_round_trip)
+{
+    static uint8_t bytes[FAB_RECORDING_PREFIX + UINT16_MAX];
+    static const uint16_t lengths[] = {0, 1, 300, UINT16_MAX};
+    uint8_t mad[FAB_MAD_SIZE];
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+        uint16_t len = lengths[i];
+        struct fab_recording_entry to = {0};
+        memset(bytes, 'x', sizeof(bytes));
+        fab_recording_pack_settings(1234567, len, bytes);
+        struct fab_base_reader r = fab_base_reader(bytes, FAB_RECORDING_PREFIX + (size_t)len);
+        ck_assert_int_eq(fab_recording_unpack(&r, mad, &to), FAB_OK);
+        ck_assert_uint_eq(fab_base_read_left(&r), 0);
+        ck_assert_uint_eq(to.kind, FAB_RECORDING_SETTINGS);
+        ck_assert_uint_eq(to.time_us, 1234567);
+        ck_assert_uint_eq(to.len, len);
+        ck_assert_ptr_eq(to.bytes, bytes + FAB_RECORDING_PREFIX);
+    }
+}
+END_TEST
+
 START_TEST(describes)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -402,6 +425,7 @@ static Suite *suite(void)
     tcase_add_test(c, header_round_trip);
     tcase_add_test(c, mads_round_trip);
     tcase_add_test(c, other_entries_round_trip);
+    tcase_add_test(c, settings_round_trip);
     tcase_add_test(c, describes);
     tcase_add_test(c, answers_by_content);
     tcase_add_test(c, reads_of_counters_are_no_difference);
