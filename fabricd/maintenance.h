@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options --backup and --restore, with which fabricd works on its state directory and ends. */
+/* The options --backup and --restore: fabricd makes, verifies or restores a backup of its state
+ * directory, and exits. */
 #ifndef FABRICD_MAINTENANCE_H
 #define FABRICD_MAINTENANCE_H
 

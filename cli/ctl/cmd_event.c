@@ -151,8 +151,8 @@ static bool go_to_journal(struct watching *w, const char *journal)
            w->seen[at].journal[0] != '\0')
         at++;
     bool known = strcmp(w->seen[at].journal, journal) == 0;
-    /* an unused element keeps its sequence number, because that of seen[0] is the argument of
-     * --after */
+    /* The first journal takes over the sequence number of the unused element seen[0], which is the
+     * argument of --after. All other unused elements have 0. */
     if (known || w->seen[at].journal[0] == '\0')
         here = w->seen[at];
     snprintf(here.journal, sizeof here.journal, "%s", journal);

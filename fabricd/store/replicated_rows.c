@@ -305,10 +305,10 @@ static int delete_unseen(struct storing *x)
         deleted += changes;
         x->r->leases |= changes > 0;
     }
-    /* Count the changes of this manager that are lost. A change is lost if both its mark and its
-     * row were deleted here. If only the mark was deleted, the change was a deletion, which is
-     * still in effect. If only the row was deleted, the row had no change of this manager, and
-     * another manager deleted it. So the smaller of the two numbers is an upper bound. */
+    /* Count the changes of this manager that are lost: rows that were deleted although a mark said
+     * that their change was not sent. A mark without a deleted row was that of a deletion, which
+     * stays in effect. A deleted row without a mark was deleted by another manager. So the smaller
+     * of both numbers is an upper bound. */
     x->r->drops += (uint64_t)(marks < deleted ? marks : deleted);
     return status;
 }

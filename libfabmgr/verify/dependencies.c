@@ -61,7 +61,7 @@ struct successors {
     uint32_t at, count;
     /* vl_words: number of words for the channels of one VL; vl_count: number of VLs */
     uint32_t vl_words, vl_count;
-    /* id of the port for which bit 0 of the words stands */
+    /* id of the port that bit 0 of the words represents */
     uint32_t first;
 };
 

@@ -58,8 +58,8 @@ struct fab_verify_batch {
 /* ---- batch_walk.c: walks the LIDs of one destination switch together ------------------------- */
 
 /* Creates the scratch memory for batch_walk.c. Sets *ret to NULL if the method cannot be used: some
- * switch has no LID owner, or not all switches are connected. Returns NOMEM if there is no
- * memory. */
+ * switch has neither an endport with a LID nor a LID of its port 0, or not all switches are
+ * connected. Returns NOMEM if there is no memory. */
 int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
 void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s);

@@ -199,8 +199,9 @@ static void mark_crossing(struct classes *w, const uint32_t side[4])
 
 /* ---- classes of parallel links --------------------------------------------------------------- */
 
-/* Numbers the classes of parallel links. Each set of joined links that contains a side of a square
- * is a class. Returns false if there are more than CLASSES_MAX classes. */
+/* Numbers the classes of parallel links. The links are divided into disjoint sets. A set that
+ * contains a side of a square is a class; the links of all other sets belong to no class. Returns
+ * false if there are more than CLASSES_MAX classes. */
 static bool number_classes(struct classes *w)
 {
     for (uint32_t e = 0; e < w->edges; e++) {
