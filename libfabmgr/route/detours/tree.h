@@ -75,8 +75,8 @@ uint32_t fab_route_detour_vl(const struct fab_detour_search *x, uint32_t in, uin
 /* Adds the dependencies of all paths of the tree, and computes vls[]. Returns false if some
  * dependency would close a cycle. */
 bool fab_route_detour_add(struct fab_detour_search *x);
-/* Adds the detour c to best[], the cheapest detours found so far, sorted by cost. If best[] is full,
- * drops the most expensive one. */
+/* Adds the detour c to best[], the cheapest detours found so far, sorted by cost. If best[] is
+ * full, drops the most expensive one. */
 void fab_route_detour_offer(struct fab_detour_search *x, const struct fab_detour_chain *c);
 /* Takes the detour if its dependencies close no cycle; otherwise returns false. */
 bool fab_route_detour_take(struct fab_detour_search *x, const struct fab_detour_chain *c);
