@@ -111,17 +111,21 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 /* Returns the new value of an entry for which no path was found (FAB_MARK_CUT). This is the value
  * in the baseline, with one exception: if the entry of the next switch was decided anew, and labels
  * do not ascend from the channel of this entry to the channel of that one, this entry must drop
- * packets (NO_ROUTE). */
+ * packets (NO_ROUTE). If the VL depends on the source, an entry further on may also forbid the
+ * path, so the entry always drops packets, unless its link is dead anyway. */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
     uint32_t channel = fab_repair_channel(r->network, sw, c->entry[sw]);
     uint32_t next = channel != FAB_NONE ? r->network->peer_sw[channel] : FAB_NONE;
-    if (next == FAB_NONE || fab_base_bits_get(r->is_dead, channel) ||
-        c->mark[next] != FAB_MARK_SETTLED)
+    if (next == FAB_NONE || fab_base_bits_get(r->is_dead, channel))
+        return c->entry[sw];
+    if (r->network->pair_vl != NULL)
+        return FAB_LFT_NO_ROUTE;
+    if (c->mark[next] != FAB_MARK_SETTLED)
         return c->entry[sw];
     uint32_t onward = fab_repair_channel(r->network, next, c->entry[next]);
-    return c->label[channel] < c->label[onward] ? c->entry[sw] : FAB_LFT_NO_ROUTE;
+    return fab_repair_turn_ascends(r, channel, onward) ? c->entry[sw] : FAB_LFT_NO_ROUTE;
 }
 
 /* ---- columns that stay as they are ----------------------------------------------------------- */
@@ -227,7 +231,7 @@ static void find_stale(struct job *j, uint32_t lid)
             fab_target_lft_at(j->lft, from, lid) != channel - b->first[from])
             continue;
         uint32_t onward = fab_repair_channel(b, to, fab_target_lft_at(j->lft, to, lid));
-        if (onward == FAB_NONE || c->label[channel] < c->label[onward])
+        if (onward == FAB_NONE || fab_repair_turn_ascends(j->r, channel, onward))
             continue;
         c->stale[from] = true;
         j->stale[j->stales++] = from;
@@ -242,7 +246,7 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
     const struct fab_repair *r = j->r;
     uint32_t at = r->network->peer_sw[channel];
     uint32_t next = at != r->column.home ? old_channel(j, at, lid) : FAB_NONE;
-    return next != FAB_NONE && r->column.label[channel] >= r->column.label[next];
+    return next != FAB_NONE && !fab_repair_turn_ascends(r, channel, next);
 }
 
 /* Marks the overlay's entry of `sw` as stale in two cases. First, the labels descend
@@ -317,7 +321,8 @@ static int relax_cut(struct job *j)
             continue;
         status = fab_repair_maxima_find(j->r);
         if (status == FAB_OK && fab_repair_may_reach(j->r, sw, c->home))
-            return fab_repair_column_relax(j->r);
+            return j->r->network->pair_vl != NULL ? fab_repair_column_search_lanes(j->r)
+                                                  : fab_repair_column_relax(j->r);
     }
     return status;
 }

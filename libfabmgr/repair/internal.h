@@ -31,8 +31,15 @@ struct fab_repair_network {
     /* [top + 1] the switch that delivers packets to the LID, or FAB_NONE */
     uint32_t *home;
     uint64_t *is_endport; /* bitset of the LIDs of endports */
-    /* [top + 1] the VL of packets to the LID; NULL: one VL */
+    /* [top + 1] the VL of packets to the LID; NULL: one VL, or see pair_vl */
     uint8_t *vl;
+    /* [switches][switches] VL of packets from one switch to another: element destination * switches
+     * + source. NULL: the source does not matter. See labels/lanes.c. */
+    uint8_t *pair_vl;
+    /* [switches] set of the VLs of all packets to each switch; only if pair_vl is not NULL */
+    uint16_t *lanes_to;
+    /* [ports] 1 for each channel, 0 for other ports; only if pair_vl is not NULL */
+    uint32_t *flat;
     /* [switches] number of endports attached to the switch */
     uint32_t *attached;
     uint32_t *degree; /* [switches] number of ISLs of the switch */
@@ -163,7 +170,8 @@ struct fab_repair_next_hop {
 struct fab_repair_column {
     const struct fab_lft *lft;
     uint32_t lid, home;
-    /* [ports] labels of the channels on the VL of packets to this LID */
+    /* [ports] labels of the channels on the VL of packets to this LID. If the VL depends on the
+     * source, too (network->pair_vl), all labels are 1, and labels/lanes.c has the rules. */
     const uint32_t *label;
     /* the active entries of this LID, in a tile (column/tile.c); NULL: read them from the tables */
     const uint8_t *table;
@@ -330,6 +338,10 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
  * other switches (column/relax.c). Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
+/* function of column/lane_search.c */
+/* Like fab_repair_column_relax, if network->pair_vl is not NULL. */
+int fab_repair_column_search_lanes(struct fab_repair *r);
+
 #define FAB_REPAIR_PREFETCH_MAX 16 /* maximum number of entries in one call */
 /* Brings into the processor's cache the table entries that the decisions about affected[count] will
  * probably read (column/prefetch.c). Each element of affected[] is LID << 32 | switch. */
@@ -340,10 +352,13 @@ static inline uint32_t *fab_repair_label_set(const struct fab_repair_network *b,
 {
     return b->label + (size_t)set * b->vl_count * b->ports;
 }
-/* Returns the labels [ports] of the VL that packets to the LID take. */
+/* Returns the labels [ports] of the VL that packets to the LID take. If this VL depends on the
+ * source, too, returns network->flat. */
 static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, uint32_t lid)
 {
     const struct fab_repair_network *b = r->network;
+    if (b->pair_vl != NULL)
+        return b->flat;
     return r->label + (b->vl != NULL ? (size_t)b->vl[lid] * b->ports : 0);
 }
 
@@ -385,6 +400,32 @@ bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port);
 /* Finds the connected components of living links. Sets component[sw] to the lowest id of the
  * switches in the component of `sw`. */
 void fab_repair_find_components(struct fab_repair *r);
+
+/* functions of labels/lanes.c */
+/* The channels over which packets for the current LID arrive at a switch. lanes: set of the VLs of
+ * all packets that pass the switch, with those that its own endports send. */
+struct fab_repair_arrivals {
+    uint16_t lanes;
+    uint32_t count;
+    uint32_t channel[256]; /* [count] */
+    uint16_t of[256];      /* [count] set of the VLs of the packets on each channel */
+};
+/* Finds the channels over which packets for the current LID now arrive at switch `sw`. Omits
+ * packets from switches that are PENDING or CUT. The entries must not form a loop through `sw`.
+ * Only if network->pair_vl is not NULL. */
+void fab_repair_lanes_arriving(const struct fab_repair *r, uint32_t sw,
+                               struct fab_repair_arrivals *ret);
+/* Returns true if the packets *a may continue on `channel`, and then by the entries of the column:
+ * labels ascend on the VLs of all these packets. Returns false if the entries form a loop. */
+bool fab_repair_lanes_allow(const struct fab_repair *r, const struct fab_repair_arrivals *a,
+                            uint32_t channel);
+/* Returns true if the packets *a may continue on `channel`, and then on the path that next[] gives,
+ * up to FAB_NONE. */
+bool fab_repair_lanes_allow_path(const struct fab_repair *r, const struct fab_repair_arrivals *a,
+                                 uint32_t channel, const uint32_t *next);
+/* Returns true if labels ascend from the channel `from` to the channel `to`, for all packets that
+ * may go to the current LID. */
+bool fab_repair_turn_ascends(const struct fab_repair *r, uint32_t from, uint32_t to);
 
 /* functions of labels/relabel.c */
 /* Fills d->relabel with the switches that need another position in the order (network->order) while

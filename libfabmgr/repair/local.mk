@@ -13,6 +13,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/repair.h \
 	%D%/write_order.c \
 	%D%/column/column.c \
+	%D%/column/lane_search.c \
 	%D%/column/prefetch.c \
 	%D%/column/relax.c \
 	%D%/column/tile.c \
@@ -28,6 +29,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/contingency/stored_plan.c \
 	%D%/contingency/touched.c \
 	%D%/labels/labels.c \
+	%D%/labels/lanes.c \
 	%D%/labels/maxima.c \
 	%D%/labels/relabel.c \
 	%D%/session/idmap.c \

@@ -5,7 +5,8 @@
  * network. The network has no pointers into the fabric or its tables, so these may be freed.
  *
  * It takes 5 bytes per port of a switch, 4 more per port for each VL of each set of labels, up to
- * 20 bytes per switch, and up to 5 bytes per LID.
+ * 20 bytes per switch, and up to 5 bytes per LID. If the VL depends on the pair of switches, it
+ * takes one more byte per pair.
  */
 #include "libfabmgr/repair/internal.h"
 
@@ -152,6 +153,9 @@ void fab_repair_network_unref(struct fab_repair_network *b)
         return;
     fab_base_arena_fini(&b->arena);
     free(b->vl);
+    free(b->pair_vl);
+    free(b->lanes_to);
+    free(b->flat);
     free(b->order);
     free(b->label);
     free(b);
@@ -162,6 +166,10 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b)
     size_t a_switch = (b->order != NULL ? 5 : 4) * sizeof(uint32_t),
            a_port = sizeof(*b->peer_sw) + sizeof(*b->peer_num);
     size_t a_lid = sizeof(*b->home) + (b->vl != NULL ? sizeof(*b->vl) : 0);
+    if (b->pair_vl != NULL) {
+        a_switch += b->n * sizeof(*b->pair_vl) + sizeof(*b->lanes_to);
+        a_port += sizeof(*b->flat);
+    }
     return sizeof(*b) + a_switch * b->n + a_port * b->ports + a_lid * ((size_t)b->top + 1) +
            sizeof(*b->label) * b->sets * b->vl_count * b->ports;
 }
@@ -189,9 +197,12 @@ bool fab_repair_networks_agree(const struct fab_repair_network *a,
 {
     if (a->n != b->n || a->ports != b->ports || a->top != b->top || a->vl_count != b->vl_count ||
         a->max_hops != b->max_hops || a->sets != b->sets ||
-        (a->order == NULL) != (b->order == NULL) || (a->vl == NULL) != (b->vl == NULL))
+        (a->order == NULL) != (b->order == NULL) || (a->vl == NULL) != (b->vl == NULL) ||
+        (a->pair_vl == NULL) != (b->pair_vl == NULL))
         return false;
     return memcmp(a->first, b->first, ((size_t)a->n + 1) * sizeof(*a->first)) == 0 &&
            (a->order == NULL || memcmp(a->order, b->order, a->n * sizeof(*a->order)) == 0) &&
-           (a->vl == NULL || memcmp(a->vl, b->vl, (size_t)a->top + 1) == 0) && labels_agree(a, b);
+           (a->vl == NULL || memcmp(a->vl, b->vl, (size_t)a->top + 1) == 0) &&
+           (a->pair_vl == NULL || memcmp(a->pair_vl, b->pair_vl, (size_t)a->n * a->n) == 0) &&
+           labels_agree(a, b);
 }

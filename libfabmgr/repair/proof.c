@@ -20,6 +20,9 @@
  * switch with the destination, or if no endport sends packets to an endport through this switch
  * (excused).
  *
+ * If the VL depends on the source, labels are compared on the VLs of all packets that pass a
+ * changed entry, where they arrive at it and at all later turns (labels/lanes.c).
+ *
  * The reason is that a path without a changed entry is an old path. If a path has a changed entry,
  * the proof has followed the rest of the path from this entry to the destination. Labels that
  * ascend everywhere are a topological order of the channels, so there is no cycle of channel
@@ -59,6 +62,7 @@ static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
 static int follow_path(struct fab_repair *r, uint32_t from)
 {
     struct fab_repair_column *c = &r->column;
+    bool ordered = r->network->pair_vl == NULL; /* otherwise see check_lanes() */
     uint32_t label = 0, passed = 0, sw = from;
     for (; sw != c->home && c->seen[sw] != c->epoch; passed++) {
         uint32_t channel = sends_by(r, sw);
@@ -68,13 +72,13 @@ static int follow_path(struct fab_repair *r, uint32_t from)
             return FAB_E_INVAL;
         if (passed > r->network->n)
             return FAB_E_LOOP;
-        if (c->label[channel] <= label)
+        if (ordered && c->label[channel] <= label)
             return FAB_E_CYCLE;
         label = c->label[channel];
         sw = r->network->peer_sw[channel];
     }
     uint32_t beyond = sw != c->home ? c->len[sw] : 0;
-    if (sw != c->home && c->label[sends_by(r, sw)] <= label)
+    if (ordered && sw != c->home && c->label[sends_by(r, sw)] <= label)
         return FAB_E_CYCLE;
     if (passed + beyond >= r->network->max_hops)
         return FAB_E_LIMIT;
@@ -84,6 +88,17 @@ static int follow_path(struct fab_repair *r, uint32_t from)
         sw = r->network->peer_sw[sends_by(r, sw)];
     }
     return FAB_OK;
+}
+
+/* If the VL depends on the source, checks the labels of all packets that pass the entry of switch
+ * `sw` (labels/lanes.c). Its path must arrive (follow_path). */
+static int check_lanes(const struct fab_repair *r, uint32_t sw)
+{
+    struct fab_repair_arrivals arrivals;
+    if (r->network->pair_vl == NULL || sw == r->column.home)
+        return FAB_OK;
+    fab_repair_lanes_arriving(r, sw, &arrivals);
+    return fab_repair_lanes_allow(r, &arrivals, sends_by(r, sw)) ? FAB_OK : FAB_E_CYCLE;
 }
 
 /* Checks the neighbours that forward packets for the current LID to switch `sw`: the channels that
@@ -170,6 +185,8 @@ static int check_change(struct proof *p, const struct fab_repair_change *change)
 {
     struct fab_repair *r = p->r;
     int status = change->sw == r->column.home ? FAB_E_INVAL : follow_path(r, change->sw);
+    if (status == FAB_OK && r->network->pair_vl != NULL)
+        return check_lanes(r, change->sw);
     if (status == FAB_OK) {
         uint32_t was = label_of(r, change->sw, change->was);
         uint32_t now = label_of(r, change->sw, change->now);
@@ -267,7 +284,8 @@ static int check_path(struct proof *p, uint32_t lid, uint32_t sw)
     fab_repair_column_begin(p->r, p->lft, lid);
     for (; low < d->changes && d->change[low].lid == lid; low++)
         fab_repair_column_set(p->r, d->change[low].sw, d->change[low].now);
-    int status = excused(p, sw, follow_path(p->r, sw));
+    int status = follow_path(p->r, sw);
+    status = status == FAB_OK ? check_lanes(p->r, sw) : excused(p, sw, status);
     fab_repair_column_end(p->r);
     return status;
 }

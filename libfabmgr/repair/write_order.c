@@ -16,6 +16,10 @@
  *     new entries afterwards: those that will send to this switch over a channel whose label is not
  *     below the entry's old label.
  *
+ * If the VL depends on the source (labels/lanes.c), these two rules do not suffice. The changes of
+ * each LID are then written one after the other, in an order in which labels ascend after each of
+ * them. Entries that lead to a dead link until they change need no order.
+ *
  * A third rule keeps destinations reachable. It concerns paths that change while the old entries
  * still work, because links come back. Switches on the new path whose old entries do not lead to
  * the destination are written before the path changes.
@@ -185,7 +189,7 @@ static int constrain_labels(struct ordering *o, size_t which)
     uint32_t now = label_of(o, column->label, c->sw, c->now);
     bool lowers = now != 0 && (was == 0 || now < was), more = was != 0 && (now == 0 || now > was);
     int status = FAB_OK;
-    if (!lowers && !more)
+    if ((!lowers && !more) || b->pair_vl != NULL)
         return FAB_OK;
     for (uint32_t port = b->first[c->sw] + 1; status == FAB_OK && port < b->first[c->sw + 1];
          port++) {
@@ -245,6 +249,84 @@ static int constrain_working(struct ordering *o, size_t which)
     return status;
 }
 
+/* Returns true if the old entry of the change can still carry packets. */
+static bool was_alive(const struct ordering *o, const struct fab_repair_change *c)
+{
+    uint32_t channel = fab_repair_channel(o->r->network, c->sw, c->was);
+    return channel != FAB_NONE && !fab_base_bits_get(o->r->is_dead, channel);
+}
+
+/* Sets the entry of the change in the column to its new value, if labels ascend for all packets in
+ * the mixture of old and new entries that results. Otherwise restores the old value and returns
+ * false. */
+static bool try_write(struct ordering *o, const struct fab_repair_change *c)
+{
+    struct fab_repair *r = o->r;
+    struct fab_repair_arrivals arrivals = {.count = 0};
+    uint32_t channel = fab_repair_channel(r->network, c->sw, c->now);
+    fab_repair_column_set(r, c->sw, c->now);
+    if (channel == FAB_NONE || fab_base_bits_get(r->is_dead, channel))
+        return true;
+    bool good = fab_repair_lanes_allow(r, &arrivals, channel); /* there is no loop */
+    if (good) {
+        fab_repair_lanes_arriving(r, c->sw, &arrivals);
+        good = fab_repair_lanes_allow(r, &arrivals, channel);
+    }
+    if (!good)
+        fab_repair_column_set(r, c->sw, c->was);
+    return good;
+}
+
+/* Writes as many of the changes first to end - 1 of a column as possible, one after the other, so
+ * that labels ascend in every mixture. *last: the change that was written last. Returns the number
+ * of the other changes. order[] is scratch memory. */
+static int write_one_by_one(struct ordering *o, size_t first, size_t end, size_t *ret_left)
+{
+    const struct fab_repair_change *c = o->d->change;
+    size_t last = end;
+    bool again = true;
+    int status = FAB_OK;
+    *ret_left = end - first;
+    for (size_t i = first; i < end; i++)
+        fab_repair_column_set(o->r, c[i].sw, c[i].was);
+    while (again) {
+        again = false;
+        for (size_t i = first; i < end && status == FAB_OK; i++) {
+            if (fab_repair_column_entry(&o->r->column, c[i].sw) == c[i].now || !try_write(o, &c[i]))
+                continue;
+            if (last != end)
+                status = add_precedence(o, o->of[last], o->of[i]);
+            last = i;
+            again = true;
+            --*ret_left;
+        }
+    }
+    return status;
+}
+
+/* If the VL depends on the source: adds precedences between the changes of a column, such that
+ * labels ascend in every mixture of old and new entries. If no old entry carries packets any more,
+ * none are needed, because every mixture is a part of the new entries. If there is no such order,
+ * the changes precede each other, so that they are drained. */
+static int constrain_lanes(struct ordering *o, size_t first, size_t end)
+{
+    const struct fab_repair_change *c = o->d->change;
+    size_t alive = 0, left = 0;
+    for (size_t i = first; i < end; i++)
+        alive += was_alive(o, &c[i]);
+    if (alive == 0 || end - first == 1)
+        return FAB_OK;
+    int status = write_one_by_one(o, first, end, &left);
+    for (size_t i = first; i < end; i++)
+        fab_repair_column_set(o->r, c[i].sw, c[i].now);
+    for (size_t i = first + 1; i < end && status == FAB_OK && left > 0; i++) {
+        status = add_precedence(o, o->of[i - 1], o->of[i]);
+        if (status == FAB_OK)
+            status = add_precedence(o, o->of[i], o->of[i - 1]);
+    }
+    return status;
+}
+
 static int constrain_all(struct ordering *o)
 {
     const struct fab_repair_delta *d = o->d;
@@ -260,6 +342,8 @@ static int constrain_all(struct ordering *o)
             status = constrain_labels(o, k);
         for (size_t k = i; status == FAB_OK && k < end; k++)
             status = constrain_working(o, k);
+        if (status == FAB_OK && o->r->network->pair_vl != NULL)
+            status = constrain_lanes(o, i, end);
         fab_repair_column_end(o->r);
     }
     return status;

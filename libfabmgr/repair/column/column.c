@@ -108,6 +108,14 @@ static inline uint64_t at_label(const struct fab_repair_column *c, uint32_t labe
     return (uint64_t)~c->epoch << 32 | label;
 }
 
+/* Returns the label of the path that begins with `channel`: a path may begin with a channel before
+ * it, if that channel has a lower label. If the VL depends on the source, labels do not restrict
+ * paths here (fab_repair_column.label), but in try_channel(). */
+static uint32_t label_of_path(const struct fab_repair *r, uint32_t channel)
+{
+    return r->column.label[channel] + (r->network->pair_vl != NULL);
+}
+
 static void set_onward(struct fab_repair_column *c, uint32_t sw, uint32_t channel, uint32_t num,
                        uint32_t label)
 {
@@ -115,8 +123,10 @@ static void set_onward(struct fab_repair_column *c, uint32_t sw, uint32_t channe
         (struct fab_repair_next_hop){.at = at_label(c, label), .channel = channel, .num = num};
 }
 
-static void make_pending(struct fab_repair_column *c, uint32_t sw, uint32_t key, uint16_t old)
+static void make_pending(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t old)
 {
+    struct fab_repair_column *c = &r->column;
+    const struct fab_repair_network *b = r->network;
     if (c->mark[sw] == FAB_MARK_NONE) {
         c->entry[sw] = fab_repair_table_entry(c, sw);
         c->touched[c->touches++] = sw;
@@ -125,7 +135,7 @@ static void make_pending(struct fab_repair_column *c, uint32_t sw, uint32_t key,
     c->old[sw] = old;
     c->seen[sw] = 0;
     set_onward(c, sw, FAB_NONE, FAB_NONE, 0);
-    push(c, key, sw);
+    push(c, c->label == b->flat ? (uint32_t)FAR - old : key, sw);
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -141,7 +151,7 @@ static void find_next_hop(struct fab_repair *r, uint32_t sw)
     else if (undecided || channel == FAB_NONE || fab_base_bits_get(r->is_dead, channel))
         set_onward(c, sw, FAB_NONE, FAB_NONE, 0);
     else
-        set_onward(c, sw, channel, num, c->label[channel]);
+        set_onward(c, sw, channel, num, label_of_path(r, channel));
 }
 
 static inline const struct fab_repair_next_hop *next_hop_of(struct fab_repair *r, uint32_t sw)
@@ -270,6 +280,8 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
 
 struct search {
     const struct fab_repair_candidates *all;
+    /* the packets that arrive at the switch; NULL: the VL does not depend on their source */
+    const struct fab_repair_arrivals *arrivals;
     uint32_t first; /* id of port 0 of the switch */
     /* paths of at most `enough` hops count as equally long */
     uint16_t enough;
@@ -300,7 +312,8 @@ static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel
 {
     uint16_t length = fab_base_bits_get(r->is_dead, channel) ? FAR : length_by(r, channel);
     uint16_t counted = length > s->enough ? length : s->enough;
-    if (length == FAR || counted > s->best)
+    if (length == FAR || counted > s->best ||
+        (s->arrivals != NULL && !fab_repair_lanes_allow(r, s->arrivals, channel)))
         return;
     int64_t cost = former ? INT64_MIN : r->balance.improving ? cost_of(r, channel) : 0;
     if (counted < s->best || cost < s->cost) {
@@ -369,8 +382,14 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
      * tries only channels whose label is `key`. If a label has risen in this column (label_rose),
      * it tries all candidates. */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
+    struct fab_repair_arrivals arrivals;
+    if (r->network->pair_vl != NULL) {
+        fab_repair_lanes_arriving(r, sw, &arrivals);
+        key = 1;
+    }
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
     struct search s = {.all = all,
+                       .arrivals = r->network->pair_vl != NULL ? &arrivals : NULL,
                        .first = r->network->first[sw],
                        .enough = enough,
                        .best = FAR,
@@ -423,7 +442,7 @@ static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
             continue;
         uint32_t from = b->peer_sw[port], label = c->label[c->next_hop[from].channel];
         if (label >= key && (key > 0 || carries_endports(r, from)))
-            make_pending(c, from, label, old);
+            make_pending(r, from, label, old);
     }
 }
 
@@ -466,7 +485,7 @@ static void settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t
     c->entry[sw] = (uint8_t)(channel - r->network->first[sw]);
     c->len[sw] = length;
     c->seen[sw] = c->epoch;
-    set_onward(c, sw, channel, c->entry[sw], c->label[channel]);
+    set_onward(c, sw, channel, c->entry[sw], label_of_path(r, channel));
 }
 
 static uint32_t next_label_down(const struct fab_repair *r, uint32_t sw, uint32_t key)
@@ -517,7 +536,7 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw)
         return;
     uint32_t channel = fab_repair_channel(r->network, sw, fab_repair_column_entry(c, sw));
     if (channel != FAB_NONE && fab_base_bits_get(r->is_dead, channel))
-        make_pending(c, sw, c->label[channel], length_before(r, sw));
+        make_pending(r, sw, c->label[channel], length_before(r, sw));
 }
 
 /* Considers the channels of the switch that now begin a path to the current LID, and returns the
@@ -556,6 +575,10 @@ static void retry_all_cut(struct fab_repair *r)
         uint64_t item = fab_repair_heap_pop(c->heap, &c->heap_count);
         uint32_t sw = UINT32_MAX - (uint32_t)item, channel = FAB_NONE;
         uint16_t length = choose(r, sw, (uint32_t)(item >> 32), 0, &channel);
+        if (length == FAR) {
+            c->mark[sw] = FAB_MARK_CUT; /* the VL of its packets permits no path */
+            continue;
+        }
         settle(r, sw, channel, length);
         for (uint32_t port = r->network->first[sw] + 1; port < r->network->first[sw + 1]; port++) {
             if (r->network->peer_sw[port] != FAB_NONE && !fab_base_bits_get(r->is_dead, port))

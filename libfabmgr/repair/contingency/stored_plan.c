@@ -17,6 +17,10 @@
  * change, the order admits only those mixtures in which the labels ascend; it depends on the old
  * and new values of these two entries alone, which are the same as when the order was made (1, 2).
  *
+ * If the VL depends on the source, this does not hold: which VLs pass an entry depends on all
+ * entries of its column. No plan of another state is then taken as valid, except if its columns are
+ * the same (touched.c).
+ *
  * The result may have longer paths than a repair computed now, for example if a link came back that
  * was dead when the plan was made. The next repair or targeted sweep decides again all entries that
  * differ from the baseline, and then finds the shorter paths.
@@ -142,8 +146,9 @@ int fab_repair_stored_plan_check(struct fab_repair *r, const struct fab_lft *lft
                                  const struct fab_repair_stored_plan *p,
                                  const struct fab_repair_delta *d)
 {
-    if (!p->lasting || r->relabels > 0 || d->relabels > 0 || d->label_set != r->label_set ||
-        hash_of(lft, d) != p->was || !changes_only_broken(r, lft, d))
+    if (!p->lasting || r->network->pair_vl != NULL || r->relabels > 0 || d->relabels > 0 ||
+        d->label_set != r->label_set || hash_of(lft, d) != p->was ||
+        !changes_only_broken(r, lft, d))
         return FAB_E_NOT_FOUND;
     int status = prove(r, lft, d);
     return status == FAB_OK || status == FAB_E_NOMEM || status == FAB_E_BUSY ? status

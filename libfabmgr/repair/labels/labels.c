@@ -19,9 +19,11 @@
  * dependencies allow to up/down routing from one root switch; others are random. A repair uses the
  * first set with which it finds its paths.
  *
- * Limit: VLs get labels of their own only if the destination alone determines the VL. If the tables
- * need VLs that depend on the source or on port classes to be free of cycles, there are no labels
- * (UNSUPPORTED).
+ * Each VL gets labels of its own, if the destination LID, or the pair of source and destination
+ * switch, determines the VL (labels/lanes.c).
+ *
+ * Limit: if the tables need VLs that depend on port classes to be free of cycles, there are no
+ * labels (UNSUPPORTED).
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,10 +37,9 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Decides which VLs get labels of their own. If the destination alone determines the VL of a path,
- * each VL gets its own labels. If the VL also depends on the source or on port classes, all VLs
- * have the same labels. Labels that ascend along the paths of all VLs also ascend on every single
- * VL. */
+/* If the destination alone determines the VL of a path, gives each VL labels of its own. Otherwise,
+ * all VLs first get the same labels. Labels that ascend along the paths of all VLs also ascend on
+ * every single VL. */
 static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 {
     if (v == NULL || !fab_target_vls_multiple(v) || v->of_lid == NULL || v->of_pair != NULL ||
@@ -51,6 +52,30 @@ static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
         b->vl[lid] = v->vl[0][0][v->of_lid[lid] % FAB_SLS];
     for (uint32_t lid = 0; lid <= b->top; lid++)
         b->vl_count = b->vl[lid] >= b->vl_count ? b->vl[lid] + 1u : b->vl_count;
+    return FAB_OK;
+}
+
+/* If the pair of source and destination switch determines the VL of a path, gives each VL labels of
+ * its own. */
+static int find_pair_vls(struct fab_repair_network *b, const struct fab_vls *v)
+{
+    size_t n = b->n;
+    if (v == NULL || !fab_target_vls_multiple(v) || v->of_pair == NULL || v->classes > 1 ||
+        v->switches != b->n)
+        return FAB_OK;
+    b->pair_vl = malloc(n * n + 1);
+    b->lanes_to = calloc(n + 1, sizeof(*b->lanes_to));
+    b->flat = calloc((size_t)b->ports + 1, sizeof(*b->flat));
+    if (b->pair_vl == NULL || b->lanes_to == NULL || b->flat == NULL)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < n * n; i++) {
+        uint8_t vl = v->vl[0][0][v->of_pair[i] % FAB_SLS];
+        b->pair_vl[i] = vl;
+        b->lanes_to[i / n] |= (uint16_t)(1u << vl);
+        b->vl_count = vl >= b->vl_count ? vl + 1u : b->vl_count;
+    }
+    for (uint32_t port = 0; port < b->ports; port++)
+        b->flat[port] = b->peer_sw[port] != FAB_NONE;
     return FAB_OK;
 }
 
@@ -178,21 +203,53 @@ static uint32_t pop(struct chains *c)
     return (uint32_t)~fab_repair_heap_pop(c->heap, &c->heap_count);
 }
 
+/* Adds the dependency of a channel on the next one. */
+static void note_dependency(struct chains *c, uint32_t channel, uint32_t next)
+{
+    const struct fab_repair_network *b = c->b;
+    if (fab_base_bits_add(c->next + (size_t)channel * c->words,
+                          next - b->first[b->peer_sw[channel]]))
+        c->dependants[next]++;
+}
+
+/* Adds the dependencies of all paths to the LID on one VL, if the VL depends on the source. Marks
+ * the switches that are passed in far[]. */
+static void collect_paths(struct chains *c, const struct fab_lft *t, uint32_t vl, uint32_t lid)
+{
+    const struct fab_repair_network *b = c->b;
+    const uint8_t *of = b->pair_vl + (size_t)b->home[lid] * b->n;
+    memset(c->far, 0, b->n * sizeof(*c->far));
+    for (uint32_t source = 0; source < b->n; source++) {
+        uint32_t sw = source, channel = of[sw] == vl ? channel_to(b, t, sw, lid) : FAB_NONE;
+        while (channel != FAB_NONE && c->far[sw] == 0) {
+            uint32_t next = channel_to(b, t, b->peer_sw[channel], lid);
+            c->far[sw] = 1;
+            if (next != FAB_NONE)
+                note_dependency(c, channel, next);
+            sw = b->peer_sw[channel];
+            channel = next;
+        }
+    }
+}
+
 static void collect(struct chains *c, const struct fab_lft *t, uint32_t vl)
 {
     const struct fab_repair_network *b = c->b;
     memset(c->next, 0, (size_t)b->ports * c->words * sizeof(*c->next));
     memset(c->dependants, 0, b->ports * sizeof(*c->dependants));
+    for (uint32_t lid = 1; lid <= b->top && b->pair_vl != NULL; lid++) {
+        if (b->home[lid] != FAB_NONE)
+            collect_paths(c, t, vl, lid);
+    }
     for (uint32_t sw = 0; sw < b->n; sw++) {
         for (uint32_t lid = 1; lid <= b->top; lid++) {
-            if (b->vl != NULL && b->vl[lid] != vl)
+            if (b->pair_vl != NULL || (b->vl != NULL && b->vl[lid] != vl))
                 continue;
             uint32_t channel = channel_to(b, t, sw, lid);
             uint32_t next =
                 channel != FAB_NONE ? channel_to(b, t, b->peer_sw[channel], lid) : FAB_NONE;
-            if (next != FAB_NONE && fab_base_bits_add(c->next + (size_t)channel * c->words,
-                                                      next - b->first[b->peer_sw[channel]]))
-                c->dependants[next]++;
+            if (next != FAB_NONE)
+                note_dependency(c, channel, next);
         }
     }
 }
@@ -345,13 +402,15 @@ int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair
         b->label_source = "chains of dependencies";
         free(b->order);
         b->order = NULL;
-        status = try_chains(b, in->lft, &fits);
+        status = find_pair_vls(b, in->vls);
+        if (status == FAB_OK)
+            status = try_chains(b, in->lft, &fits);
     }
     if (status == FAB_OK && !fits) {
         snprintf(
             why, why_len,
             "not supported: the channel dependency graph has a cycle when the VLs that depend on "
-            "sources or port classes are taken as one");
+            "port classes are taken as one");
         status = FAB_E_UNSUPPORTED;
     }
     return status;
