@@ -12,7 +12,7 @@
  * detour only if its dependencies close no cycle. It tries the detours with the lowest costs first.
  * The cost is the number of hops to the destination; hops over loaded links cost more.
  *
- * As a last resort, all packets that take a detour get the spare SL.
+ * As a last resort, all packets that take a detour get the spare SL, and so do the packets back.
  */
 #include "libfabmgr/route/detours/tree.h"
 
@@ -397,12 +397,53 @@ bool fab_route_detour_connect(struct fab_detour_search *x, bool last)
 
 /* ---- paths on the spare VL ------------------------------------------------------------------- */
 
-/* Tries the detour c. All packets that take the detour are on the spare VL from end to end. Returns
- * false if this closes a cycle; the tree is then unchanged. */
+/* Sets the SL between switch s and the destination, in both directions. */
+static void set_sl(struct fab_detour_search *x, uint32_t s, uint8_t sl)
+{
+    size_t n = x->g->n;
+    x->rule->vls->of_pair[x->dest * n + s] = sl;
+    x->rule->vls->of_pair[s * n + x->dest] = sl;
+}
+
+/* Adds the dependencies of the path from the destination back to switch `s` by this tree, for
+ * packets of the spare SL. Returns false if they close a cycle. */
+static bool add_path_back(struct fab_detour_search *x, uint32_t tree, uint32_t s)
+{
+    uint32_t arc = FAB_NONE, vl = 0, at = x->dest;
+    fab_route_detours_next(x->d, tree, x->next);
+    for (uint32_t hops = 0; hops < x->g->n && at != s && x->next[at] != FAB_NONE; hops++) {
+        uint32_t out = fab_route_graph_arc(x->g, at, x->next[at]);
+        uint32_t to = fab_route_detour_vl(x, arc, out, x->rule->spare_sl);
+        if (arc != FAB_NONE && !fab_route_vl_cdg_add(&x->cdg, arc, vl, out, to))
+            return false;
+        arc = out;
+        vl = to;
+        at = x->next[at];
+    }
+    return true;
+}
+
+/* Gives packets the spare SL that take a detour now, in both directions. Returns false if the paths
+ * back close a cycle. */
+static bool set_spare_sls(struct fab_detour_search *x)
+{
+    bool fine = true;
+    for (uint32_t s = 0; s < x->g->n; s++) {
+        if (!x->connected[s] || x->old_connected[s])
+            continue;
+        set_sl(x, s, (uint8_t)x->rule->spare_sl);
+        for (uint32_t i = 0; i < x->d->trees && fine; i++)
+            fine = x->d->tree[i].dest != s || add_path_back(x, i, s);
+    }
+    return fine;
+}
+
+/* Tries the detour c. All packets that take the detour are on the spare VL from end to end, and so
+ * are the packets back. Returns false if this closes a cycle; the tree is then unchanged. */
 static bool take_spare(struct fab_detour_search *x, const struct fab_detour_chain *c)
 {
     uint32_t n = x->g->n;
-    uint8_t *sl = x->rule->vls->of_pair + (size_t)x->dest * n;
+    const uint8_t *sl = x->rule->vls->of_pair + (size_t)x->dest * n;
     size_t mark = x->cdg.cdg.logged;
     memcpy(x->old_arc, x->arc, n * sizeof(*x->old_arc));
     memcpy(x->old_sl, sl, n);
@@ -410,15 +451,12 @@ static bool take_spare(struct fab_detour_search *x, const struct fab_detour_chai
     for (uint32_t i = 0; i < c->count; i++)
         x->arc[x->tail[c->arc[i]]] = c->arc[i];
     fab_route_detour_lay_out(x);
-    for (uint32_t s = 0; s < n; s++) {
-        if (x->connected[s] && !x->old_connected[s])
-            sl[s] = (uint8_t)x->rule->spare_sl;
-    }
-    bool fine = fab_route_detour_add(x);
+    bool fine = set_spare_sls(x) && fab_route_detour_add(x);
     if (!fine) {
         fab_route_cdg_undo(&x->cdg.cdg, mark);
         memcpy(x->arc, x->old_arc, n * sizeof(*x->old_arc));
-        memcpy(sl, x->old_sl, n);
+        for (uint32_t s = 0; s < n; s++)
+            set_sl(x, s, x->old_sl[s]);
         fab_route_detour_lay_out(x);
         fab_route_detour_add(x);
     }

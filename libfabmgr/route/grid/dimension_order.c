@@ -3,7 +3,8 @@
  * Dimension-order routing. A packet travels in the first dimension until its coordinate there
  * equals the coordinate of the destination, then in the second dimension, and so on. In a ring it
  * takes the shorter direction. If both directions are equally long, the parity of the coordinates
- * decides, so that both have equal loads.
+ * decides, so that both have similar loads. The path back then takes the same half of the ring: it
+ * crosses the dateline, too, or neither path does. So both directions have the same SL.
  *
  * The next hop depends on the switch and the destination only, as forwarding tables require.
  */
@@ -19,18 +20,21 @@ static uint32_t distance(const struct fab_grid_dim *dim, uint32_t from, uint32_t
 }
 
 /* Returns true if packets from switch a to the coordinate of b in dimension d travel forward (to
- * ascending coordinates). */
+ * ascending coordinates). If both directions are equally long, the parity of the lower coordinate
+ * and of the later dimensions decides whether they take the half of the ring without the dateline.
+ * The earlier dimensions cannot take part: a switch does not know in which coordinates of them a
+ * packet has begun. */
 static bool goes_forward(const struct fab_grid *grid, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(grid, a, d),
-             to = fab_route_grid_coordinate(grid, b, d), sum = from;
+             to = fab_route_grid_coordinate(grid, b, d), sum = from < to ? from : to;
     uint32_t forward = distance(&grid->dim[d], from, to, true),
              backward = distance(&grid->dim[d], from, to, false);
     if (forward != backward)
         return forward < backward;
-    for (uint32_t e = 0; e < grid->dims; e++)
-        sum += e != d ? fab_route_grid_coordinate(grid, b, e) : 0;
-    return sum % 2 == 0;
+    for (uint32_t e = d + 1; e < grid->dims; e++)
+        sum += fab_route_grid_coordinate(grid, a, e) + fab_route_grid_coordinate(grid, b, e);
+    return (sum % 2 == 0) == (from < to);
 }
 
 bool fab_route_dor_crosses_dateline(const struct fab_grid *grid, uint32_t a, uint32_t b, uint32_t d)
