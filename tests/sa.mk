@@ -4,6 +4,12 @@ tests_unit_test_wire_sa_SOURCES = tests/unit/test_wire_sa.c
 tests_unit_test_wire_sa_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_wire_sa_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_reversible
+tests_unit_test_reversible_SOURCES = tests/unit/test_reversible.c tests/unit/route_families.h \
+	tests/unit/sa_place.h
+tests_unit_test_reversible_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_reversible_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_sa_path
 tests_unit_test_sa_path_SOURCES = tests/unit/test_sa_path.c tests/unit/sa_place.h
 tests_unit_test_sa_path_CFLAGS = $(TEST_CFLAGS)

@@ -14,8 +14,6 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/dependencies/acyclic_cdg.h \
 	%D%/dependencies/cycle_breaking.c \
 	%D%/dependencies/cycle_breaking.h \
-	%D%/dependencies/first_fit.c \
-	%D%/dependencies/first_fit.h \
 	%D%/dependencies/virtual_layers.c \
 	%D%/dependencies/virtual_layers.h \
 	%D%/dependencies/vl_cdg.c \

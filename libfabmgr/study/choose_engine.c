@@ -100,15 +100,15 @@ static struct fab_choice_row *add_row(struct comparison *c, const struct fab_eng
  * first tables use only SL 0, *t must also use only SL 0, and must not need more VLs. If the first
  * tables use other SLs, tables with SL 0 alone may replace them. Tables with other SLs may do so
  * only if the first engine changes SLs after faults anyway (moves_sls). Local repairs do not
- * support tables in which the SL depends on both the source and the destination switch. So such
- * tables may replace only tables of the same kind. */
+ * support tables in which the VL depends on classes of ports. So such tables may replace only
+ * tables of the same kind. */
 static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice *t)
 {
     const struct fab_engine_choice *first = c->first;
     if (!needs_sls(first))
         return !needs_sls(t) && fab_target_vls_count(&t->vls) <= fab_target_vls_count(&first->vls);
     return !needs_sls(t) ||
-           (first->engine->moves_sls && (t->vls.of_pair == NULL || first->vls.of_pair != NULL));
+           (first->engine->moves_sls && (t->vls.classes <= 1 || first->vls.classes > 1));
 }
 
 /* Computes the tables of an engine, and proves them. Returns UNSUPPORTED if there are none to

@@ -37,8 +37,8 @@ struct fab_engine_choice {
  * Tables of later engines must pass the proof. If the first tables use SL 0 only, the other tables
  * must also use SL 0 only, and must not need more VLs. If the first engine keeps the SLs of paths
  * under faults (struct fab_route_engine.moves_sls), the other tables must use SL 0 only. Local
- * repairs do not support tables in which the SL depends on both the source and the destination
- * switch. So such tables may replace only tables of the same kind.
+ * repairs do not support tables in which the VL depends on classes of ports. So such tables may
+ * replace only tables of the same kind.
  *
  * Tables are compared only if the chain is "auto", *in->flawed is true and the fabric is small
  * enough. choice->why tells the operator if hosts must use SLs other than 0, and choice->record has

@@ -8,7 +8,7 @@
 
 /* Returns a copy of f in which some links have failed, or all links of a switch. The copy has the
  * same nodes and LIDs. */
-static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng)
+static inline struct fab_fabric *damaged_copy(const struct fab_fabric *f, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
     double rate = (double)fab_base_prng_below(prng, 4) / (f->link_count + 1.0);

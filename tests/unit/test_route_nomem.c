@@ -320,7 +320,7 @@ START_TEST(so_with_few_lanes)
     struct fab_route_input in = {.fabric = j.f, .policy = &j.policy, .lids = &j.target->lids};
     ck_assert_int_eq(fab_route_engine_by_name("dfsssp")->run(&in, &lft, &vls, why, sizeof(why)),
                      FAB_OK);
-    ck_assert_msg(vls.of_lid != NULL, "%s", why);
+    ck_assert_msg(vls.of_pair != NULL, "%s", why);
     fab_target_lft_fini(&lft);
     fab_target_vls_fini(&vls);
     fail_engine(&j, "dfsssp", 25);

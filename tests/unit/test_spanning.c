@@ -123,7 +123,7 @@ START_TEST(no_cycles_with_unicast)
         struct tally t = {0};
         for (unsigned i = 0; i < rounds; i++) {
             struct fab_fabric *whole = fam->draw(&prng);
-            s.f = i % 2 == 0 ? fab_fabric_ref(whole) : with_faults(whole, &prng);
+            s.f = i % 2 == 0 ? fab_fabric_ref(whole) : damaged_copy(whole, &prng);
             if (route(&s, fam->engines[e]))
                 compare(&s, &prng, &t);
             fab_target_unref(s.t);

@@ -439,9 +439,9 @@ static const char *draw_engine(const struct family *fam, struct fab_prng *prng)
 static void try_one(const struct family *fam, struct fab_prng *prng, struct tally *tally)
 {
     struct fab_fabric *whole = fam->draw(prng);
-    struct fab_fabric *old = with_faults(whole, prng);
+    struct fab_fabric *old = damaged_copy(whole, prng);
     struct fab_fabric *now =
-        fab_base_prng_chance(prng, 0.5) ? fab_fabric_ref(old) : with_faults(whole, prng);
+        fab_base_prng_chance(prng, 0.5) ? fab_fabric_ref(old) : damaged_copy(whole, prng);
     struct tables was, is;
     /* in every fourth transition, endports have 4 LIDs, so that the LFTs have several blocks */
     lmc = tally->tried % 4 == 3 ? 2 : 0;

@@ -7,11 +7,8 @@
  * the paths that cause the dependency move to the next layer (cycle_breaking.c). The next layer is
  * then treated in the same way.
  *
- * By default a LID moves together with all paths to it, because there are a thousand times fewer
- * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
- * so that few trees fit into one layer. If this needs too many layers, only the paths from one
- * switch to another move together. If LIDs move as a whole, first fit (first_fit.c) is also tried,
- * in several orders. It may need up to two layers fewer than the method above, or up to two more.
+ * All paths between two switches move together, in both directions. So the layers of a path and of
+ * the path back are equal, and paths are reversible.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 
@@ -21,18 +18,15 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
-#include "libfabmgr/route/dependencies/first_fit.h"
 
 #define COLUMNS FAB_LFT_BLOCK
-/* First fit is tried only if there are at most this many paths (switches x LIDs). Each order then
- * takes about half a second at most. */
-#define FIRST_FIT_PATHS 500000u
 
 struct layers {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
     uint32_t now; /* number of the layer whose cycles are being broken */
+    bool cyclic;  /* true: the paths form a cycle in one layer */
     /* the layers assigned so far, in the caller's array ret_layer */
     uint8_t *layer;
     /* [switches][64] the LFT entries for 64 LIDs */
@@ -135,41 +129,41 @@ static void count_all(struct layers *l,
     }
 }
 
-/* ---- all paths to one LID move together ------------------------------------------------------ */
+/* ---- one layer ------------------------------------------------------------------------------- */
 
-/* Adds `change` to the count of each dependency that a path from any switch to the LID causes.
- * change: 1, or UINT32_MAX for -1. */
-static void add_tree(struct layers *l, struct column c, uint32_t change)
+/* Counts the dependencies that the paths from all switches to the LID cause, each once. */
+static void count_tree(struct layers *l, uint32_t lid, struct column c)
 {
+    (void)lid;
     spend(l, l->in->graph->n);
     for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
         uint32_t from = channel_of(l, c, sw);
         uint32_t to = from != FAB_NONE ? channel_of(l, c, l->in->graph->port_peer[from]) : FAB_NONE;
         if (to != FAB_NONE)
-            *fab_route_cdg_counts_of(&l->waits, from, to) += change;
+            (*fab_route_cdg_counts_of(&l->waits, from, to))++;
     }
 }
 
-static void count_tree(struct layers *l, uint32_t lid, struct column c)
-{
-    if (l->layer[lid] == l->now)
-        add_tree(l, c, 1);
-}
-
-static void move_trees(void *ctx, uint32_t from, uint32_t to)
+static void note_cycle(void *ctx, uint32_t from, uint32_t to)
 {
     struct layers *l = ctx;
-    const struct fab_graph *g = l->in->graph;
-    const uint8_t *here = fab_target_lft_row(l->in->lft, l->waits.sw[from]);
-    const uint8_t *there = fab_target_lft_row(l->in->lft, l->waits.sw[to]);
-    spend(l, l->in->lft->top + 1);
-    for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
-        if (here[lid] != g->port_num[from] || there[lid] != g->port_num[to] ||
-            l->home[lid] == FAB_NONE || l->layer[lid] != l->now)
-            continue;
-        add_tree(l, column_of(l, lid), UINT32_MAX);
-        l->layer[lid] = (uint8_t)(l->now + 1);
+    l->cyclic = true;
+    *fab_route_cdg_counts_of(&l->waits, from, to) = 0;
+}
+
+int fab_route_layers_suffice(const struct fab_layers_input *in, bool *ret_one)
+{
+    struct layers l = {.in = in};
+    int status = init(&l);
+    if (status == FAB_OK) {
+        count_all(&l, count_tree);
+        if (*in->budget == 0 ||
+            !fab_route_cdg_counts_break_cycles(&l.waits, note_cycle, &l, in->budget))
+            status = FAB_E_BUSY;
     }
+    fini(&l);
+    *ret_one = !l.cyclic;
+    return status;
 }
 
 /* ---- all paths between two switches move together -------------------------------------------- */
@@ -201,14 +195,20 @@ static void count_paths(struct layers *l, uint32_t lid, struct column c)
     }
 }
 
-static void move_pair(struct layers *l, uint32_t to, uint32_t from)
+static void move_one_way(struct layers *l, uint32_t to, uint32_t from)
 {
-    uint8_t *layer = &l->layer[(size_t)to * l->in->graph->n + from];
-    if (*layer != l->now)
-        return;
-    *layer = (uint8_t)(l->now + 1);
+    l->layer[(size_t)to * l->in->graph->n + from] = (uint8_t)(l->now + 1);
     for (uint32_t i = l->lid_at[to]; i < l->lid_at[to + 1]; i++)
         add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
+}
+
+static void move_pair(struct layers *l, uint32_t to, uint32_t from)
+{
+    if (l->layer[(size_t)to * l->in->graph->n + from] != l->now)
+        return;
+    move_one_way(l, to, from);
+    if (to != from)
+        move_one_way(l, from, to);
 }
 
 /* Finds `sw` and all switches whose path to the LID leads through it. All paths from these switches
@@ -247,15 +247,11 @@ static void move_paths(void *ctx, uint32_t from, uint32_t to)
 
 /* ---- all layers ------------------------------------------------------------------------------ */
 
-struct unit {
-    void (*count)(struct layers *l, uint32_t lid, struct column c);
-    void (*move)(void *layers, uint32_t from, uint32_t to);
-};
-
-static int find(const struct fab_layers_input *in, const struct unit *unit, size_t size,
-                uint8_t *ret_layer, uint32_t *ret_count)
+int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
+                             uint32_t *ret_count)
 {
     struct layers l = {.in = in, .layer = ret_layer};
+    size_t size = (size_t)in->graph->n * in->graph->n;
     int ret = init(&l);
     memset(ret_layer, 0, size);
     while (ret == FAB_OK && memchr(ret_layer, (int)l.now, size) != NULL) {
@@ -263,9 +259,9 @@ static int find(const struct fab_layers_input *in, const struct unit *unit, size
             ret = FAB_E_LIMIT;
             break;
         }
-        count_all(&l, unit->count);
+        count_all(&l, count_paths);
         if (*in->budget == 0 ||
-            !fab_route_cdg_counts_break_cycles(&l.waits, unit->move, &l, in->budget))
+            !fab_route_cdg_counts_break_cycles(&l.waits, move_paths, &l, in->budget))
             ret = FAB_E_BUSY;
         l.now++;
     }
@@ -273,69 +269,4 @@ static int find(const struct fab_layers_input *in, const struct unit *unit, size
     if (ret == FAB_OK)
         *ret_count = l.now;
     return ret;
-}
-
-/* ---- first fit ------------------------------------------------------------------------------- */
-
-/* Tries first fit with each order. If an order needs fewer than *count layers, stores its
- * assignment in layer[], which has `size` elements, and its number of layers in *count. trial[] is
- * scratch memory. */
-static int try_orders(const struct layers *l, const struct fab_order *order, size_t size,
-                      uint8_t *layer, uint8_t *trial, uint32_t *count)
-{
-    uint32_t lids = l->lid_at[l->in->graph->n];
-    for (unsigned how = 0; *count > 2 && how < FAB_FIRST_FIT_COUNT; how++) {
-        int ret = fab_route_layers_first_fit(l->in, order, l->lid, lids, (enum fab_first_fit)how,
-                                             *count - 1, trial, count);
-        if (ret == FAB_E_NOMEM)
-            return ret;
-        if (ret == FAB_OK)
-            memcpy(layer, trial, size);
-    }
-    return FAB_OK;
-}
-
-static int first_fit(const struct fab_layers_input *in, size_t size, uint8_t *ret_layer,
-                     uint32_t *ret_count)
-{
-    struct layers l = {.in = in};
-    struct fab_order order = {0};
-    int ret = fab_route_order_find(in->graph, in->fabric, in->policy, &order);
-    uint8_t *trial = fab_base_arena_alloc(&l.arena, size, 1);
-    if (ret == FAB_OK && l.arena.failed)
-        ret = FAB_E_NOMEM;
-    if (ret == FAB_OK)
-        ret = init(&l);
-    if (ret == FAB_OK)
-        ret = try_orders(&l, &order, size, ret_layer, trial, ret_count);
-    fab_route_order_fini(&order);
-    fini(&l);
-    return ret;
-}
-
-/* First fit is not tried for layers by pair of switches. It would save layers, and the chain "auto"
- * would then choose dfsssp in place of nue. But local repairs do not support layers by pair. */
-int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
-                            uint32_t *ret_count)
-{
-    static const struct unit trees = {count_tree, move_trees};
-    size_t size = (size_t)in->lft->top + 1;
-    uint32_t count = in->max + 1;
-    int found = find(in, &trees, size, ret_layer, &count), ret = FAB_OK;
-    if (found == FAB_E_NOMEM)
-        return found;
-    if (count > 2 && (uint64_t)in->graph->n * in->lft->top <= FIRST_FIT_PATHS)
-        ret = first_fit(in, size, ret_layer, &count);
-    if (ret == FAB_OK && count > in->max)
-        ret = found;
-    if (ret == FAB_OK)
-        *ret_count = count;
-    return ret;
-}
-
-int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
-                             uint32_t *ret_count)
-{
-    static const struct unit paths = {count_paths, move_paths};
-    return find(in, &paths, (size_t)in->graph->n * in->graph->n, ret_layer, ret_count);
 }

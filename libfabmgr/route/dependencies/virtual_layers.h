@@ -20,18 +20,14 @@ struct fab_layers_input {
      * that is read. The search subtracts its steps. */
     uint64_t *budget;
 };
-/* Both functions of this header return LIMIT if more than `max` layers are needed, BUSY if the
- * budget is used up, or NOMEM. The dependencies of a layer form no cycle, even if switches without
- * hosts send packets, too. */
+/* Both functions of this header return BUSY if the budget is used up, or NOMEM. The dependencies of
+ * a layer form no cycle, even if switches without hosts send packets, too. */
 
-/* Assigns a layer to each LID: all paths to `lid` use layer ret_layer[lid]. ret_layer has lft->top
- * + 1 elements. *ret_count: number of layers. Small fabrics get the assignment with the fewest
- * layers that several heuristics find. */
-int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
-                            uint32_t *ret_count);
+/* Tells whether all paths fit into one layer. */
+int fab_route_layers_suffice(const struct fab_layers_input *in, bool *ret_one);
 /* Assigns a layer to each pair of switches. All paths from switch `from` to the LIDs of switch `to`
- * use ret_layer[to * switches + from]. This needs fewer layers than fab_route_layers_by_lid, but
- * takes longer. */
+ * use ret_layer[to * switches + from], and so do the paths back. *ret_count: number of layers.
+ * Returns LIMIT if more than `max` layers are needed. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);
 

@@ -5,13 +5,10 @@
  *
  * If the channel dependencies of these paths form no cycle, one VL is enough and the tables are
  * those of sssp. Otherwise LIDs of switches use the same paths as LIDs of hosts, and
- * virtual_layers.c distributes all paths over several layers. A layer is one SL and one VL from end
- * to end.
- *
- * At first, the layer of a path depends on the destination LID alone, because local repairs support
- * only such layers. If the ports have too few VLs for this, the layer depends on the pair of source
- * and destination switch. If this also needs too many VLs, more and more LIDs of a switch use the
- * same paths, so that the dependencies form fewer cycles.
+ * virtual_layers.c distributes the pairs of switches over several layers. A layer is one SL and one
+ * VL from end to end, and the same in both directions of a pair, so that paths are reversible. If
+ * this needs too many VLs, more and more LIDs of a switch use the same paths, so that the
+ * dependencies form fewer cycles.
  *
  * The engine uses no more VLs than needed. The SLs are then less likely to change when the fabric
  * changes, and each VL has a larger part of the buffers. In fabrics of some hundred switches it
@@ -46,49 +43,43 @@ struct dfsssp {
     /* number of VLs that the last attempt needs, or a lower bound of this number */
     uint32_t needed;
     uint64_t budget; /* steps of virtual_layers.c that are left */
-    /* text for the operator that says what determines the layer of a path, for example the
-     * destination LID */
-    const char *by;
 };
 
 /* Handles the result `status` of an assignment of layers. If more than `max` layers are needed
- * (LIMIT), sets *count to max + 1 and returns FAB_OK, so that the engine tries other assignments.
- */
+ * (LIMIT), or if the budget is used up (BUSY), sets *count to max + 1 and returns FAB_OK, so that
+ * the engine tries other assignments. */
 static int bounded(int status, uint32_t max, uint32_t *count)
 {
-    if (status == FAB_E_LIMIT)
+    bool failed = status == FAB_E_LIMIT || status == FAB_E_BUSY;
+    if (failed)
         *count = max + 1;
-    return status == FAB_E_LIMIT ? FAB_OK : status;
+    return failed ? FAB_OK : status;
 }
 
-static int find_by_lid(struct dfsssp *d, uint32_t max)
+static struct fab_layers_input layers_input(struct dfsssp *d, uint32_t max)
 {
-    const struct fab_layers_input in = {.fabric = d->in->fabric,
-                                        .policy = d->in->policy,
-                                        .graph = &d->graph,
-                                        .lids = d->in->lids,
-                                        .lft = &d->lft,
-                                        .max = max,
-                                        .budget = &d->budget};
-    d->by = "destination";
-    fab_target_vls_fini(&d->vls);
-    fab_target_vls_init(&d->vls, 0);
-    int ret = fab_target_vls_by_lid(&d->vls, d->lft.top);
-    return ret == FAB_OK
-               ? bounded(fab_route_layers_by_lid(&in, d->vls.of_lid, &d->needed), max, &d->needed)
-               : ret;
+    return (struct fab_layers_input){.fabric = d->in->fabric,
+                                     .policy = d->in->policy,
+                                     .graph = &d->graph,
+                                     .lids = d->in->lids,
+                                     .lft = &d->lft,
+                                     .max = max,
+                                     .budget = &d->budget};
 }
 
-static int find_by_pair(struct dfsssp *d, uint32_t max)
+/* Sets d->needed to 1 if one VL is enough, otherwise to 2. */
+static int try_one_vl(struct dfsssp *d, uint32_t max)
 {
-    const struct fab_layers_input in = {.fabric = d->in->fabric,
-                                        .policy = d->in->policy,
-                                        .graph = &d->graph,
-                                        .lids = d->in->lids,
-                                        .lft = &d->lft,
-                                        .max = max,
-                                        .budget = &d->budget};
-    d->by = "pair of switches";
+    const struct fab_layers_input in = layers_input(d, max);
+    bool one = false;
+    int status = fab_route_layers_suffice(&in, &one);
+    d->needed = one ? 1 : 2;
+    return status;
+}
+
+static int distribute(struct dfsssp *d, uint32_t max)
+{
+    const struct fab_layers_input in = layers_input(d, max);
     fab_target_vls_fini(&d->vls);
     int ret = fab_target_vls_by_pair(&d->vls, d->graph.n);
     return ret == FAB_OK
@@ -101,8 +92,6 @@ static void set_count(struct fab_vls *v, uint32_t count)
 {
     struct fab_vls found = *v;
     fab_target_vls_init(v, (uint8_t)count);
-    v->top = found.top;
-    v->of_lid = found.of_lid;
     v->switches = found.switches;
     v->of_pair = found.of_pair;
 }
@@ -142,7 +131,8 @@ static int choose_together(struct dfsssp *d)
 }
 
 /* Tries several choices of paths and layers, one after the other, until the available VLs suffice.
- * The first choice balances the link loads best; the last one needs the fewest VLs. */
+ * The first choice balances the link loads best; the last one needs the fewest VLs. Returns BUSY if
+ * the budget is used up before. */
 static int route(struct dfsssp *d, uint32_t available)
 {
     static const struct {
@@ -150,18 +140,14 @@ static int route(struct dfsssp *d, uint32_t available)
         int (*find)(struct dfsssp *d, uint32_t max);
         bool many;
     } attempts[] = {
-        {FAB_SSSP_PER_LID, find_by_lid, false},
-        {FAB_SSSP_OF_HOSTS, find_by_lid, true},
-        {FAB_SSSP_OF_HOSTS, find_by_pair, true},
-        {4, find_by_pair, true},
-        {2, find_by_pair, true},
-        {1, find_by_lid, true},
-        {1, find_by_pair, true},
+        {FAB_SSSP_PER_LID, try_one_vl, false},
+        {FAB_SSSP_OF_HOSTS, distribute, true},
+        {4, distribute, true},
+        {2, distribute, true},
+        {1, distribute, true},
     };
-    for (size_t i = 0; i < sizeof(attempts) / sizeof(*attempts); i++) {
-        int ret = FAB_OK;
-        if (i == 0 || attempts[i].paths != attempts[i - 1].paths)
-            ret = route_by(d, attempts[i].paths);
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(*attempts) && d->budget > 0; i++) {
+        int ret = route_by(d, attempts[i].paths);
         uint32_t max = attempts[i].many ? available : 1;
         if (ret == FAB_OK)
             ret = attempts[i].find(d, max);
@@ -170,7 +156,7 @@ static int route(struct dfsssp *d, uint32_t available)
         if (ret != FAB_OK || d->needed <= max)
             return ret;
     }
-    return FAB_OK;
+    return d->budget > 0 ? FAB_OK : FAB_E_BUSY;
 }
 
 static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *why, size_t why_len)
@@ -180,7 +166,7 @@ static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *w
         snprintf(why, why_len, "shortest paths on one virtual lane");
     } else if (d->needed <= available) {
         set_count(&d->vls, d->needed);
-        snprintf(why, why_len, "shortest paths on %u virtual lanes by %s", d->needed, d->by);
+        snprintf(why, why_len, "shortest paths on %u virtual lanes", d->needed);
     } else {
         const struct fab_port *p = fab_fabric_port(d->in->fabric, port);
         snprintf(why, why_len, "at least %u VLs are needed and %.64s port %u has %u", d->needed,

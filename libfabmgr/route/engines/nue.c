@@ -11,20 +11,26 @@
  *   balance.c       which of these paths each LID takes, as for sssp
  *
  * First, each destination switch with hosts gets shortest paths, if the dependencies permit them.
- * If they do not, and the ports have more VLs, the switch gets its paths on a further VL; each VL
- * has a CDG of its own. The remaining switches, and the switches without hosts, then get paths that
- * need not be shortest: detours around forbidden dependencies, or the escape tree if nothing else
- * is possible. So one VL is enough for any topology. Then the engine adds alternative arcs to the
- * paths, and spreads the LIDs over them.
+ * If they do not, and the ports have more VLs, the engine adds a VL; each VL has a CDG of its own.
+ * The remaining switches, and the switches without hosts, then get paths that need not be shortest:
+ * detours around forbidden dependencies, or the escape tree if nothing else is possible. So one VL
+ * is enough for any topology. Then the engine adds alternative arcs to the paths, and spreads the
+ * LIDs over them.
  *
- * In the paper, each destination LID has a search of its own. Here one search serves all LIDs of a
- * destination switch, and the dependencies of paths that ascend and then descend need no search for
- * cycles.
+ * The VL depends on the pair of switches, and is the same in both directions. So every path is
+ * reversible: the answer to a packet may use its SL (IBA 15.2.5.16). As in LASH (Skeie, Lysne,
+ * Theiss, IPDPS 2002), a pair gets a VL on which the paths of both directions close no cycle. But
+ * here the search chooses the second path for the VL of the first one.
+ *
+ * In the paper, each destination LID has a search of its own, and its VL depends on the
+ * destination. Here one search serves all LIDs of a destination switch, and the dependencies of
+ * paths that ascend and then descend need no search for cycles.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/balance/balance.h"
@@ -50,13 +56,21 @@
 #define DETOUR_SHARE 100
 /* Maximum number of orders of the destination switches that are tried for shortest paths on few
  * VLs, and maximum number of destination switches x arcs in all of them. */
-#define TRIALS 100
-#define TRIALS_WORK (UINT64_C(1) << 22)
-/* least number of VLs over which the switches are then distributed */
-#define LEAST_LANES 2
+#define TRIALS 60
+#define TRIALS_WORK (UINT64_C(3) << 20)
+/* Number of orders that the engine nue tries on each number of VLs. If TRIALS_WORK does not suffice
+ * for them, it tries none. */
+#define TRIALS_FEW 6
+/* number of ways of the search (try_lanes) */
+#define HOWS 3
+/* After the first success, the engine makes at most MORE_TRIALS further trials, until GOOD_TRIALS
+ * trials have succeeded. */
+#define GOOD_TRIALS 4
+#define MORE_TRIALS 12
 
 struct nue {
     const struct fab_route_input *in;
+    struct fab_arena arena; /* memory of the arrays of uint32_t below */
     struct fab_graph graph;
     struct fab_order order;
     struct fab_updown updown;
@@ -66,73 +80,115 @@ struct nue {
     struct fab_shortest candidates;
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
-    bool shortest; /* true: hosts have shortest paths only (fab_route_nue_shortest) */
+    bool shortest;  /* true: hosts have shortest paths only (fab_route_nue_shortest) */
+    bool multicast; /* true: the first VL always has the escape tree */
     /* [edges] the order in which the destination switches with hosts get their paths, as indices
      * into destinations.sequence */
     uint32_t *visit;
-    uint32_t *scratch; /* [switches] */
-    /* [switches] lane[i] is the VL of the paths to switch sequence[i]; NO_LANE: no paths yet */
-    uint8_t *lane;
-    /* [switches][switches] the first hop from switch s to sequence[i]: slot[i * switches + s] is
-     * the index of the next switch among the neighbours of s */
-    uint8_t *slot;
+    uint32_t *scratch;    /* [switches] */
+    bool *found;          /* [switches] true: the paths to switch sequence[i] are found */
+    uint32_t *best_visit; /* [switches] visit[] of the best trial */
+    /* [switches] scratch memory: an order of the switches, the distance of each switch to the
+     * nearest of the roots so far, and to the last root (order_of_lane) */
+    uint32_t *order_at, *order_pos, *far, *hops;
     /* number of pairs of hosts whose path is longer than a shortest path */
     uint64_t detour_pairs;
     struct fab_lft lft;
 };
-#define NO_LANE 0xff
 
-/* Returns true if the VL that was added last needs the escape tree: the first VL and the last one
- * that the ports permit. If paths between hosts must be shortest paths, only the paths to switches
- * without hosts need the tree. */
+/* Visits the switches from `start` on, breadth first. They follow the *count switches that were
+ * visited before: the first one is the last of the order. */
+static void visit_from(struct nue *u, uint32_t start, uint32_t *count)
+{
+    const struct fab_graph *g = &u->graph;
+    uint32_t at = *count, last = g->n - 1;
+    u->hops[start] = 0;
+    u->order_at[last - *count] = start;
+    u->order_pos[start] = last - (*count)++;
+    for (; at < *count; at++) {
+        uint32_t s = u->order_at[last - at];
+        u->far[s] = u->hops[s] < u->far[s] ? u->hops[s] : u->far[s];
+        for (uint32_t a = g->nbr_at[s]; a < g->nbr_at[s + 1]; a++) {
+            uint32_t v = g->nbr[a];
+            if (u->order_pos[v] != FAB_NONE)
+                continue;
+            u->hops[v] = u->hops[s] + 1;
+            u->order_at[last - *count] = v;
+            u->order_pos[v] = last - (*count)++;
+        }
+    }
+}
+
+/* Returns the order of the switches for the next VL. The first VL has the order that suits the
+ * whole topology best. Each other VL has an order in which paths ascend to a root switch of its
+ * own, as far as possible from the others, and descend from there. Paths that close a cycle on one
+ * VL then often fit on another. */
+static struct fab_order order_of_lane(struct nue *u)
+{
+    uint32_t n = u->graph.n, count = 0, root = 0;
+    if (u->lanes == 0) {
+        memset(u->far, 0xff, n * sizeof(*u->far));
+        root = n > 0 ? u->order.at[n - 1] : 0;
+    }
+    for (uint32_t s = 0; s < n && u->lanes > 0; s++)
+        root = u->far[s] > u->far[root] ? s : root;
+    memset(u->order_pos, 0xff, n * sizeof(*u->order_pos));
+    for (uint32_t s = 0, start = root; count < n; start = s++) {
+        if (u->order_pos[start] == FAB_NONE)
+            visit_from(u, start, &count);
+    }
+    if (u->lanes == 0)
+        return u->order;
+    return (struct fab_order){.n = n, .at = u->order_at, .pos = u->order_pos};
+}
+
+/* Returns true if the VL that was added last needs the escape tree. The engine nue leaves room for
+ * a multicast tree on the first VL. The VL of a path is often chosen before the path, so all VLs
+ * have the tree. But if paths between hosts must be shortest paths, only switches without hosts use
+ * the tree, and the last VL needs none. */
 static bool needs_tree(const struct nue *u)
 {
-    if (u->shortest)
-        return u->lanes == 1 && u->destinations.edges < u->graph.n;
-    return u->lanes == 1 || u->lanes == u->lanes_most;
+    bool last = u->lanes == u->lanes_most && u->lanes > 1;
+    return !u->shortest || (u->multicast && u->lanes == 1) ||
+           (u->destinations.edges < u->graph.n && !last);
 }
 
 /* Adds a VL with a channel dependency graph of its own. */
 static int add_lane(struct nue *u)
 {
     struct fab_cdg *t = &u->cdg[u->lanes];
-    int status = fab_route_cdg_init(t, &u->graph, &u->order);
+    const struct fab_order order = order_of_lane(u);
+    int status = fab_route_cdg_init(t, &u->graph, &order);
     if (status != FAB_OK)
         return status;
     t->budget = (uint64_t)t->arcs * STEPS_EACH_ARC;
-    u->search.cdg = t;
-    u->lanes++;
+    u->search.lanes = ++u->lanes;
     if (needs_tree(u))
         fab_route_nue_add_escape_tree(&u->search);
     return FAB_OK;
 }
 
-static void keep(struct nue *u, uint32_t i, uint32_t lane)
-{
-    u->lane[i] = (uint8_t)lane;
-    memcpy(u->slot + (size_t)i * u->graph.n, u->search.slot, u->graph.n);
-}
-
-/* If destination switch sequence[i] has no paths yet, finds the paths to it on the current VL. If
- * `strict` is true, accepts only shortest paths. */
+/* If destination switch sequence[i] has no paths yet, finds the paths to it. If `strict` is true,
+ * accepts only shortest paths. */
 static void find(struct nue *u, uint32_t i, bool strict)
 {
     uint32_t home = u->destinations.sequence[i];
-    if (u->lane[i] != NO_LANE || !fab_route_nue_find(&u->search, home, strict))
+    if (u->found[i] || !fab_route_nue_find(&u->search, home, strict))
         return;
-    keep(u, i, u->lanes - 1);
+    fab_route_nue_keep(&u->search);
+    u->found[i] = true;
     u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
 }
 
-/* Visits all destination switches with hosts that have no paths yet, and searches for paths to them
- * on the current VL. If `strict` is true, accepts only shortest paths. Returns the number of
- * destination switches that still have no paths. */
+/* Visits all destination switches with hosts that have no paths yet, and searches for paths to
+ * them. If `strict` is true, accepts only shortest paths. Returns the number of destination
+ * switches that still have no paths. */
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;
     for (uint32_t k = 0; k < u->destinations.edges; k++) {
         find(u, u->visit[k], strict);
-        left += u->lane[u->visit[k]] == NO_LANE;
+        left += !u->found[u->visit[k]];
     }
     return left;
 }
@@ -152,49 +208,18 @@ static uint64_t count_detours(struct nue *u)
     uint64_t detour_pairs = 0;
     for (uint32_t i = 0; i < u->destinations.edges; i++) {
         uint32_t home = u->destinations.sequence[i];
-        if (u->lane[i] == NO_LANE)
+        if (!u->found[i])
             detour_pairs += fab_route_nue_count_detours(&u->search, home) * u->graph.hosts[home];
     }
     return detour_pairs;
 }
 
-/* Finds the paths to switch sequence[i] on a VL that has the escape tree. If two VLs have the
- * escape tree, takes the VL on which fewer hosts get a path that is longer than a shortest path. */
-static void find_best(struct nue *u, uint32_t i)
-{
-    uint64_t least = UINT64_MAX;
-    uint32_t home = u->destinations.sequence[i], best = 0;
-    if (u->lane[i] != NO_LANE)
-        return;
-    for (uint32_t lane = 0; lane < u->lanes; lane++) {
-        if (lane > 0 && lane + 1 < u->lanes_most)
-            continue;
-        u->search.cdg = &u->cdg[lane];
-        uint64_t detour_pairs = fab_route_nue_count_detours(&u->search, home);
-        if (detour_pairs < least) {
-            least = detour_pairs;
-            best = lane;
-        }
-    }
-    u->search.cdg = &u->cdg[best];
-    fab_route_nue_find(&u->search, home, false);
-    keep(u, i, best);
-    u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
-}
-
-static void restore(struct nue *u, uint32_t i)
-{
-    u->search.cdg = &u->cdg[u->lane[i]];
-    memcpy(u->search.slot, u->slot + (size_t)i * u->graph.n, u->graph.n);
-    fab_route_nue_restore(&u->search, u->destinations.sequence[i]);
-}
-
 static void find_alternatives(struct nue *u)
 {
     for (uint32_t i = 0; i < u->destinations.edges; i++) {
-        if (u->lane[i] == NO_LANE)
+        if (!u->found[i])
             continue;
-        restore(u, i);
+        fab_route_nue_restore(&u->search, u->destinations.sequence[i]);
         fab_route_nue_find_alternatives(&u->search, true);
     }
 }
@@ -211,20 +236,11 @@ static void find_updown_first(struct nue *u)
     u->cdg[0].budget = budget;
 }
 
-static int find_lanes(struct nue *u)
+static int add_first_lane(struct nue *u)
 {
     int status = add_lane(u);
     if (status == FAB_OK && u->destinations.edges < u->graph.n)
         find_updown_first(u);
-    uint32_t left = status == FAB_OK ? find_loaded(u, true) : 0;
-    bool more = left > 0 && u->lanes_most > 1 && count_detours(u) * DETOUR_SHARE > pairs(&u->graph);
-    while (status == FAB_OK && left > 0 && more && u->lanes < u->lanes_most) {
-        status = add_lane(u);
-        if (status == FAB_OK)
-            left = find_loaded(u, true);
-    }
-    for (uint32_t i = 0; i < u->destinations.edges && status == FAB_OK; i++)
-        find_best(u, i);
     return status;
 }
 
@@ -238,6 +254,26 @@ static int check_memory(const struct nue *u)
     return no_memory ? FAB_E_NOMEM : FAB_OK;
 }
 
+/* Completes the paths to the switches with hosts, and finds the paths to the other switches. These
+ * paths carry management traffic only, so the searches for cycles have a small budget. If paths
+ * need not be shortest, paths that cannot be completed are searched again. Returns the number of
+ * switches to which there are no paths. */
+static uint32_t find_rest(struct nue *u)
+{
+    uint32_t left = 0;
+    for (uint32_t l = 0; l < u->lanes; l++)
+        u->cdg[l].budget = (uint64_t)u->cdg[l].arcs * STEPS_WITHOUT_HOSTS;
+    u->search.defer = false;
+    for (uint32_t k = 0; k < u->graph.n; k++) {
+        uint32_t i = u->visit[k];
+        if (u->found[i])
+            u->found[i] = fab_route_nue_complete(&u->search, u->destinations.sequence[i]);
+        find(u, i, u->shortest && i < u->destinations.edges);
+        left += !u->found[i];
+    }
+    return left;
+}
+
 /* ---- shortest paths on few lanes ------------------------------------------------------------- */
 
 /* Removes all paths and VLs. */
@@ -246,106 +282,145 @@ static void reset(struct nue *u)
     for (uint32_t i = 0; i < u->lanes; i++)
         fab_route_cdg_fini(&u->cdg[i]);
     u->lanes = 0;
-    memset(u->lane, NO_LANE, u->graph.n);
+    u->detour_pairs = 0;
+    u->search.trees = 0;
+    u->search.defer = true;
+    memset(u->found, false, u->graph.n * sizeof(*u->found));
     memset(u->search.load, 0, u->graph.nbr_at[u->graph.n] * sizeof(*u->search.load));
+    fab_route_nue_clear(&u->search);
 }
 
-/* Moves the destination switches that got no paths to the front of visit[]. */
-static void bring_forward(struct nue *u)
+/* Moves the destination switches of visit[first] to visit[end - 1] that got no paths to the front.
+ */
+static void bring_forward(struct nue *u, uint32_t first, uint32_t end)
 {
-    uint32_t edges = u->destinations.edges, at = edges;
-    for (uint32_t from = edges; from-- > 0;) {
-        if (u->lane[u->visit[from]] != NO_LANE)
-            u->scratch[--at] = u->visit[from];
+    uint32_t at = end;
+    for (unsigned found = 2; found-- > 0;) {
+        for (uint32_t from = end; from-- > first;) {
+            if (u->found[u->visit[from]] == (found == 1))
+                u->scratch[--at] = u->visit[from];
+        }
     }
-    for (uint32_t from = edges; from-- > 0;) {
-        if (u->lane[u->visit[from]] == NO_LANE)
-            u->scratch[--at] = u->visit[from];
-    }
-    memcpy(u->visit, u->scratch, edges * sizeof(*u->visit));
+    memcpy(u->visit + first, u->scratch + first, (end - first) * sizeof(*u->visit));
 }
 
-static int add_first_lane(struct nue *u)
+static void bring_all_forward(struct nue *u)
 {
-    int status = add_lane(u);
-    if (status == FAB_OK && u->destinations.edges < u->graph.n)
-        find_updown_first(u);
-    return status;
+    bring_forward(u, 0, u->destinations.edges);
+    bring_forward(u, u->destinations.edges, u->graph.n);
 }
 
-/* Finds shortest paths to all destination switches with hosts. As many switches as possible share
- * the first VL, and so on. Returns LIMIT if lanes_most VLs are too few. */
-static int pack(struct nue *u)
+/* Finds shortest paths to all destination switches with hosts on `lanes` VLs, by one of HOWS ways
+ * of the search. Returns LIMIT if there are none. */
+static int try_lanes(struct nue *u, uint32_t lanes, unsigned how)
 {
     reset(u);
+    u->search.dense = how == 1;
+    u->search.by_load = how == 2;
     int status = add_first_lane(u);
-    uint32_t left = status == FAB_OK ? find_loaded(u, true) : 0;
-    while (status == FAB_OK && left > 0 && u->lanes < u->lanes_most) {
+    while (status == FAB_OK && u->lanes < lanes)
         status = add_lane(u);
-        if (status == FAB_OK)
-            left = find_loaded(u, true);
-    }
+    uint32_t left = status == FAB_OK ? find_loaded(u, true) : 0;
+    if (status == FAB_OK && left == 0)
+        left = find_rest(u);
     if (status == FAB_OK)
         status = check_memory(u);
     return status == FAB_OK && left > 0 ? FAB_E_LIMIT : status;
 }
 
-/* Like pack(), but distributes the switches evenly over `lanes` VLs. Each VL then has fewer paths,
- * so the dependencies of these paths forbid fewer other paths. This makes the loads of links more
- * even. */
-static int distribute(struct nue *u, uint32_t lanes)
+static uint64_t greatest_load(const struct nue *u)
 {
-    reset(u);
-    int status = add_first_lane(u);
-    while (status == FAB_OK && u->lanes < lanes)
-        status = add_lane(u);
-    for (uint32_t k = 0; k < u->destinations.edges && status == FAB_OK; k++) {
-        uint32_t i = u->visit[k], home = u->destinations.sequence[i];
-        for (uint32_t l = 0; l < lanes && u->lane[i] == NO_LANE; l++) {
-            u->search.cdg = &u->cdg[(k + l) % lanes];
-            if (fab_route_nue_find(&u->search, home, true))
-                keep(u, i, (k + l) % lanes);
-        }
-        if (u->lane[i] == NO_LANE)
-            status = FAB_E_LIMIT;
-    }
-    return check_memory(u) != FAB_OK ? FAB_E_NOMEM : status;
+    uint64_t greatest = 0;
+    for (uint32_t arc = 0; arc < u->graph.nbr_at[u->graph.n]; arc++)
+        greatest = u->search.load[arc] > greatest ? u->search.load[arc] : greatest;
+    return greatest;
 }
 
-/* Packs the switches in several orders. Those for which the VLs were too few are first in the next
- * order. Then tries to distribute the switches over as many VLs, but at least LEAST_LANES. */
-static int find_shortest(struct nue *u)
+/* Finds shortest paths on lanes_most VLs. Makes at most `most` trials, and ends when good_most of
+ * them have succeeded. Tries several orders of the destination switches, and all ways of the
+ * search. After a failure, those switches that got no paths are first in the next order. After a
+ * success, the next order is random. Takes the trial with the lowest load of a link.
+ */
+static int find_shortest(struct nue *u, uint64_t most, unsigned good_most)
+{
+    uint64_t work = (uint64_t)u->destinations.edges * u->graph.nbr_at[u->graph.n] + 1,
+             least = UINT64_MAX, trials = TRIALS_WORK / work + 1;
+    uint32_t edges = u->destinations.edges;
+    unsigned good = 0, how = 0;
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, 1);
+    trials = trials < most ? trials : most;
+    for (uint64_t i = 0; i < trials && good < good_most; i++) {
+        int status = try_lanes(u, u->lanes_most, (unsigned)(i % HOWS));
+        if (status != FAB_OK && status != FAB_E_LIMIT)
+            return status;
+        good += status == FAB_OK;
+        if (status == FAB_OK && greatest_load(u) < least) {
+            least = greatest_load(u);
+            how = (unsigned)(i % HOWS);
+            memcpy(u->best_visit, u->visit, u->graph.n * sizeof(*u->visit));
+        }
+        if (status == FAB_OK)
+            fab_base_prng_shuffle(&prng, u->visit, edges);
+        else
+            bring_all_forward(u);
+        if (good == 1)
+            trials = trials < i + MORE_TRIALS ? trials : i + MORE_TRIALS;
+    }
+    if (good == 0)
+        return FAB_E_LIMIT;
+    memcpy(u->visit, u->best_visit, u->graph.n * sizeof(*u->visit));
+    return try_lanes(u, u->lanes_most, how);
+}
+
+/* Finds shortest paths on as few VLs as possible, but more than one. Returns LIMIT if lanes_most
+ * VLs do not suffice, or if the fabric is so large that this would take too long. */
+static int find_shortest_on_few(struct nue *u)
 {
     uint64_t work = (uint64_t)u->destinations.edges * u->graph.nbr_at[u->graph.n] + 1;
-    int status = pack(u);
-    for (uint64_t i = 1; i < TRIALS && i * work <= TRIALS_WORK && status == FAB_E_LIMIT; i++) {
-        bring_forward(u);
-        status = pack(u);
+    uint32_t most = u->lanes_most;
+    int status = FAB_E_LIMIT;
+    u->shortest = true;
+    for (uint32_t lanes = 2;
+         status == FAB_E_LIMIT && lanes <= most && work * TRIALS_FEW <= TRIALS_WORK; lanes++) {
+        u->lanes_most = lanes;
+        status = find_shortest(u, TRIALS_FEW, 1);
     }
-    if (status != FAB_OK)
-        return status;
-    uint32_t lanes = u->lanes > LEAST_LANES ? u->lanes : LEAST_LANES;
-    status = lanes <= u->lanes_most ? distribute(u, lanes) : FAB_OK;
-    return status == FAB_E_LIMIT ? pack(u) : status;
+    u->lanes_most = most;
+    u->shortest = status == FAB_OK;
+    return status;
 }
 
-/* Finds the paths to switches without hosts. These paths carry management traffic only, so the
- * searches for cycles have a small budget. */
-static void find_rest(struct nue *u)
+static int find_on_any(struct nue *u)
 {
-    u->search.cdg = &u->cdg[0];
-    u->cdg[0].budget = (uint64_t)u->cdg[0].arcs * STEPS_WITHOUT_HOSTS;
-    for (uint32_t i = u->destinations.edges; i < u->graph.n; i++) {
-        fab_route_nue_find(&u->search, u->destinations.sequence[i], false);
-        keep(u, i, 0);
+    int status = add_first_lane(u);
+    uint32_t left = status == FAB_OK ? find_loaded(u, true) : 0;
+    bool more = left > 0 && u->lanes_most > 1 && count_detours(u) * DETOUR_SHARE > pairs(&u->graph);
+    if (status == FAB_OK)
+        status = check_memory(u);
+    if (status == FAB_OK && more) {
+        int few = find_shortest_on_few(u);
+        if (few != FAB_E_LIMIT)
+            return few;
+        reset(u);
+        status = add_first_lane(u);
+        left = status == FAB_OK ? find_loaded(u, true) : 0;
     }
+    while (status == FAB_OK && left > 0 && more && u->lanes < u->lanes_most) {
+        status = add_lane(u);
+        if (status == FAB_OK)
+            left = find_loaded(u, true);
+    }
+    for (uint32_t i = 0; i < u->destinations.edges && status == FAB_OK; i++)
+        find(u, i, false);
+    return status;
 }
 
 /* ---- LIDs ------------------------------------------------------------------------------------ */
 
 static void find_candidates(struct nue *u, uint32_t i)
 {
-    restore(u, i);
+    fab_route_nue_restore(&u->search, u->destinations.sequence[i]);
     fab_route_nue_find_alternatives(&u->search, false);
     fab_route_nue_candidates(&u->search, &u->candidates);
 }
@@ -423,6 +498,7 @@ static int prepare(struct nue *u)
     if (status == FAB_OK)
         status = fab_route_nue_init(&u->search, &u->graph, &u->order, &u->cdg[0]);
     fab_route_cdg_fini(&u->cdg[0]);
+    u->search.defer = true;
     if (status == FAB_OK)
         status = fab_route_shortest_init(&u->candidates, &u->graph);
     if (status == FAB_OK)
@@ -433,13 +509,13 @@ static int prepare(struct nue *u)
     if (status != FAB_OK)
         return status;
     size_t n = (size_t)u->graph.n;
-    u->lane = malloc(n + 1);
-    u->slot = calloc(n + 1, n + 1);
-    u->visit = fab_base_alloc_array(n + 1, sizeof(*u->visit));
-    u->scratch = fab_base_alloc_array(n + 1, sizeof(*u->scratch));
-    if (u->lane == NULL || u->slot == NULL || u->visit == NULL || u->scratch == NULL)
+    u->found = calloc(n + 1, sizeof(*u->found));
+    uint32_t **all[] = {&u->visit,     &u->scratch, &u->best_visit, &u->order_at,
+                        &u->order_pos, &u->far,     &u->hops};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        *all[i] = fab_base_arena_alloc(&u->arena, n + 1, sizeof(**all));
+    if (u->found == NULL || u->arena.failed)
         return FAB_E_NOMEM;
-    memset(u->lane, NO_LANE, n);
     for (uint32_t i = 0; i < u->graph.n; i++)
         u->visit[i] = i;
     return FAB_OK;
@@ -447,24 +523,21 @@ static int prepare(struct nue *u)
 
 static int set_vls(const struct nue *u, struct fab_vls *vls)
 {
-    struct fab_dlid dlids[FAB_DLIDS_MAX];
+    size_t n = u->graph.n;
     if (u->lanes < 2)
         return FAB_OK;
     fab_target_vls_init(vls, (uint8_t)u->lanes);
-    int status = fab_target_vls_by_lid(vls, u->in->lids->top);
-    for (uint32_t i = 0; i < u->graph.n && status == FAB_OK; i++) {
-        for (uint32_t offset = 0; offset < u->destinations.lids_each; offset++) {
-            uint32_t count = fab_route_destinations_dlids(&u->destinations, i, offset, dlids);
-            for (uint32_t l = 0; l < count; l++)
-                vls->of_lid[dlids[l].lid] = u->lane[i];
-        }
+    int status = fab_target_vls_by_pair(vls, u->graph.n);
+    for (size_t i = 0; i < n * n && status == FAB_OK; i++) {
+        if (u->search.lane_of[i] != FAB_NUE_LANE_NONE)
+            vls->of_pair[i] = u->search.lane_of[i];
     }
     return status;
 }
 
 static int route(struct nue *u, struct fab_vls *vls)
 {
-    int status = u->shortest ? find_shortest(u) : find_lanes(u);
+    int status = u->shortest ? find_shortest(u, TRIALS, GOOD_TRIALS) : find_on_any(u);
     if (status != FAB_OK)
         return status;
     find_alternatives(u);
@@ -497,10 +570,8 @@ static void remark(const struct nue *u, char *why, size_t why_len)
 
 static void fini(struct nue *u)
 {
-    free(u->lane);
-    free(u->slot);
-    free(u->visit);
-    free(u->scratch);
+    free(u->found);
+    fab_base_arena_fini(&u->arena);
     fab_route_balance_fini(&u->balance);
     fab_route_shortest_fini(&u->candidates);
     fab_route_nue_fini(&u->search);
@@ -540,6 +611,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
 {
     uint32_t weakest;
     struct nue u = {.in = in,
+                    .multicast = true,
                     .lanes_most = fab_route_vls_available(in->fabric, in->policy, &weakest)};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;

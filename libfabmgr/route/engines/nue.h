@@ -6,8 +6,9 @@
 #include "libfabmgr/route/route.h"
 
 /* Computes tables in which all paths between hosts are shortest paths, on at most `most` VLs. The
- * VL of a path depends on its destination switch alone. Tries several orders of the destination
- * switches. Returns LIMIT if none of them suffices, or NOMEM. The caller frees the tables. */
+ * VL of a path depends on its pair of switches, and is the same in both directions. Tries several
+ * orders of the destination switches. Returns LIMIT if none of them suffices, or NOMEM. The caller
+ * frees the tables. */
 int fab_route_nue_shortest(const struct fab_route_input *in, uint32_t most, struct fab_lft *ret_lft,
                            struct fab_vls *ret_vls);
 

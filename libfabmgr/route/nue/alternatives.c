@@ -5,18 +5,18 @@
  *
  * Let c be an arc from switch s to switch v, which is one hop nearer to the destination. Arc c is
  * an alternative on two conditions. First, packets may continue by c from each arc by which paths
- * enter s. Second, packets that come by c may continue by each arc by which paths leave v. All
- * these dependencies must be in use in the channel dependency graph. So no combination of
- * alternatives closes a cycle.
+ * enter s. Second, packets that come by c may continue by each arc by which paths leave v, and so
+ * on up to the destination. All these dependencies must be in use on the VLs of all packets that
+ * can take them. So no combination of alternatives closes a cycle.
  */
 #include <string.h>
 
 #include "libfabmgr/route/nue/search.h"
 
-void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
+void fab_route_nue_sort(struct fab_nue *d)
 {
+    uint32_t home = d->home;
     memset(d->hops, 0xff, d->g->n * sizeof(*d->hops));
-    d->home = home;
     d->hops[home] = 0;
     d->by_distance[0] = home;
     d->count = 1;
@@ -33,75 +33,112 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
     }
 }
 
-/* Collects in deferred[] the arcs by which paths to the destination enter switch s. Sets ret_common
- * to the bitset of the arcs out of s by which packets may continue from every entering arc. */
-static void find_entering_arcs(struct fab_nue *d, uint32_t s, uint64_t ret_common[4])
+void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
 {
-    const struct fab_cdg *t = d->cdg;
-    d->deferred_count = 0;
-    memset(ret_common, 0xff, t->words * sizeof(*ret_common));
-    for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
-        uint32_t r = d->g->nbr[out], in = t->reverse[out];
-        if (d->hops[r] == FAB_NUE_UNREACHED || r == d->home || fab_route_nue_next(d, r) != in)
-            continue;
-        d->deferred[d->deferred_count++].arc = in;
-        for (uint32_t w = 0; w < t->words; w++)
-            ret_common[w] &= fab_route_cdg_used_from(t, in)[w];
+    size_t n = d->g->n;
+    memcpy(d->slot, d->kept + home * n, n);
+    memcpy(d->lane, d->lane_of + home * n, n);
+    d->home = home;
+    fab_route_nue_sort(d);
+}
+
+/* Returns the VL of the path from switch s as a bitset; 0 if it has none yet. */
+static uint16_t lane_bit(const struct fab_nue *d, uint32_t s)
+{
+    return d->lane[s] != FAB_NUE_LANE_NONE ? (uint16_t)(1u << d->lane[s]) : 0;
+}
+
+/* Sets arc_lanes[] for the paths of the tree: each arc has the VLs of all switches whose path leads
+ * over it. */
+static void find_lanes_of_tree(struct fab_nue *d)
+{
+    memset(d->arc_lanes, 0, d->cdg->arcs * sizeof(*d->arc_lanes));
+    memset(d->through, 0, d->g->n * sizeof(*d->through));
+    for (uint32_t i = d->count; i-- > 1;) {
+        uint32_t s = d->by_distance[i], arc = fab_route_nue_next(d, s);
+        d->through[s] |= lane_bit(d, s);
+        d->arc_lanes[arc] = d->through[s];
+        d->through[d->g->nbr[arc]] |= d->through[s];
     }
 }
 
-static bool has_all(const struct fab_nue *d, uint32_t arc)
+/* Returns true if the dependency of the arc `from` on the arc `to` is in use on all the VLs. If
+ * `add` is true, adds it where it closes no cycle. */
+static bool depend(struct fab_nue *d, unsigned lanes, uint32_t from, uint32_t to, bool add)
 {
-    const uint64_t *used = fab_route_cdg_used_from(d->cdg, arc);
-    const uint64_t *alternatives = d->alternatives + (size_t)d->g->nbr[arc] * d->cdg->words;
-    uint64_t missing = 0;
-    for (uint32_t w = 0; w < d->cdg->words; w++)
-        missing |= alternatives[w] & ~used[w];
-    return missing == 0;
+    for (; lanes != 0; lanes &= lanes - 1) {
+        struct fab_cdg *t = &d->cdg[__builtin_ctz(lanes)];
+        if (add ? !fab_route_cdg_add(t, from, to) : !fab_route_cdg_used(t, from, to))
+            return false;
+    }
+    return true;
 }
 
-/* Adds the dependencies that `arc` needs to be an alternative: from all arcs in deferred[] to
- * `arc`, and from `arc` to all alternatives of the next switch. If one of these dependencies would
- * close a cycle, adds none and returns false. */
-static bool add_all(struct fab_nue *d, uint32_t arc)
+/* Lets packets on the VLs take the arc, and all alternatives of the following switches. Returns
+ * false if a dependency is missing. Lists in deferred[] the arcs whose arc_lanes[] it changes, each
+ * once. */
+static bool extend(struct fab_nue *d, unsigned lanes, uint32_t arc, bool add)
 {
-    struct fab_cdg *t = d->cdg;
-    uint32_t head = d->g->nbr[arc], base = d->g->nbr_at[head];
-    const uint64_t *alternatives = d->alternatives + (size_t)head * t->words;
+    uint32_t head = d->g->nbr[arc];
+    if ((lanes & ~(unsigned)d->arc_lanes[arc]) == 0)
+        return true;
+    d->deferred[d->deferred_count++] = (struct fab_nue_deferred){d->arc_lanes[arc], arc};
+    d->arc_lanes[arc] |= (uint16_t)lanes;
+    const uint64_t *alternatives = d->alternatives + (size_t)head * d->cdg->words;
+    for (uint32_t w = 0; w < d->cdg->words && head != d->home; w++) {
+        for (uint64_t bits = alternatives[w]; bits != 0; bits &= bits - 1) {
+            uint32_t next = d->g->nbr_at[head] + w * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (!depend(d, lanes, arc, next, add) || !extend(d, lanes, next, add))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Makes `arc` an alternative of switch s, if all dependencies that this needs are in use, or can be
+ * added (`add`). Otherwise changes nothing and returns false. */
+static bool try_arc(struct fab_nue *d, uint32_t s, uint32_t arc, bool add)
+{
+    unsigned lanes = lane_bit(d, s);
     bool good = true;
-    t->logging = true;
-    t->logged = 0;
-    for (uint32_t i = 0; i < d->deferred_count && good; i++)
-        good = fab_route_cdg_add(t, d->deferred[i].arc, arc);
-    for (uint32_t w = 0; w < t->words && head != d->home; w++) {
-        for (uint64_t bits = alternatives[w]; bits != 0 && good; bits &= bits - 1)
-            good = fab_route_cdg_add(t, arc, base + w * 64 + (uint32_t)__builtin_ctzll(bits));
+    for (uint32_t l = 0; l < d->lanes && add; l++) {
+        d->cdg[l].logging = true;
+        d->cdg[l].logged = 0;
     }
-    if (!good)
-        fab_route_cdg_undo(t, 0);
-    t->logging = false;
+    d->deferred_count = 0;
+    for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1] && good; out++) {
+        uint32_t in = d->cdg->reverse[out];
+        good = depend(d, d->arc_lanes[in], in, arc, add);
+        lanes |= d->arc_lanes[in];
+    }
+    good = good && extend(d, lanes, arc, add);
+    for (uint32_t i = d->deferred_count; i-- > 0 && !good;)
+        d->arc_lanes[d->deferred[i].arc] = (uint16_t)d->deferred[i].cost;
+    for (uint32_t l = 0; l < d->lanes && add; l++) {
+        if (!good)
+            fab_route_cdg_undo(&d->cdg[l], 0);
+        d->cdg[l].logging = false;
+    }
     return good;
 }
 
 static void find_alternatives_at(struct fab_nue *d, uint32_t s, bool add)
 {
     uint32_t base = d->g->nbr_at[s];
-    uint64_t *alternatives = d->alternatives + (size_t)s * d->cdg->words, common[4];
-    find_entering_arcs(d, s, common);
+    uint64_t *alternatives = d->alternatives + (size_t)s * d->cdg->words;
     memset(alternatives, 0, d->cdg->words * sizeof(*alternatives));
     alternatives[d->slot[s] / 64] |= UINT64_C(1) << d->slot[s] % 64;
     for (uint32_t arc = base; arc < d->g->nbr_at[s + 1]; arc++) {
         uint32_t slot = arc - base, v = d->g->nbr[arc];
-        if (slot == d->slot[s] || d->hops[v] == FAB_NUE_UNREACHED || d->hops[v] + 1 != d->hops[s])
-            continue;
-        bool good = (common[slot / 64] >> slot % 64 & 1) != 0 && (v == d->home || has_all(d, arc));
-        if (good || (add && add_all(d, arc)))
+        if (slot != d->slot[s] && d->hops[v] != FAB_NUE_UNREACHED && d->hops[v] + 1 == d->hops[s] &&
+            try_arc(d, s, arc, add))
             alternatives[slot / 64] |= UINT64_C(1) << slot % 64;
     }
 }
 
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add)
 {
+    find_lanes_of_tree(d);
     for (uint32_t i = 1; i < d->count; i++)
         find_alternatives_at(d, d->by_distance[i], add);
 }

@@ -78,9 +78,9 @@ static void number_slots(const struct fab_graph *g, uint8_t *port_slot)
 }
 
 int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struct fab_order *o,
-                       const struct fab_cdg *cdg)
+                       struct fab_cdg *cdg)
 {
-    struct fab_nue made = {.g = g};
+    struct fab_nue made = {.g = g, .cdg = cdg, .lanes = 1};
     size_t n = (size_t)g->n + 1, arcs = (size_t)cdg->arcs + 1;
     made.port_slot =
         fab_base_arena_alloc(&made.arena, (size_t)g->port_at[g->n] + 1, sizeof(*made.port_slot));
@@ -101,6 +101,12 @@ int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struc
     made.flow = fab_base_arena_alloc(&made.arena, n, sizeof(*made.flow));
     made.alternatives =
         fab_base_arena_alloc(&made.arena, n, cdg->words * sizeof(*made.alternatives));
+    made.lane_of = fab_base_arena_alloc(&made.arena, n, n);
+    made.kept = fab_base_arena_alloc(&made.arena, n, n);
+    made.lane = fab_base_arena_alloc(&made.arena, n, sizeof(*made.lane));
+    made.lane_was = fab_base_arena_alloc(&made.arena, n, sizeof(*made.lane_was));
+    made.arc_lanes = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.arc_lanes));
+    made.through = fab_base_arena_alloc(&made.arena, n, sizeof(*made.through));
     if (made.arena.failed) {
         fab_route_nue_fini(&made);
         return FAB_E_NOMEM;
@@ -108,6 +114,7 @@ int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struc
     number_slots(g, made.port_slot);
     find_escape_tree(g, o, made.escape_arc, made.min_hops);
     *d = made;
+    fab_route_nue_clear(d);
     return FAB_OK;
 }
 
@@ -115,6 +122,159 @@ void fab_route_nue_fini(struct fab_nue *d)
 {
     fab_base_arena_fini(&d->arena);
     memset(d, 0, sizeof(*d));
+}
+
+/* ---- virtual lanes --------------------------------------------------------------------------- */
+
+void fab_route_nue_clear(struct fab_nue *d)
+{
+    size_t n = d->g->n;
+    memset(d->lane_of, FAB_NUE_LANE_NONE, n * n);
+    memset(d->kept, FAB_NUE_SLOT_NONE, n * n);
+}
+
+void fab_route_nue_keep(struct fab_nue *d)
+{
+    size_t n = d->g->n;
+    memcpy(d->kept + d->home * n, d->slot, n);
+    for (uint32_t i = 1; i < d->count; i++) {
+        uint32_t s = d->by_distance[i];
+        d->lane_of[d->home * n + s] = d->lane_of[s * n + d->home] = d->lane[s];
+    }
+}
+
+/* Consider the path that begins with `arc` and continues by the paths found so far. Returns true if
+ * each of its dependencies is in use on the VL, or can be added without a search. */
+static bool is_in_order(const struct fab_nue *d, uint32_t lane, uint32_t arc)
+{
+    for (uint32_t s = d->g->nbr[arc]; s != d->home; s = d->g->nbr[arc]) {
+        uint32_t next = fab_route_nue_next(d, s);
+        if (!fab_route_cdg_in_order(&d->cdg[lane], arc, next))
+            return false;
+        if (d->lane[s] == lane)
+            return true; /* the dependencies of the path from s are in use */
+        arc = next;
+    }
+    return true;
+}
+
+/* Returns the number of VLs that paths between switch s and d->home may use: the first ones. Paths
+ * of switches without hosts need the escape tree. */
+static uint32_t lanes_for(const struct fab_nue *d, uint32_t s)
+{
+    bool hosts = d->g->hosts[s] > 0 && d->g->hosts[d->home] > 0;
+    return hosts ? d->lanes : d->trees;
+}
+
+/* Returns a VL on which switch s can take the path that begins with `arc`, without a search for
+ * cycles. Returns FAB_NUE_LANE_NONE if there is none. */
+static uint8_t lane_in_order(const struct fab_nue *d, uint32_t s, uint32_t arc)
+{
+    uint8_t fixed = d->lane_of[(size_t)d->home * d->g->n + s];
+    if (fixed != FAB_NUE_LANE_NONE)
+        return is_in_order(d, fixed, arc) ? fixed : FAB_NUE_LANE_NONE;
+    for (uint32_t lane = 0; lane < (d->dense ? 1 : lanes_for(d, s)); lane++) {
+        if (is_in_order(d, lane, arc))
+            return (uint8_t)lane;
+    }
+    return FAB_NUE_LANE_NONE;
+}
+
+/* Adds the dependencies of the path that begins with `arc` and continues by the paths found so far.
+ * If one of them would close a cycle on the VL, adds none and returns false. */
+static bool add_path(struct fab_nue *d, uint32_t lane, uint32_t arc)
+{
+    struct fab_cdg *t = &d->cdg[lane];
+    size_t mark = t->logged;
+    for (uint32_t s = d->g->nbr[arc]; s != d->home; s = d->g->nbr[arc]) {
+        uint32_t next = fab_route_nue_next(d, s);
+        if (!fab_route_cdg_add(t, arc, next)) {
+            fab_route_cdg_undo(t, mark);
+            return false;
+        }
+        if (d->lane[s] == lane)
+            return true; /* the dependencies of the path from s are in use */
+        arc = next;
+    }
+    return true;
+}
+
+/* Adds the dependencies of the kept path from d->home to switch s. If one of them would close a
+ * cycle on the VL, adds none and returns false. */
+static bool add_path_back(struct fab_nue *d, uint32_t lane, uint32_t s)
+{
+    struct fab_cdg *t = &d->cdg[lane];
+    const uint8_t *slot = d->kept + (size_t)s * d->g->n;
+    size_t mark = t->logged;
+    uint32_t arc = d->g->nbr_at[d->home] + slot[d->home];
+    for (uint32_t at = d->g->nbr[arc]; at != s; at = d->g->nbr[arc]) {
+        uint32_t next = d->g->nbr_at[at] + slot[at];
+        if (!fab_route_cdg_add(t, arc, next)) {
+            fab_route_cdg_undo(t, mark);
+            return false;
+        }
+        arc = next;
+    }
+    return true;
+}
+
+/* Moves the pair of switch s and d->home to another VL, on which the path that begins with `arc`
+ * and the path back close no cycle. Returns false if there is no such VL. */
+static bool move_pair(struct fab_nue *d, uint32_t s, uint32_t arc)
+{
+    for (uint32_t lane = 0; lane < lanes_for(d, s); lane++) {
+        size_t mark = d->cdg[lane].logged;
+        if (lane == d->lane_of[(size_t)d->home * d->g->n + s] || !add_path(d, lane, arc))
+            continue;
+        if (add_path_back(d, lane, s)) {
+            d->lane[s] = (uint8_t)lane;
+            return true;
+        }
+        fab_route_cdg_undo(&d->cdg[lane], mark);
+    }
+    return false;
+}
+
+/* Returns true if the path from switch s gets its VL later (fab_route_nue_complete). */
+static bool comes_later(const struct fab_nue *d, uint32_t s)
+{
+    return d->defer && d->g->hosts[s] == 0;
+}
+
+/* Chooses a VL for switch s and the path that begins with `arc`, and adds the dependencies of this
+ * path. Returns false if they would close a cycle on each VL. */
+static bool add_on_some_lane(struct fab_nue *d, uint32_t s, uint32_t arc)
+{
+    uint8_t fixed = d->lane_of[(size_t)d->home * d->g->n + s];
+    if (comes_later(d, s)) {
+        d->lane[s] = FAB_NUE_LANE_NONE;
+        return true;
+    }
+    if (fixed != FAB_NUE_LANE_NONE) {
+        d->lane[s] = fixed;
+        return add_path(d, fixed, arc) || move_pair(d, s, arc);
+    }
+    for (uint32_t lane = 0; lane < lanes_for(d, s); lane++) {
+        d->lane[s] = (uint8_t)lane;
+        if (add_path(d, lane, arc))
+            return true;
+    }
+    return false;
+}
+
+static void undo_all(struct fab_nue *d, const size_t mark[FAB_VLS_MAX])
+{
+    for (uint32_t l = 0; l < d->lanes; l++)
+        fab_route_cdg_undo(&d->cdg[l], mark[l]);
+}
+
+static void set_logging(struct fab_nue *d, bool logging)
+{
+    for (uint32_t l = 0; l < d->lanes; l++) {
+        d->cdg[l].logging = logging;
+        if (logging)
+            d->cdg[l].logged = 0;
+    }
 }
 
 /* ---- the escape tree ------------------------------------------------------------------------- */
@@ -128,6 +288,7 @@ static bool in_tree(const struct fab_nue *d, uint32_t arc)
 
 void fab_route_nue_add_escape_tree(struct fab_nue *d)
 {
+    struct fab_cdg *t = &d->cdg[d->trees++];
     const struct fab_graph *g = d->g;
     for (uint32_t s = 0; s < g->n; s++) {
         for (uint32_t in = g->nbr_at[s]; in < g->nbr_at[s + 1]; in++) {
@@ -135,7 +296,7 @@ void fab_route_nue_add_escape_tree(struct fab_nue *d)
                 continue;
             for (uint32_t out = g->nbr_at[s]; out < g->nbr_at[s + 1]; out++) {
                 if (out != in && in_tree(d, out))
-                    fab_route_cdg_add(d->cdg, d->cdg->reverse[in], out);
+                    fab_route_cdg_add(t, t->reverse[in], out);
             }
         }
     }
@@ -175,11 +336,18 @@ static void use_tree(struct fab_nue *d, uint32_t s)
 
 /* ---- level by level -------------------------------------------------------------------------- */
 
+/* Returns the sum of the loads on the path that begins with the arc. Paths to a switch without
+ * hosts carry no load. They all prefer the same arcs, so that they need few dependencies. */
+static uint64_t cost_of(const struct fab_nue *d, uint32_t arc)
+{
+    return d->g->hosts[d->home] > 0 ? d->cost[d->g->nbr[arc]] + d->load[arc] : 0;
+}
+
 static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
 {
     d->hops[s] = hops;
     d->slot[s] = (uint8_t)fab_route_cdg_slot(d->cdg, arc);
-    d->cost[s] = d->cost[d->g->nbr[arc]] + d->load[arc];
+    d->cost[s] = cost_of(d, arc);
     d->by_distance[d->count++] = s;
 }
 
@@ -188,17 +356,19 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
  * needs a search for cycles first, appends it to deferred[]. */
 static void consider(struct fab_nue *d, uint32_t in)
 {
-    uint32_t r = d->cdg->tail[in], s = d->g->nbr[in];
-    uint64_t cost = d->cost[s] + d->load[in];
-    if (s != d->home && !fab_route_cdg_in_order(d->cdg, in, fab_route_nue_next(d, s))) {
+    uint32_t r = d->cdg->tail[in];
+    uint64_t cost = cost_of(d, in);
+    uint8_t lane = d->by_load ? FAB_NUE_LANE_NONE : lane_in_order(d, r, in);
+    if (lane == FAB_NUE_LANE_NONE) {
         d->deferred[d->deferred_count++] = (struct fab_nue_deferred){cost, in};
         return;
     }
     if (d->best[r] == FAB_NONE)
         d->found[d->found_count++] = r;
-    else if (cost >= d->cost[d->g->nbr[d->best[r]]] + d->load[d->best[r]])
+    else if (cost >= cost_of(d, d->best[r]))
         return;
     d->best[r] = in;
+    d->lane[r] = lane;
 }
 
 /* Returns how many levels of the search the arc spans: one, or more if its load is normal_load or
@@ -240,34 +410,39 @@ static void consider_delayed(struct fab_nue *d, uint16_t hops)
     }
 }
 
-/* Changes the first arc of the path from switch s to `arc`. Then the arcs by which other switches
- * send through s depend on `arc`; the new arc `in` also depends on it. If one of these dependencies
- * would close a cycle, changes nothing and returns false. */
+/* Adds the dependencies of the paths that lead through switch s, after this switch has got another
+ * path. Returns false if some of them would close a cycle on each VL. */
+static bool add_upstream(struct fab_nue *d, uint32_t s)
+{
+    for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
+        uint32_t r = d->g->nbr[out], in = d->cdg->reverse[out];
+        if (d->hops[r] != FAB_NUE_UNREACHED && r != d->home && fab_route_nue_next(d, r) == in &&
+            (!add_on_some_lane(d, r, in) || !add_upstream(d, r)))
+            return false;
+    }
+    return true;
+}
+
+/* Changes the first arc of the path from switch s to `arc`, also for all paths that lead through s
+ * and for the new path of switch r that begins with the arc `in` to s. If one of these paths would
+ * close a cycle on each VL, changes nothing and returns false. */
 static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in)
 {
-    struct fab_cdg *t = d->cdg;
-    uint32_t v = d->g->nbr[arc];
-    bool was_logging = t->logging;
-    size_t mark = t->logged;
-    t->logging = true;
-    bool good = (v == d->home || fab_route_cdg_add(t, arc, fab_route_nue_next(d, v))) &&
-                fab_route_cdg_add(t, in, arc);
-    for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1] && good; out++) {
-        uint32_t r = d->g->nbr[out];
-        if (d->hops[r] != FAB_NUE_UNREACHED && r != d->home &&
-            fab_route_nue_next(d, r) == t->reverse[out])
-            good = fab_route_cdg_add(t, t->reverse[out], arc);
+    uint8_t slot = d->slot[s];
+    size_t mark[FAB_VLS_MAX];
+    for (uint32_t l = 0; l < d->lanes; l++)
+        mark[l] = d->cdg[l].logged;
+    memcpy(d->lane_was, d->lane, d->g->n);
+    d->slot[s] = (uint8_t)fab_route_cdg_slot(d->cdg, arc);
+    if (add_on_some_lane(d, s, arc) && add_upstream(d, s) &&
+        add_on_some_lane(d, d->cdg->tail[in], in)) {
+        d->cost[s] = cost_of(d, arc);
+        return true;
     }
-    if (!good)
-        fab_route_cdg_undo(t, mark);
-    t->logging = was_logging;
-    if (!was_logging)
-        t->logged = mark;
-    if (good) {
-        d->slot[s] = (uint8_t)fab_route_cdg_slot(t, arc);
-        d->cost[s] = d->cost[v] + d->load[arc];
-    }
-    return good;
+    undo_all(d, mark);
+    memcpy(d->lane, d->lane_was, d->g->n);
+    d->slot[s] = slot;
+    return false;
 }
 
 /* Tries to make the arc `in` usable: gives the switch to which it leads another path of the same
@@ -295,22 +470,23 @@ static int by_cost(const void *a, const void *b)
 }
 
 /* Gives paths to the switches that the search has reached at this level. Returns false if one of
- * these switches gets no path. */
+ * these switches has hosts and gets no path. */
 static bool settle_level(struct fab_nue *d, uint16_t hops)
 {
     bool all = true;
     for (uint32_t i = 0; i < d->found_count; i++) {
-        uint32_t r = d->found[i], arc = d->best[r], s = d->g->nbr[arc];
-        if (s != d->home)
-            fab_route_cdg_add(d->cdg, arc, fab_route_nue_next(d, s));
+        uint32_t r = d->found[i], arc = d->best[r];
+        if (comes_later(d, r))
+            d->lane[r] = FAB_NUE_LANE_NONE;
+        else
+            add_path(d, d->lane[r], arc);
         settle(d, r, arc, hops);
         d->best[r] = FAB_NONE;
     }
     qsort(d->deferred, d->deferred_count, sizeof(*d->deferred), by_cost);
     for (uint32_t i = 0; i < d->deferred_count; i++) {
         uint32_t arc = d->deferred[i].arc, r = d->cdg->tail[arc];
-        if (d->hops[r] == FAB_NUE_UNREACHED &&
-            fab_route_cdg_add(d->cdg, arc, fab_route_nue_next(d, d->g->nbr[arc])))
+        if (d->hops[r] == FAB_NUE_UNREACHED && add_on_some_lane(d, r, arc))
             settle(d, r, arc, hops);
     }
     for (uint32_t i = 0; i < d->deferred_count; i++) {
@@ -320,7 +496,7 @@ static bool settle_level(struct fab_nue *d, uint16_t hops)
         if (backtrack(d, arc))
             settle(d, r, arc, hops);
         else
-            all = false;
+            all = all && d->g->hosts[r] == 0;
     }
     return all;
 }
@@ -329,6 +505,8 @@ static void begin(struct fab_nue *d)
 {
     memset(d->hops, 0xff, d->g->n * sizeof(*d->hops));
     memset(d->delayed, 0xff, sizeof(d->delayed));
+    memset(d->lane, FAB_NUE_LANE_NONE, d->g->n);
+    memset(d->slot, FAB_NUE_SLOT_NONE, d->g->n);
     d->delayed_count = 0;
     d->by_distance[0] = d->home;
     d->count = 1;
@@ -336,10 +514,20 @@ static void begin(struct fab_nue *d)
     d->cost[d->home] = 0;
 }
 
+/* Gives switch s its path along the escape tree. Returns false if the VL of the path lacks the
+ * tree, and the path would close a cycle there. */
+static bool settle_on_tree(struct fab_nue *d, uint32_t s, uint16_t hops)
+{
+    bool good = add_on_some_lane(d, s, tree_arc(d, s));
+    settle(d, s, tree_arc(d, s), hops);
+    return good;
+}
+
 /* Searches level by level until no further switch can be reached. If `strict` is true, returns
- * false as soon as a switch gets no path at its level. */
+ * false as soon as a switch with hosts gets no path at its level. */
 static bool expand_levels(struct fab_nue *d, bool strict)
 {
+    bool good = true;
     uint32_t at = 0, forced = 0;
     begin(d);
     for (uint16_t hops = 1; hops < FAB_NUE_UNREACHED; hops++) {
@@ -355,11 +543,11 @@ static bool expand_levels(struct fab_nue *d, bool strict)
         for (uint32_t i = 0; i < d->forced_count; i++) {
             if (d->forced[d->forced_list[i]] != hops)
                 continue;
-            settle(d, d->forced_list[i], tree_arc(d, d->forced_list[i]), hops);
+            good = settle_on_tree(d, d->forced_list[i], hops) && good;
             forced++;
         }
     }
-    return true;
+    return good;
 }
 
 /* Makes the switches without a path use the escape tree. If `all` is true, makes all switches use
@@ -426,7 +614,16 @@ static uint64_t mean_based_load(const struct fab_nue *d)
     return sum / (d->cdg->arcs + 1) * NORMAL_LOADS + 1;
 }
 
-/* Finds the paths to `home`. If `strict` is true, returns false unless all paths are shortest
+/* ---- one destination ------------------------------------------------------------------------- */
+
+/* Removes the dependencies that the last search has added. */
+static void undo_search(struct fab_nue *d)
+{
+    static const size_t none[FAB_VLS_MAX];
+    undo_all(d, none);
+}
+
+/* Finds the paths to `home`. If `strict` is true, returns false unless all hosts get shortest
  * paths. The new dependencies stay in the log of the channel dependency graph, so that the caller
  * can undo them. */
 static bool search(struct fab_nue *d, uint32_t home, bool strict)
@@ -438,22 +635,21 @@ static bool search(struct fab_nue *d, uint32_t home, bool strict)
     memset(d->forced, 0xff, d->g->n * sizeof(*d->forced));
     d->forced[home] = 0;
     find_descent(d, home);
-    d->cdg->logging = true;
-    d->cdg->logged = 0;
+    set_logging(d, true);
     bool good = expand_levels(d, strict);
     for (unsigned retry = 1; good && retry <= RETRIES + 1; retry++) {
         if (put_rest_on_tree(d, retry > RETRIES) == 0)
             break;
-        fab_route_cdg_undo(d->cdg, 0);
-        good = expand_levels(d, false);
+        undo_search(d);
+        good = expand_levels(d, strict);
     }
-    d->cdg->logging = false;
+    set_logging(d, false);
     d->detour_hosts = 0;
-    if (good && !strict) {
-        fab_route_nue_restore(d, home);
+    if (good) {
+        fab_route_nue_sort(d);
         d->detour_hosts = count_detours(d);
     }
-    return good;
+    return good && (!strict || d->detour_hosts == 0);
 }
 
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict)
@@ -462,13 +658,82 @@ bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict)
     if (good)
         add_loads(d);
     else
-        fab_route_cdg_undo(d->cdg, 0);
+        undo_search(d);
+    return good;
+}
+
+/* ---- switches without hosts ------------------------------------------------------------------ */
+
+/* Stores in through[] the first VL of the hosts that send through each switch; FAB_NUE_LANE_NONE:
+ * none do. */
+static void find_lanes_through(struct fab_nue *d)
+{
+    for (uint32_t s = 0; s < d->g->n; s++)
+        d->through[s] = d->lane[s];
+    for (uint32_t i = d->count; i-- > 1;) {
+        uint32_t s = d->by_distance[i], next = d->g->nbr[fab_route_nue_next(d, s)];
+        if (d->through[s] < d->through[next])
+            d->through[next] = d->through[s];
+    }
+}
+
+/* Tries to give switch s the path that begins with `arc`, on the first VL or, if `any` is true, on
+ * any VL. */
+static bool attach_by(struct fab_nue *d, uint32_t s, uint32_t arc, bool any)
+{
+    for (uint32_t lane = 0; lane < (any ? d->trees : 1); lane++) {
+        if (!add_path(d, lane, arc))
+            continue;
+        d->slot[s] = (uint8_t)fab_route_cdg_slot(d->cdg, arc);
+        d->lane[s] = (uint8_t)lane;
+        return true;
+    }
+    return false;
+}
+
+/* Finds a path and a VL for switch s, over a neighbour that has both. Returns false if there is
+ * none. */
+static bool attach(struct fab_nue *d, uint32_t s, bool any)
+{
+    for (uint32_t arc = d->g->nbr_at[s]; arc < d->g->nbr_at[s + 1]; arc++) {
+        uint32_t v = d->g->nbr[arc];
+        if ((v == d->home || d->lane[v] != FAB_NUE_LANE_NONE) && attach_by(d, s, arc, any))
+            return true;
+    }
+    return false;
+}
+
+static bool complete(struct fab_nue *d, uint32_t s)
+{
+    uint32_t arc = fab_route_nue_next(d, s);
+    if (d->lane[s] != FAB_NUE_LANE_NONE || attach_by(d, s, arc, false))
+        return true;
+    if (d->through[s] == FAB_NUE_LANE_NONE)
+        return attach(d, s, false) || attach(d, s, true);
+    /* the dependencies of the path are in use on the VL of hosts that send through the switch */
+    d->lane[s] = (uint8_t)d->through[s];
+    return d->lane[s] < d->trees || attach_by(d, s, arc, true);
+}
+
+bool fab_route_nue_complete(struct fab_nue *d, uint32_t home)
+{
+    bool good = true;
+    fab_route_nue_restore(d, home);
+    find_lanes_through(d);
+    set_logging(d, true);
+    for (uint32_t i = 1; i < d->count && good; i++)
+        good = complete(d, d->by_distance[i]);
+    set_logging(d, false);
+    if (good)
+        fab_route_nue_keep(d);
+    else
+        undo_search(d);
     return good;
 }
 
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home)
 {
     search(d, home, false);
-    fab_route_cdg_undo(d->cdg, 0);
+    undo_search(d);
     return d->detour_hosts;
 }

@@ -7,8 +7,10 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/balance/shortest_paths.h"
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
+#include "libfabmgr/target/vls.h"
 
 #define FAB_NUE_SLOT_NONE 0xff
+#define FAB_NUE_LANE_NONE 0xff
 #define FAB_NUE_UNREACHED UINT16_MAX
 /* greater than the number of search levels that any arc spans (span() in search.c) */
 #define FAB_NUE_LEVELS 16
@@ -23,7 +25,23 @@ struct fab_nue_deferred {
 struct fab_nue {
     struct fab_arena arena;    /* memory of the arrays */
     const struct fab_graph *g; /* borrowed */
-    struct fab_cdg *cdg;       /* borrowed; the CDG of the current VL */
+    /* borrowed; [lanes] the CDG of each VL. cdg[0] also gives the reverse and the tail of each
+     * arc. */
+    struct fab_cdg *cdg;
+    uint32_t lanes; /* number of VLs */
+    uint32_t trees; /* the first `trees` VLs have the escape tree */
+    /* Which arcs a path takes first. By default, the arcs with the least load whose dependencies
+     * need no search for cycles on some VL. dense: on the first VL. by_load: the arcs with the
+     * least load; a search is made for each. */
+    bool dense, by_load;
+    /* true: paths from switches without hosts get no VL until fab_route_nue_complete() is called */
+    bool defer;
+    /* [switches][switches] The VL of each pair of switches, the same in both directions: element
+     * home * switches + s. FAB_NUE_LANE_NONE: no paths between the pair are known yet. */
+    uint8_t *lane_of;
+    /* [switches][switches] the paths that fab_route_nue_keep() has kept: element home * switches +
+     * s is the slot of the first arc from switch s to `home` */
+    uint8_t *kept;
     /* [ports] slot of the arc to which each port belongs: the index of the port's peer among the
      * neighbours of the switch */
     uint8_t *port_slot;
@@ -43,6 +61,8 @@ struct fab_nue {
     /* [switches] the slot of the first arc on the path from each switch: its index among the arcs
      * that leave the switch */
     uint8_t *slot;
+    /* [switches] the VL of the path from each switch */
+    uint8_t *lane;
     /* number of hosts whose path to `home` is longer than a shortest path */
     uint64_t detour_hosts;
     /* the members from here on are scratch memory */
@@ -79,12 +99,16 @@ struct fab_nue {
     uint64_t *flow;
     /* [switches][words] a bitset of the slots of all arcs by which the switch may send to `home` */
     uint64_t *alternatives;
+    /* [arcs] bitset of the VLs of all packets to `home` that may take the arc */
+    uint16_t *arc_lanes;
+    uint16_t *through; /* [switches] the same for all packets that pass a switch */
+    uint8_t *lane_was; /* [switches] copy of lane[], to undo a change */
 };
-/* Initialises *d. *d keeps a pointer to g, which must outlive it. `cdg` gives only the sizes of the
- * arrays; the caller sets d->cdg before it calls the functions below. Returns NOMEM if there is no
- * memory. */
+/* Initialises *d. *d keeps pointers to g and cdg, which must outlive it. cdg[0] gives the sizes of
+ * the arrays; the caller initialises cdg[] and sets d->lanes before it calls the functions below.
+ * Returns NOMEM if there is no memory. */
 int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struct fab_order *o,
-                       const struct fab_cdg *cdg);
+                       struct fab_cdg *cdg);
 void fab_route_nue_fini(struct fab_nue *d);
 
 /* Returns the first arc of the path from switch s. */
@@ -93,28 +117,45 @@ static inline uint32_t fab_route_nue_next(const struct fab_nue *d, uint32_t s)
     return d->g->nbr_at[s] + d->slot[s];
 }
 
-/* Puts all dependencies along the escape tree into use, so that every switch can always use this
- * tree. */
+/* Puts all dependencies along the escape tree into use on the VL with the number d->trees, and
+ * increases d->trees. So every switch can always use the tree there. */
 void fab_route_nue_add_escape_tree(struct fab_nue *d);
 
-/* Finds one path from each switch to `home`, as short as dependencies allow, and puts the
- * dependencies of these paths into use. If `strict` is true and not all paths are shortest paths,
- * changes nothing and returns false. If `strict` is false and the escape tree was added, always
- * succeeds. */
+/* Forgets all kept paths and the VLs of all pairs. */
+void fab_route_nue_clear(struct fab_nue *d);
+
+/* Finds one path from each switch to `home`, as short as dependencies allow, and a VL for each of
+ * these paths. If the path from `home` to a switch is kept already, both paths have the same VL.
+ * Puts the dependencies of the paths into use. If `strict` is true and not all paths are shortest
+ * paths, changes nothing and returns false. If `strict` is false and the escape tree was added on
+ * all VLs, always succeeds. */
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
+
+/* Keeps the paths and VLs that fab_route_nue_find() found last. */
+void fab_route_nue_keep(struct fab_nue *d);
+
+/* Completes the paths to `home`, which were found and kept while d->defer was true: gives VLs to
+ * the paths from switches without hosts, and other paths to those of them through which no host
+ * sends. These paths carry management traffic only, so they come after the paths of all hosts.
+ * Returns false if some switch gets no path; the kept paths are then unchanged. */
+bool fab_route_nue_complete(struct fab_nue *d, uint32_t home);
 
 /* Returns the number of hosts whose path to `home` would be longer than the shortest path after
  * fab_route_nue_find() without `strict`. Adds no dependency. */
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 
-/* Restores the paths to `home` from d->slot[], which the caller has filled: computes the members
- * home, count, by_distance[] and hops[] of *d. */
+/* Restores the paths to `home` that were kept: computes the members home, count, by_distance[],
+ * hops[], slot[] and lane[] of *d. */
 void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
+
+/* Sorts the switches by their distance from d->home: computes the members count, by_distance[] and
+ * hops[] from slot[]. */
+void fab_route_nue_sort(struct fab_nue *d);
 
 /* Finds, for each switch, the arcs that packets to `home` may use in any combination, with equal
  * path lengths, and sets their bits in d->alternatives[]. These always include the arc of
  * d->slot[]. If `add` is true, adds dependencies to get more alternatives. The caller must have
- * called fab_route_nue_find() or fab_route_nue_restore(). */
+ * called fab_route_nue_restore(). */
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 
 /* Fills *ret with the paths to `home`, for balance.c: for each switch, the number of hops and all
