@@ -346,9 +346,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Mistake(404, f"{self.command} {path[:100]} is not served")
         return call(self.server.manager, request, urllib.parse.parse_qs(url.query))
 
-    def handle_call(self) -> None:
-        with self.server.call():
-            self.carry_out()
+    def handle_one_request(self) -> None:
+        with contextlib.ExitStack() as self.counted:
+            super().handle_one_request()
+
+    def parse_request(self) -> bool:
+        """A request counts from its first line on, because a client may learn that it has begun (100 Continue)."""
+        self.counted.enter_context(self.server.call())
+        return super().parse_request()
 
     def carry_out(self) -> None:
         try:
@@ -385,7 +390,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError:
             pass  # the client is gone or sends nothing more
 
-    do_GET = do_POST = do_DELETE = handle_call
+    do_GET = do_POST = do_DELETE = carry_out
 
 
 class Server(http.server.ThreadingHTTPServer):
