@@ -116,7 +116,8 @@ on() {
 on ibsim
 on fabsim
 
-# ---- every engine that may need several lanes, on a simulated fabric
+# ---- every engine that may need several lanes, on a simulated fabric. All adapters have one port, because ibdmchk keeps
+# one table of service levels for each adapter, not for each port.
 while read -r name family; do
     # shellcheck disable=SC2086
     "$fabsim" generate $family >family.net || not_ok "$name: $family is generated"
@@ -132,6 +133,6 @@ done <<'ENGINES'
 torus torus --size 6x5x4 --hosts 1
 dragonfly dragonfly --group-size 4 --global 2 --hosts 2
 dragonfly+ dragonfly-plus --leaves 3 --spines 3 --global 1 --hosts 3
-dfsssp random --switches 30 --degree 4 --hosts 3 --seed 5
-nue random --switches 30 --degree 4 --hosts 3 --seed 5
+dfsssp dragonfly --group-size 4 --global 2 --hosts 2
+nue torus --size 5x5 --hosts 3
 ENGINES
