@@ -484,24 +484,19 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def interrupt(_number: int, _frame: Any) -> None:
-    """SIGTERM ends the program as SIGINT does."""
-    raise KeyboardInterrupt
-
-
 def main() -> None:
     options = arguments()
-    signal.signal(signal.SIGTERM, interrupt)
     try:
         host, port = read_address(options.listen)
         passwords = read_passwords(options.password_file)
         tls = make_tls(options, host)
         with from_arguments(options) as fabric, Server((host, port), Manager(fabric), passwords, tls) as server:
+            # An exception in a signal handler would close a connection that is just being accepted.
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
             print(f"listening on {host}:{server.server_address[1]}", flush=True)
-            try:
-                server.serve_forever()
-            except KeyboardInterrupt:
-                server.end()
+            server.serve_forever(poll_interval=0.1)
+            server.end()
     except KeyboardInterrupt:
         pass
     except (FabricError, OSError, ValueError) as error:
