@@ -203,11 +203,14 @@ static void drop_job(struct sm *s)
 static void describe_search(struct sm_polish *p)
 {
     const struct fab_polish_progress *x = &p->job->progress;
-    if (x->work > 0)
-        snprintf(p->text, sizeof(p->text),
-                 "polishing in the background: greatest link load %" PRIu64 ", before %" PRIu64
-                 ", bound %" PRIu64 "; %" PRIu64 " %% of the work limit",
-                 x->load, x->before, x->bound, x->work * 100 / x->most);
+    size_t used = (size_t)snprintf(p->text, sizeof(p->text), "polishing in the background");
+    if (x->before > 0)
+        used +=
+            (size_t)snprintf(p->text + used, sizeof(p->text) - used,
+                             ": greatest link load %" PRIu64 ", before %" PRIu64 ", bound %" PRIu64,
+                             x->load, x->before, x->bound);
+    if (p->job->searched)
+        snprintf(p->text + used, sizeof(p->text) - used, "; measuring shifts and permutations");
 }
 
 static void describe_result(struct sm_polish *p)

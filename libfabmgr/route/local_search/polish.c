@@ -600,7 +600,7 @@ void fab_route_polish_free(struct fab_polish *p)
 void fab_route_polish_get(const struct fab_polish *p, struct fab_polish_progress *ret)
 {
     *ret = (struct fab_polish_progress){
-        .work = p->work, .most = WORK, .before = p->before, .load = p->high, .bound = p->bound};
+        .work = p->work, .before = p->before, .load = p->high, .bound = p->bound};
 }
 
 int fab_route_polish_take(struct fab_polish *p, struct fab_lft *ret)

@@ -26,7 +26,7 @@ struct fab_polish;
 /* The loads are those of all-to-all traffic among the endports, weighted by the rate of the
  * links. */
 struct fab_polish_progress {
-    uint64_t work, most;   /* work done so far, and its limit, in table entries that were visited */
+    uint64_t work;         /* work done so far, in table entries that were visited */
     uint64_t before, load; /* greatest load in the given tables, and now */
     uint64_t bound;        /* lower bound of the greatest load, as long as no path gets shorter */
 };
