@@ -29,6 +29,7 @@ fabricd_libfabricd_a_SOURCES += \
 	%D%/apply/route.c \
 	%D%/apply/route_job.c \
 	%D%/apply/route_job.h \
+	%D%/apply/route_sls.c \
 	%D%/apply/standby.c \
 	%D%/apply/standing.c \
 	%D%/apply/state.h \

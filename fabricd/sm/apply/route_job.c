@@ -12,12 +12,10 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
-#include "libfabmgr/route/route.h"
 #include "libfabmgr/study/choose_engine.h"
 
-/* Records the outcome for this engine (`outcome`), and the reason (`why`). */
-static void pass_over(struct sm_route_job *j, const char *engine, enum fab_choice_outcome outcome,
-                      const char *why)
+void sm_route_job_record(struct sm_route_job *j, const char *engine,
+                         enum fab_choice_outcome outcome, const char *why)
 {
     struct fab_choice_row *row = fab_target_choice_add(j->choice, engine, outcome, why);
     row->time_us = clock_now_us() - j->began_us;
@@ -25,7 +23,7 @@ static void pass_over(struct sm_route_job *j, const char *engine, enum fab_choic
         row->lanes = fab_target_vls_count(&j->of.target->vls);
 }
 
-static int prove(struct sm_route_job *j)
+int sm_route_job_prove(struct sm_route_job *j)
 {
     struct fab_verify_input in = {
         .fabric = j->of.fabric,
@@ -63,12 +61,12 @@ static int prove_fixed(struct sm_route_job *j, bool *ret_changed)
     if (r != FAB_OK || !*ret_changed)
         return r;
     fab_verify_verdict_fini(&j->verdict);
-    r = prove(j);
+    r = sm_route_job_prove(j);
     j->lost_pairs = r == FAB_OK ? j->verdict.unreachable_pairs : 0;
     return r;
 }
 
-static struct fab_route_input input(struct sm_route_job *j)
+struct fab_route_input sm_route_job_input(struct sm_route_job *j)
 {
     return (struct fab_route_input){.fabric = j->of.fabric,
                                     .policy = &j->of.policy,
@@ -87,7 +85,7 @@ static void discard(struct sm_route_job *j)
 
 static int run_engine(struct sm_route_job *j, const struct fab_route_engine *engine)
 {
-    struct fab_route_input in = input(j);
+    struct fab_route_input in = sm_route_job_input(j);
     uint64_t start = clock_now_us();
     j->began_us = start;
     j->why[0] = 0;
@@ -105,7 +103,7 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     }
     bool changed;
     if (r == FAB_OK)
-        r = prove(j);
+        r = sm_route_job_prove(j);
     return r == FAB_OK ? prove_fixed(j, &changed) : r;
 }
 
@@ -115,7 +113,7 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
 static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;
-    struct fab_route_input in = input(j);
+    struct fab_route_input in = sm_route_job_input(j);
     struct fab_engine_choice c = {.engine = chain->engine[taken],
                                   .lft = t->lft,
                                   .vls = t->vls,
@@ -140,7 +138,7 @@ static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, u
 /* Records that the tables of this engine are used, without a comparison with other engines. */
 static void take(struct sm_route_job *j, const struct fab_route_engine *engine)
 {
-    pass_over(j, engine->name, FAB_CHOICE_TAKEN, j->why);
+    sm_route_job_record(j, engine->name, FAB_CHOICE_TAKEN, j->why);
 }
 
 static void give_reason(struct sm_route_job *j)
@@ -160,7 +158,7 @@ static int try_standing(struct sm_route_job *j, struct fab_lft *standing)
     bool left_out = j->left_out;
     j->verdict = (struct fab_verdict){0};
     j->of.target->lft = *standing;
-    int r = prove(j);
+    int r = sm_route_job_prove(j);
     j->left_out = r == FAB_OK && !fab_verify_verdict_good(&j->verdict);
     j->standing.adopted = r == FAB_OK && sm_route_job_is_good(j);
     if (j->standing.adopted) {
@@ -207,152 +205,6 @@ static bool may_adopt(const struct sm_route_job *j)
            fab_policy_classes_count(j->of.policy.classes) <= 1;
 }
 
-/* ---- SLs that hosts use ---------------------------------------------------------------------- */
-
-static bool same_lids(const struct fab_lids *a, const struct fab_lids *b)
-{
-    return a->top == b->top && a->port_count == b->port_count &&
-           memcmp(a->base, b->base, a->port_count * sizeof(*a->base)) == 0;
-}
-
-/* Returns true if the former tables were made for the same switches, with the same ids. A switch
- * keeps its LID. */
-static bool same_switches(const struct sm_route_job *j)
-{
-    const struct fab_fabric *f = j->of.fabric;
-    const struct fab_lids *was = &j->former->lids, *now = &j->of.target->lids;
-    bool same = j->former->vls.switches == f->switch_count;
-    for (uint32_t sw = 0; same && sw < f->switch_count; sw++) {
-        uint32_t port = f->nodes[sw].first_port;
-        same = port < was->port_count && was->base[port] == now->base[port];
-    }
-    return same;
-}
-
-/* Returns true if the former tables have an SL for each pair of switches, and several VLs are in
- * use before and after the change. A rebalance changes no SL anyway if that is not safe. */
-static bool may_keep_sls(const struct sm_route_job *j)
-{
-    const struct fab_target *was = j->former, *now = j->of.target;
-    return was && !j->active && !j->standing.adopted && j->fixed.count == 0 &&
-           fab_policy_classes_count(j->of.policy.classes) <= 1 && was->vls.of_pair &&
-           was->vls.classes <= 1 && fab_target_vls_multiple(&now->vls) && same_switches(j);
-}
-
-/* Makes *ret the new SL-to-VL tables with the SLs of the former tables. */
-static int mix(const struct sm_route_job *j, struct fab_vls *ret)
-{
-    const struct fab_vls *was = &j->former->vls;
-    int r = fab_target_vls_copy(&j->of.target->vls, ret);
-    if (r == FAB_OK && !ret->of_pair)
-        r = fab_target_vls_by_pair(ret, was->switches);
-    if (r != FAB_OK)
-        return r;
-    memcpy(ret->of_pair, was->of_pair, (size_t)was->switches * was->switches);
-    ret->sls = was->sls > ret->sls ? was->sls : ret->sls;
-    return FAB_OK;
-}
-
-/* Sets *ret_safe to true if the new tables are free of deadlocks while packets have the SLs of the
- * former tables. */
-static int check_former_sls(const struct sm_route_job *j, bool *ret_safe)
-{
-    struct fab_vls mixed = {0};
-    struct fab_verdict verdict = {0};
-    int r = mix(j, &mixed);
-    if (r == FAB_OK)
-        r = fab_verify(&(struct fab_verify_input){.fabric = j->of.fabric,
-                                                  .lids = &j->of.target->lids,
-                                                  .lft = &j->of.target->lft,
-                                                  .vls = &mixed,
-                                                  .pool = j->pool},
-                       &verdict);
-    *ret_safe = r == FAB_OK && verdict.deadlock_free;
-    fab_verify_verdict_fini(&verdict);
-    fab_target_vls_fini(&mixed);
-    return r;
-}
-
-/* Computes up/down tables with the SLs of the former tables. Up/down paths form no cycle on a
- * single VL, so they form none with any SLs. Returns FAB_OK also if the result does not pass the
- * proof. */
-static int route_with_former_sls(struct sm_route_job *j)
-{
-    static const char engine[] = "updn";
-    struct fab_route_input in = input(j);
-    struct fab_vls unused = {0};
-    char why[sizeof(j->why)];
-    snprintf(j->of.target->engine, sizeof(j->of.target->engine), "%s", engine);
-    int r =
-        fab_route_engine_by_name(engine)->run(&in, &j->of.target->lft, &unused, why, sizeof(why));
-    fab_target_vls_fini(&unused);
-    if (r == FAB_OK)
-        r = fab_target_vls_copy(&j->former->vls, &j->of.target->vls);
-    return r == FAB_OK ? prove(j) : r;
-}
-
-/* Records that up/down tables replace the tables of the engine that was taken. */
-static void record_updn(struct sm_route_job *j)
-{
-    for (uint32_t i = 0; i < j->choice->count; i++) {
-        struct fab_choice_row *row = &j->choice->row[i];
-        if (row->outcome != FAB_CHOICE_TAKEN && row->outcome != FAB_CHOICE_NOT_BETTER)
-            continue;
-        snprintf(row->why, sizeof(row->why), "%s",
-                 row->outcome == FAB_CHOICE_TAKEN
-                     ? "the tables could deadlock with the service levels that hosts use now"
-                     : "not compared with tables for the service levels that hosts use now");
-        row->outcome = FAB_CHOICE_UNFIT;
-    }
-    snprintf(
-        j->why, sizeof(j->why),
-        "up/down paths that keep the service levels of the former tables, until links are back "
-        "or an operator runs 'fabricctl reroute'");
-    pass_over(j, "updn", FAB_CHOICE_TAKEN, j->why);
-}
-
-struct proven {
-    struct fab_lft lft;
-    struct fab_vls vls;
-    struct fab_verdict verdict;
-    char engine[sizeof(((struct fab_target *)NULL)->engine)];
-};
-
-/* Exchanges the tables of the job, and their verdict, with *other. */
-static void exchange(struct sm_route_job *j, struct proven *other)
-{
-    struct fab_target *t = j->of.target;
-    struct proven mine = {.lft = t->lft, .vls = t->vls, .verdict = j->verdict};
-    memcpy(mine.engine, t->engine, sizeof(mine.engine));
-    t->lft = other->lft;
-    t->vls = other->vls;
-    j->verdict = other->verdict;
-    memcpy(t->engine, other->engine, sizeof(mine.engine));
-    *other = mine;
-}
-
-/* Hosts use an SL for as long as a connection lasts. If the new tables could deadlock with the SLs
- * of the former ones, replaces them by up/down tables with these SLs. When all links are back, the
- * engine computes its former tables again, with the same SLs. */
-static int keep_sls(struct sm_route_job *j)
-{
-    bool safe = true;
-    int r = may_keep_sls(j) ? check_former_sls(j, &safe) : FAB_OK;
-    if (r != FAB_OK || safe)
-        return r;
-    struct proven other = {0};
-    exchange(j, &other);
-    r = route_with_former_sls(j);
-    if (r == FAB_OK && fab_verify_verdict_good(&j->verdict))
-        record_updn(j);
-    else
-        exchange(j, &other);
-    fab_target_lft_fini(&other.lft);
-    fab_target_vls_fini(&other.vls);
-    fab_verify_verdict_fini(&other.verdict);
-    return r == FAB_E_UNSUPPORTED ? FAB_OK : r;
-}
-
 /* ---- the chain of engines -------------------------------------------------------------------- */
 
 /* Tries the engines of the chain in order, until the tables of one pass the proof. With "auto",
@@ -378,14 +230,15 @@ static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain
             else
                 take(j, engine);
             if (status == FAB_OK)
-                status = keep_sls(j);
+                status = sm_route_job_keep_sls(j);
             give_reason(j);
             return status;
         }
         if (status == FAB_OK && last)
             return FAB_OK;
-        pass_over(j, engine->name, status == FAB_OK ? FAB_CHOICE_UNPROVED : FAB_CHOICE_REFUSED,
-                  status == FAB_OK ? fab_verify_verdict_failure(&j->verdict) : j->why);
+        sm_route_job_record(j, engine->name,
+                            status == FAB_OK ? FAB_CHOICE_UNPROVED : FAB_CHOICE_REFUSED,
+                            status == FAB_OK ? fab_verify_verdict_failure(&j->verdict) : j->why);
         j->refuted |= status == FAB_OK;
         if (status == FAB_OK)
             discard(j);
@@ -428,7 +281,7 @@ static bool follow(struct sm_route_job *j)
         r = FAB_E_NOT_FOUND;
     j->left_out = r == FAB_OK && j->session.leaves_out;
     if (r == FAB_OK)
-        r = prove(j);
+        r = sm_route_job_prove(j);
     if (r == FAB_OK)
         r = prove_fixed(j, &changed);
     if (r != FAB_OK || changed) /* the session does not fit the tables of this round */
@@ -451,7 +304,7 @@ static int compose(struct sm_route_job *j)
     if (r != FAB_OK || fab_target_vls_levels(&j->of.target->vls) < 2)
         return r;
     fab_verify_verdict_fini(&j->verdict);
-    return prove(j);
+    return sm_route_job_prove(j);
 }
 
 /* Divides the VLs into equal sets, one for each traffic class, and runs the engines with the VLs of
@@ -473,6 +326,12 @@ static int route_classes(struct sm_route_job *j)
     return r == FAB_OK && sm_route_job_is_good(j) ? compose(j) : r;
 }
 
+static bool same_lids(const struct fab_lids *a, const struct fab_lids *b)
+{
+    return a->top == b->top && a->port_count == b->port_count &&
+           memcmp(a->base, b->base, a->port_count * sizeof(*a->base)) == 0;
+}
+
 /* Takes the polished tables, which replace the active ones. They need the same LIDs and VLs.
  * Returns UNSUPPORTED if ports have other LIDs now. */
 static int take_polished(struct sm_route_job *j)
@@ -488,7 +347,7 @@ static int take_polished(struct sm_route_job *j)
     t->choice = fab_target_choice_ref(active->choice);
     j->computed_us = clock_now_us();
     int r = fab_target_vls_copy(&active->vls, &t->vls);
-    return r == FAB_OK ? prove(j) : r;
+    return r == FAB_OK ? sm_route_job_prove(j) : r;
 }
 
 static int make_tables(struct sm_route_job *j)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The worker task of the phase "routing". route.c starts the task and takes its result; route_job.c
- * runs the engines on the worker thread. For these two files only.
+ * runs the engines on the worker thread; route_sls.c replaces tables that do not suit the SLs in
+ * use. dry_run.c runs the same task.
  */
 #ifndef FABRICD_SM_APPLY_ROUTE_JOB_H
 #define FABRICD_SM_APPLY_ROUTE_JOB_H
 
 #include "fabricd/sm/apply/state.h"
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/target/choice.h"
 
 struct sm_route_job {
     struct loop_task *task; /* the worker task; NULL: it has ended */
@@ -66,5 +69,17 @@ void sm_route_job_work(void *ctx, struct loop_task *task);
  * with a switch at one end whose path a repair left out. */
 bool sm_route_job_is_good(const struct sm_route_job *j);
 void sm_route_job_free(struct sm_route_job *j);
+
+/* ---- for route_job.c and route_sls.c ---- */
+
+/* Records the outcome for this engine, and the reason (`why`). */
+void sm_route_job_record(struct sm_route_job *j, const char *engine,
+                         enum fab_choice_outcome outcome, const char *why);
+/* Proves the tables of j->of.target, and sets j->verdict. Returns what fab_verify returns. */
+int sm_route_job_prove(struct sm_route_job *j);
+struct fab_route_input sm_route_job_input(struct sm_route_job *j);
+/* If the engine's tables could deadlock with the SLs of the former tables, replaces them by up/down
+ * tables with these SLs. Returns NOMEM. */
+int sm_route_job_keep_sls(struct sm_route_job *j);
 
 #endif
