@@ -1191,7 +1191,7 @@ tests_packaging_old_database_LDADD = $(FABRICD_LIBS)
 
 EXTRA_DIST += tests/bench/replication.sh tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/smp_ping.c tests/bench/against_opensm.py \
 	tests/bench/bench_serve.py tests/bench/background.py tests/bench/fault_records.py \
-	tests/bench/damage.py tests/bench/erosion.py tests/bench/takeover.py tests/bench/standbys.sh tests/bench/standbys.py tests/bench/families.py tests/bench/lanes.py tests/bench/orders.py tests/bench/faults.py tests/bench/rpc_floods.py tests/bench/rpc_under_faults.py tests/bench/counters_share.py tests/bench/lists.py tests/bench/congestion/congestion.py
+	tests/bench/damage.py tests/bench/erosion.py tests/bench/takeover.py tests/bench/standbys.sh tests/bench/standbys.py tests/bench/families.py tests/bench/lanes.py tests/bench/orders.py tests/bench/faults.py tests/bench/rpc_floods.py tests/bench/rpc_under_faults.py tests/bench/counters_share.py tests/bench/lists.py tests/bench/simulated.py tests/bench/congestion/congestion.py
 
 if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)

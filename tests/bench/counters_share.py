@@ -12,9 +12,9 @@ the last minute of the event loop with perf(1).
 import argparse
 import os
 import subprocess
-import sys
-import tempfile
 import time
+
+from simulated import simulated_tree
 
 SETTINGS = """sweep: {light_interval: 0, heavy_interval: 0, scrub_interval: 0}
 contingency: {memory: 0}
@@ -50,33 +50,15 @@ def main():
     p.add_argument("--perf")
     p.add_argument("fabric", nargs="?", default="36,3")
     a = p.parse_args()
-    radix, levels = a.fabric.split(",")
-    with tempfile.TemporaryDirectory() as work:
-        address = f"unix:{work}/s"
-        subprocess.run([f"{a.build}/cli/fabsim", "generate", "fat-tree", "--radix", radix, "--levels", levels, "-o", f"{work}/f.net"],
-                       check=True)
-        with open(f"{work}/fabricd.yaml", "w", encoding="ascii") as f:
-            f.write(SETTINGS % a.interval)
-        os.chmod(f"{work}/fabricd.yaml", 0o600)
-        daemon = subprocess.Popen([f"{a.build}/fabricd/fabricd", "--sim", f"{work}/f.net", "-f", f"{work}/fabricd.yaml",
-                                   "--state-dir", f"{work}/state", "--listen", address], stderr=subprocess.DEVNULL)
-        try:
-            ctl = [f"{a.build}/cli/fabricctl", "-s", address, "status"]
-            while b"generation" not in subprocess.run(ctl, capture_output=True, check=False).stdout:
-                if daemon.poll() is not None:
-                    sys.exit("fabricd has ended")
-                time.sleep(0.5)
-            time.sleep(120)
-            for i in range(a.minutes):
-                perf = None
-                if a.perf and i == a.minutes - 1:
-                    perf = subprocess.Popen(["perf", "record", "-q", "-g", "-t", str(daemon.pid), "-o", a.perf, "sleep", "60"])
-                print(f"minute {i + 1}, load {os.getloadavg()[0]:.1f}: {minute(daemon.pid)}", flush=True)
-                if perf:
-                    perf.wait()
-        finally:
-            daemon.terminate()
-            daemon.wait()
+    with simulated_tree(a.build, a.fabric, SETTINGS % a.interval) as (_, pid):
+        time.sleep(120)
+        for i in range(a.minutes):
+            perf = None
+            if a.perf and i == a.minutes - 1:
+                perf = subprocess.Popen(["perf", "record", "-q", "-g", "-t", str(pid), "-o", a.perf, "sleep", "60"])
+            print(f"minute {i + 1}, load {os.getloadavg()[0]:.1f}: {minute(pid)}", flush=True)
+            if perf:
+                perf.wait()
 
 
 main()

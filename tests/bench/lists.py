@@ -13,9 +13,9 @@ import argparse
 import os
 import resource
 import subprocess
-import sys
-import tempfile
 import time
+
+from simulated import simulated_tree
 
 SETTINGS = """sweep: {light_interval: 0, heavy_interval: 0, scrub_interval: 0}
 counters: {interval: 0}
@@ -63,28 +63,11 @@ def main():
     p.add_argument("--wait", type=float, default=5)  # for work after the bring-up
     p.add_argument("fabric", nargs="?", default="36,3")
     a = p.parse_args()
-    radix, levels = a.fabric.split(",")
-    with tempfile.TemporaryDirectory() as work:
-        address = f"unix:{work}/s"
-        subprocess.run([f"{a.build}/cli/fabsim", "generate", "fat-tree", "--radix", radix, "--levels", levels, "-o", f"{work}/f.net"],
-                       check=True)
-        with open(f"{work}/fabricd.yaml", "w", encoding="ascii") as f:
-            f.write(a.settings)
-        os.chmod(f"{work}/fabricd.yaml", 0o600)
-        daemon = subprocess.Popen([f"{a.build}/fabricd/fabricd", "--sim", f"{work}/f.net", "-f", f"{work}/fabricd.yaml",
-                                   "--state-dir", f"{work}/state", "--listen", address], stderr=subprocess.DEVNULL)
-        ctl = [f"{a.build}/cli/fabricctl", "-s", address]
-        try:
-            while b"generation" not in subprocess.run([*ctl, "status"], capture_output=True, check=False).stdout:
-                if daemon.poll() is not None:
-                    sys.exit("fabricd has ended")
-                time.sleep(0.5)
-            print(f"{address}, pid {daemon.pid}", flush=True)
-            time.sleep(a.wait)
-            measure(ctl, daemon.pid, a.runs, [c.strip() for c in a.commands.replace("\n", "|").split("|") if c.strip()])
-        finally:
-            daemon.terminate()
-            daemon.wait()
+    with simulated_tree(a.build, a.fabric, a.settings) as (address, pid):
+        print(f"{address}, pid {pid}", flush=True)
+        time.sleep(a.wait)
+        measure([f"{a.build}/cli/fabricctl", "-s", address], pid, a.runs,
+                [c.strip() for c in a.commands.replace("\n", "|").split("|") if c.strip()])
 
 
 main()
