@@ -36,7 +36,7 @@ static const char *objection(const struct fab_polish_gain *g, const struct fab_q
     double gain = 1 - (double)g->load_after / (double)g->load_before;
     double share = (double)g->blocks / (double)g->all_blocks;
     if (gain < LEAST_GAIN)
-        return "the greatest link load would fall by less than 1 %";
+        return "the maximum link load would fall by less than 1 %";
     if (share > gain * BLOCKS_WORTH)
         return "too many LFT blocks would have to be written";
     if (g->product_after >= g->product_before)
@@ -51,7 +51,7 @@ int fab_study_polish_gain(const struct fab_polish_gain_input *in, struct fab_pol
                                     in->before->switch_count * fab_target_lft_blocks(in->before)};
     fab_route_polish_count(in->before, in->after, &g.entries, &g.blocks);
     if (g.entries == 0) {
-        g.objection = "no change of one entry lowers the greatest link load";
+        g.objection = "no change of one entry lowers the maximum link load";
         *ret = g;
         return FAB_OK;
     }

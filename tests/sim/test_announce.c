@@ -381,7 +381,7 @@ START_TEST(a_new_master_loads_decisions_before_it_decides)
     bring_up(&lab);
     ck_assert(can_decide(&lab));
     stand_by(&lab);
-    ck_assert(can_decide(&lab)); /* whoever asks is told that this manager is in standby */
+    ck_assert(can_decide(&lab)); /* another check refuses calls at a standby manager */
     fake.level = false;
     lab_forget_events(&lab);
     lab_end_other(&lab);

@@ -3,7 +3,7 @@
  * Polishes the tables of large fabrics in the background. With "routing.engine: auto", small
  * fabrics are polished before their first tables are written (libfabmgr/study/choose_engine.h). On
  * large ones this would take too long, so the engine's tables are written first. A worker task then
- * lowers the greatest link load (libfabmgr/route/local_search/polish.h), and measures whether the
+ * lowers the maximum link load (libfabmgr/route/local_search/polish.h), and measures whether the
  * result is worth its writes (libfabmgr/study/polish_gain.h).
  *
  * If it is, a rebalance follows, which takes the polished tables instead of running an engine. So
@@ -205,10 +205,10 @@ static void describe_search(struct sm_polish *p)
     const struct fab_polish_progress *x = &p->job->progress;
     size_t used = (size_t)snprintf(p->text, sizeof(p->text), "polishing in the background");
     if (x->before > 0)
-        used +=
-            (size_t)snprintf(p->text + used, sizeof(p->text) - used,
-                             ": greatest link load %" PRIu64 ", before %" PRIu64 ", bound %" PRIu64,
-                             x->load, x->before, x->bound);
+        used += (size_t)snprintf(p->text + used, sizeof(p->text) - used,
+                                 ": maximum link load %" PRIu64 ", before %" PRIu64
+                                 ", lower bound %" PRIu64,
+                                 x->load, x->before, x->bound);
     if (p->job->searched)
         snprintf(p->text + used, sizeof(p->text) - used, "; measuring shifts and permutations");
 }
@@ -221,13 +221,13 @@ static void describe_result(struct sm_polish *p)
         snprintf(p->text, sizeof(p->text), "not polished: %s", fab_base_status_text(j->status));
     else if (g->objection)
         snprintf(p->text, sizeof(p->text),
-                 "not polished, because %s (greatest link load %" PRIu64 ", before %" PRIu64
-                 ", bound %" PRIu64 "; %u of %u LFT blocks)",
+                 "not polished, because %s (maximum link load %" PRIu64 ", before %" PRIu64
+                 ", lower bound %" PRIu64 "; %u of %u LFT blocks)",
                  g->objection, j->progress.load, j->progress.before, j->progress.bound, g->blocks,
                  g->all_blocks);
     else
         snprintf(p->text, sizeof(p->text),
-                 "polished: greatest link load %" PRIu64 ", before %" PRIu64 ", bound %" PRIu64
+                 "polished: maximum link load %" PRIu64 ", before %" PRIu64 ", lower bound %" PRIu64
                  "; %" PRIu64 " entries in %u of %u LFT blocks changed",
                  g->load_after, g->load_before, j->progress.bound, g->entries, g->blocks,
                  g->all_blocks);
