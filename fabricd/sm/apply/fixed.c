@@ -81,14 +81,14 @@ static int apply_row(const struct sm_fixed *x, uint32_t i, struct fab_target *t,
 {
     const uint8_t *held = x->entry + (size_t)i * (x->top + 1);
     for (uint32_t lid = 1; x->known[i] && lid <= t->lids.top && lid <= x->top; lid++) {
-        if (t->lids.owner[lid] == FAB_NONE ||
-            fab_target_lft_at(&t->lft, x->sw[i], lid) == held[lid])
+        if (fab_target_lft_at(&t->lft, x->sw[i], lid) == held[lid])
             continue;
         int r = fab_target_lft_own(&t->lft, x->sw[i], lid);
         if (r != FAB_OK)
             return r;
         fab_target_lft_set(&t->lft, x->sw[i], lid, held[lid]);
-        *ret_changed = true;
+        /* no packets are sent to a LID without an owner */
+        *ret_changed |= t->lids.owner[lid] != FAB_NONE;
     }
     return FAB_OK;
 }
