@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 /* Returns true if the former tables were made for the same switches, with the same ids. A switch
  * keeps its LID. */
 static bool same_switches(const struct sm_route_job *j)
