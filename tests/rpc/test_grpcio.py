@@ -650,7 +650,8 @@ def connections_are_counted():
             s.connect(server.address.removeprefix("unix:"))
             opened.append(s)
         wait_until(lambda: "too many connections are open, and this client has most" in server.log())
-        assert descriptors(server) < 170
+        # libevent closes descriptors at the end of a turn of the loop, in which up to 32 connections are accepted
+        wait_until(lambda: descriptors(server) < 170)
         with channel(server.address) as c:  # the server closes silent connections at once
             Fabric(c).GetStatus(timeout=PATIENCE)
         for s in opened:
