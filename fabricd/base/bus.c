@@ -151,7 +151,8 @@ uint64_t bus_counted(const struct bus *b, enum event_id id)
 
 size_t event_room(const struct event *e)
 {
-    size_t room = strlen(e->type) + strlen(e->subject) + strlen(e->message) + 3;
+    size_t room = strlen(e->type) + strlen(e->subject) + strlen(e->message) + 3 +
+                  e->place_count * sizeof(struct event_place);
     for (uint32_t i = 0; i < e->field_count; i++) {
         const struct event_field *f = &e->fields[i];
         room += sizeof(*f) + strlen(f->name) + 1;
@@ -170,8 +171,12 @@ static const char *copy_text(char **at, const char *text)
 void event_copy(struct event *to, const struct event *e, void *room)
 {
     struct event_field *fields = room;
-    char *at = (char *)&fields[e->field_count];
+    struct event_place *places = (struct event_place *)&fields[e->field_count];
+    char *at = (char *)&places[e->place_count];
     *to = *e;
+    if (e->place_count > 0)
+        memcpy(places, e->places, e->place_count * sizeof(*places));
+    to->places = places;
     to->type = copy_text(&at, e->type);
     to->subject = copy_text(&at, e->subject);
     to->message = copy_text(&at, e->message);

@@ -32,6 +32,12 @@ struct event_field {
     uint64_t number;
 };
 
+/* A node, or one of its ports. */
+struct event_place {
+    uint64_t guid; /* node GUID */
+    uint8_t port;  /* 0: the node, or port 0 of a switch */
+};
+
 struct event {
     /* Number of the event. bus_publish assigns numbers in ascending order without gaps, even across
      * restarts (see bus_new). 0: the event has severity debug, and is not stored. */
@@ -48,11 +54,15 @@ struct event {
     uint32_t port;
     uint32_t field_count;
     const struct event_field *fields;
+    /* [place_count] In a summary event: all nodes, or both ends of all links, that the event is
+     * about. The field `names` has only the first ones. */
+    const struct event_place *places;
+    uint32_t place_count;
 };
 
-/* event_room returns the size in bytes of the fields and texts of an event. The caller provides
- * `room` with this size, aligned like a pointer. event_copy copies the fields and texts to `room`,
- * and the event itself to *to. */
+/* event_room returns the size in bytes of the fields, places and texts of an event. The caller
+ * provides `room` with this size, aligned like a pointer. event_copy copies the fields, places and
+ * texts to `room`, and the event itself to *to. */
 size_t event_room(const struct event *e);
 void event_copy(struct event *to, const struct event *e, void *room);
 

@@ -167,6 +167,8 @@ static void emit(struct bus *bus, enum event_id id, struct event *e)
              &(struct event){.subject = e->subject,                                                \
                              .guid = e->guid,                                                      \
                              .port = e->port,                                                      \
+                             .places = e->places,                                                  \
+                             .place_count = e->place_count,                                        \
                              .fields = field,                                                      \
                              .field_count = sizeof(field) / sizeof(*field) - 1});                  \
     }

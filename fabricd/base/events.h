@@ -26,7 +26,7 @@ enum event_id {
 
 /* The macros make a struct for each event, with one member for each field. In a text field such as
  * subject, NULL means "". The member guid is 0 if the event is about no node, and port is 0 if it
- * is about no port. */
+ * is about no port. Only summary events have places (bus.h). */
 #define TEXT(name) const char *name;
 #define GUID(name) uint64_t name;
 #define COUNT(name) uint64_t name;
@@ -39,6 +39,8 @@ enum event_id {
         const char *subject;                                                                       \
         uint64_t guid;                                                                             \
         uint32_t port;                                                                             \
+        const struct event_place *places;                                                          \
+        uint32_t place_count;                                                                      \
         fields                                                                                     \
     };                                                                                             \
     void event_##id(struct bus *bus, const struct event_##id *e);

@@ -308,11 +308,19 @@ static bool is_about_peer(const struct concern *c, const struct event *e)
            fab_view_concern_set_have(&c->objects, guid_of(guid), port != NULL ? port->number : 0);
 }
 
+static bool has_place(const struct concern *c, const struct event *e)
+{
+    for (uint32_t i = 0; i < e->place_count && c->objects.count > 0; i++)
+        if (fab_view_concern_set_have(&c->objects, e->places[i].guid, e->places[i].port))
+            return true;
+    return false;
+}
+
 bool concern_event(const struct concern *c, const struct event *e)
 {
     static const char *const texts[] = {"peer", "names"};
     if (names_object(c, e->subject) || fab_view_concern_set_have(&c->objects, e->guid, e->port) ||
-        is_about_peer(c, e) || is_about_end(c, e))
+        is_about_peer(c, e) || is_about_end(c, e) || has_place(c, e))
         return true;
     for (size_t i = 0; i < 2; i++) {
         const struct event_field *f = field_of(e, texts[i]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps the newest events in a ring buffer. The bus numbers events consecutively, so an event is in
- * the slot whose index is its number modulo the size of the ring.
+ * the slot whose index is its number modulo the size of the ring. Summary events can have a place
+ * for each node of the fabric. The oldest events leave the ring if it has too many places.
  */
 #include "fabricd/rpc/journal.h"
 
@@ -25,6 +26,7 @@ struct journal {
     void *ctx;
     uint64_t newest, oldest;
     struct kept *ring[RPC_EVENTS_KEPT];
+    uint64_t places; /* number of places of all events in the ring */
     /* number of events of severity debug so far */
     uint64_t debug_count;
     struct kept *debug[RPC_DEBUG_KEPT];
@@ -50,6 +52,14 @@ static void keep_debug(struct journal *j, const struct event *e)
     j->told(j->ctx);
 }
 
+static void drop(struct journal *j, uint64_t seq)
+{
+    struct kept **place = &j->ring[seq % RPC_EVENTS_KEPT];
+    j->places -= *place != NULL ? (*place)->event.place_count : 0;
+    free(*place);
+    *place = NULL;
+}
+
 /* Adds an event to one of the two rings. If memory runs out, its slot in the ring stays empty, and
  * readers skip this slot. */
 static void on_event(void *ctx, const struct event *e)
@@ -59,12 +69,14 @@ static void on_event(void *ctx, const struct event *e)
         keep_debug(j, e);
         return;
     }
-    struct kept **place = &j->ring[e->seq % RPC_EVENTS_KEPT];
-    free(*place);
-    *place = copy_event(e);
+    drop(j, e->seq);
+    struct kept *k = j->ring[e->seq % RPC_EVENTS_KEPT] = copy_event(e);
+    j->places += k != NULL ? e->place_count : 0;
     j->newest = e->seq;
     if (j->newest - j->oldest >= RPC_EVENTS_KEPT)
         j->oldest = j->newest - RPC_EVENTS_KEPT + 1;
+    while (j->places > RPC_PLACES_KEPT && j->oldest < j->newest)
+        drop(j, j->oldest++);
     j->told(j->ctx);
 }
 

@@ -84,6 +84,9 @@
 /* Number of events in the journal. If a call of WatchEvents has more unsent events than this, the
  * manager ends the call. */
 #define RPC_EVENTS_KEPT 4096u
+/* maximum number of places (16 bytes each) of the events in memory, beside those of the newest
+ * event */
+#define RPC_PLACES_KEPT 1000000u
 /* Number of events of severity debug in the journal. If a slow client has more unsent ones, it
  * misses the oldest of them. */
 #define RPC_DEBUG_KEPT 256u

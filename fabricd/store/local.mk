@@ -5,7 +5,7 @@ fabricd_libfabricd_a_SOURCES += %D%/audit.c %D%/audit.h %D%/audit_chain.c %D%/au
 	%D%/inventory.h \
 	%D%/policies.c \
 	%D%/policies.h \
-	%D%/fields.c %D%/fields.h %D%/forgotten.c %D%/forgotten.h %D%/hosts.c %D%/hosts.h %D%/gone.c %D%/gone.h %D%/derive.c %D%/derive.h %D%/division.c %D%/division.h %D%/key.c %D%/key.h %D%/m_key.c %D%/m_key.h %D%/leases.c %D%/lock.c %D%/lock.h %D%/record.c %D%/record.h \
+	%D%/fields.c %D%/fields.h %D%/forgotten.c %D%/forgotten.h %D%/hosts.c %D%/hosts.h %D%/gone.c %D%/gone.h %D%/derive.c %D%/derive.h %D%/division.c %D%/division.h %D%/key.c %D%/key.h %D%/m_key.c %D%/m_key.h %D%/leases.c %D%/lock.c %D%/lock.h %D%/places.c %D%/places.h %D%/record.c %D%/record.h \
 	%D%/replicated.c %D%/replicated.h %D%/replicated_rows.c %D%/replicated_rows.h %D%/replicated_tables.c %D%/replicated_tables.h \
 	%D%/registry.c %D%/rows.c %D%/rows.h %D%/schema.c %D%/schema.h %D%/sizes.c %D%/sizes.h %D%/shared_key.c %D%/shared_key.h %D%/snapshots.c %D%/snapshots.h %D%/sql.c %D%/sql.h %D%/state.h %D%/store.c %D%/store.h \
 	%D%/file_identity.c %D%/file_identity.h %D%/tables.h %D%/wrap.c %D%/wrap.h %D%/writer.c %D%/writer.h \

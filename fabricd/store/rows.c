@@ -5,14 +5,19 @@
  */
 #include "fabricd/store/rows.h"
 
+#include <stdlib.h>
+
 #include "fabricd/store/fields.h"
 #include "fabricd/store/hosts.h"
+#include "fabricd/store/places.h"
 #include "fabricd/store/snapshots.h"
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
 /* the newest rows that stay in table_set, and in the table of reroutes */
 #define SETS_KEPT 10000
+/* maximum size in bytes of the column event.places of all events; older events lose their places */
+#define PLACES_MOST 16777216
 
 static const char *severity_name(enum event_severity severity)
 {
@@ -23,12 +28,19 @@ static const char *severity_name(enum event_severity severity)
 static int put_event(struct sql *q, const struct event *e)
 {
     struct fab_text fields = {0};
+    uint8_t *places = NULL;
+    size_t size = 0;
     fields_write(e, &fields);
     int status = fields.status;
     if (status == FAB_OK)
-        status = sql_run(q, SQL_EVENT_PUT, "iittttgit", (int64_t)e->seq, e->time_us,
+        status = places_pack(e->places, e->place_count, &places, &size);
+    if (status == FAB_OK)
+        status = sql_run(q, SQL_EVENT_PUT, "iittttgitb", (int64_t)e->seq, e->time_us,
                          severity_name(e->severity), e->type, e->subject, e->message, e->guid,
-                         (int64_t)e->port, fab_base_text_get(&fields));
+                         (int64_t)e->port, fab_base_text_get(&fields), places, (int)size);
+    if (status == FAB_OK && size > 0)
+        status = sql_run(q, SQL_PLACES_TRIM, "i", (int64_t)PLACES_MOST);
+    free(places);
     fab_base_text_fini(&fields);
     return status;
 }

@@ -384,10 +384,15 @@ static const char step_15[] = "CREATE TABLE inventory_device ("
                               "  PRIMARY KEY (node_guid, port)"
                               ") WITHOUT ROWID;";
 
-static const char *const steps_sql[] = {step_1,  step_2,  step_3,  step_4,  step_5,
-                                        step_6,  step_7,  step_8,  step_9,  step_10,
-                                        step_11, step_12, step_13, step_14, step_15};
-const struct schema_steps schema_steps = {steps_sql, 15};
+/* All nodes or ports that a summary event is about (places.h). */
+static const char step_16[] = "ALTER TABLE event ADD COLUMN places BLOB;"
+                              "CREATE INDEX event_with_places ON event(seq, length(places))"
+                              "  WHERE places IS NOT NULL;";
+
+static const char *const steps_sql[] = {step_1,  step_2,  step_3,  step_4,  step_5,  step_6,
+                                        step_7,  step_8,  step_9,  step_10, step_11, step_12,
+                                        step_13, step_14, step_15, step_16};
+const struct schema_steps schema_steps = {steps_sql, 16};
 
 /* ---- helpers ---- */
 

@@ -96,7 +96,11 @@ static const char *const texts[SQL_COUNT] = {
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [SQL_SET_TRIM] = "DELETE FROM table_set WHERE generation <= ?1",
     [SQL_EVENT_PUT] = "INSERT OR REPLACE INTO event(seq, time_us, severity, type, subject, "
-                      "message, guid, port, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                      "message, guid, port, fields, places) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+                      "?7, ?8, ?9, ?10)",
+    [SQL_PLACES_TRIM] = "UPDATE event SET places = NULL WHERE seq IN (SELECT seq FROM (SELECT seq, "
+                        "sum(length(places)) OVER (ORDER BY seq DESC) AS total FROM event "
+                        "WHERE places IS NOT NULL) WHERE total > ?1)",
     [SQL_EVENT_TRIM] =
         "DELETE FROM event WHERE seq IN (SELECT seq FROM event ORDER BY seq LIMIT ?1)",
     [SQL_EVENT_COUNT] = "SELECT count(*) FROM event",

@@ -43,6 +43,7 @@ enum sql_id {
     SQL_SET_PUT,
     SQL_SET_TRIM,
     SQL_EVENT_PUT,
+    SQL_PLACES_TRIM,
     SQL_EVENT_TRIM,
     SQL_EVENT_COUNT,
     SQL_DISABLED_PUT,

@@ -20,6 +20,7 @@
 #include "fabricd/store/fields.h"
 #include "fabricd/store/hosts.h"
 #include "fabricd/store/lock.h"
+#include "fabricd/store/places.h"
 #include "fabricd/store/schema.h"
 #include "fabricd/store/state.h"
 #include "fabricd/store/tables.h"
@@ -659,9 +660,11 @@ static enum event_severity severity_of(const char *name)
     return EVENT_ERROR;
 }
 
-static void hand_row(sqlite3_stmt *stmt, sqlite3_stmt *fields_reader, bus_handler *fn, void *ctx)
+/* Returns OK or NOMEM. */
+static int hand_row(sqlite3_stmt *stmt, sqlite3_stmt *fields_reader, bus_handler *fn, void *ctx)
 {
     struct fields fields;
+    struct event_place *places = NULL;
     struct event e = {
         .seq = (uint64_t)sqlite3_column_int64(stmt, 0),
         .time_us = sqlite3_column_int64(stmt, 1),
@@ -675,7 +678,13 @@ static void hand_row(sqlite3_stmt *stmt, sqlite3_stmt *fields_reader, bus_handle
     };
     if (sql_guid_parse(sql_text(stmt, 6), &e.guid) != FAB_OK)
         e.guid = 0;
-    fn(ctx, &e);
+    const void *packed = sqlite3_column_blob(stmt, 9);
+    int rc = places_unpack(packed, (size_t)sqlite3_column_bytes(stmt, 9), &places, &e.place_count);
+    e.places = places;
+    if (rc == FAB_OK)
+        fn(ctx, &e);
+    free(places);
+    return rc;
 }
 
 static int64_t clamp(uint64_t seq)
@@ -687,25 +696,27 @@ int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_f
                  uint32_t limit, bus_handler *fn, void *ctx)
 {
     static const char *const sql[] = {
-        "SELECT seq, time_us, severity, type, subject, message, guid, port, fields FROM event "
+        "SELECT seq, time_us, severity, type, subject, message, guid, port, fields, places FROM "
+        "event "
         "WHERE seq > ?1 AND seq < ?2 ORDER BY seq LIMIT ?3",
-        "SELECT seq, time_us, severity, type, subject, message, guid, port, fields FROM event "
+        "SELECT seq, time_us, severity, type, subject, message, guid, port, fields, places FROM "
+        "event "
         "WHERE seq > ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
     };
     sqlite3_stmt *stmt = NULL, *fields_reader = NULL;
-    int code = sqlite3_prepare_v2(s->reader, sql[newest_first], -1, &stmt, NULL);
+    int rc = FAB_OK, code = sqlite3_prepare_v2(s->reader, sql[newest_first], -1, &stmt, NULL);
     if (code == SQLITE_OK)
         code = fields_reader_new(s->reader, &fields_reader);
     if (code == SQLITE_OK) {
         sqlite3_bind_int64(stmt, 1, clamp(after));
         sqlite3_bind_int64(stmt, 2, before == 0 ? INT64_MAX : clamp(before));
         sqlite3_bind_int64(stmt, 3, limit);
-        while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
-            hand_row(stmt, fields_reader, fn, ctx);
+        while (rc == FAB_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW)
+            rc = hand_row(stmt, fields_reader, fn, ctx);
     }
     sqlite3_finalize(fields_reader);
     sqlite3_finalize(stmt);
-    return sql_status(code);
+    return rc == FAB_OK ? sql_status(code) : rc;
 }
 
 /* ---- reroutes ---- */

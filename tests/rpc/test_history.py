@@ -82,7 +82,7 @@ def many_events_are_searched_in_pages():
                  '{"peer": "old-%d/1", "peer_guid": "0x%016x", "peer_port": 1}' % (i % 10000, i % 10000)) for i in range(1, 30001)]
         (guid,) = db.execute("SELECT guid FROM node WHERE description = ?", (HOST,)).fetchone()
         rows[999] = rows[999][:8] + ('{"peer": "renamed/1", "peer_guid": "%s", "peer_port": 1}' % guid,)
-        db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", rows)
     with place.daemon() as (f, _):
         assert [e.sequence for e in pages(f, subject="old-77")] == [last + 20077, last + 10077, last + 77]
         first = f.ListEvents(subject="old-77")
@@ -97,6 +97,29 @@ def many_events_are_searched_in_pages():
         late = f.ListEvents(subject="leaf-9", since=Timestamp(seconds=1600000000 + 29998))
         assert len(late.events) == 3
         assert len(pages(f, since=Timestamp(seconds=1600000000 + 20001), until=Timestamp(seconds=1600000000 + 25001))) == 5000
+
+
+def summary_events_are_about_each_of_their_nodes():
+    """25 nodes leave at once. The one event about them names only the first ones."""
+    place = Place()
+    place.generate("--leaves", "3", "--spines", "2", "--hosts", "24")
+    with place.daemon():
+        place.ctl("sim", "unlink", "leaf-003/25")
+        wait_until(lambda: "link-down" in types(place))
+        place.ctl("sim", "unlink", "leaf-003/26")
+        wait_until(lambda: len(place.gone()) == 25)
+        (event,) = place.json("event", "list", "--type", "node-removed")["events"]
+        assert "host-0049" in event["message"] and "host-0072" not in event["message"], event
+        check_summary(place)
+    with place.daemon():  # the events are in the store now
+        check_summary(place)
+
+
+def check_summary(place):
+    for name in ("leaf-003", "host-0049", "host-0072"):
+        assert ("fabric", "node-removed") in history(place, name), name
+    assert ("fabric", "node-removed") not in history(place, "host-0048")
+    assert types(place, "--subject", "host-0072", "--type", "node-removed") == ["node-removed"]
 
 
 def pages(f, **request):
@@ -145,4 +168,5 @@ def the_history_of_a_host_names_person_fabric_and_manager():
         place.ctl("history", code=2)
 
 
-main([events_are_filtered, many_events_are_searched_in_pages, the_history_of_a_host_names_person_fabric_and_manager])
+main([events_are_filtered, many_events_are_searched_in_pages,
+      summary_events_are_about_each_of_their_nodes, the_history_of_a_host_names_person_fabric_and_manager])

@@ -228,6 +228,76 @@ START_TEST(events_of_an_older_journal_have_no_fields)
 }
 END_TEST
 
+/* What a handler saw of the places of one event. */
+struct seen_places {
+    uint32_t count;
+    struct event_place first, last;
+};
+
+static void see_places(void *ctx, const struct event *e)
+{
+    struct seen_places *seen = ctx;
+    *seen = (struct seen_places){.count = e->place_count};
+    if (e->place_count > 0) {
+        seen->first = e->places[0];
+        seen->last = e->places[e->place_count - 1];
+    }
+}
+
+static struct seen_places places_of(struct store *s, uint64_t seq)
+{
+    struct seen_places seen = {UINT32_MAX, {0}, {0}};
+    ck_assert_int_eq(store_events(s, seq - 1, seq + 1, false, 1, see_places, &seen), FAB_OK);
+    return seen;
+}
+
+static void put_summary(struct store *s, uint64_t seq, uint32_t count)
+{
+    struct event_place *places = calloc(count, sizeof(*places));
+    for (uint32_t i = 0; i < count; i++)
+        places[i] = (struct event_place){GUID(i), (uint8_t)(i % 251)};
+    store_put_event(s, &(struct event){.seq = seq,
+                                       .severity = EVENT_WARNING,
+                                       .type = "node-removed",
+                                       .subject = "fabric",
+                                       .message = "many",
+                                       .places = places,
+                                       .place_count = count});
+    store_flush(s);
+    free(places);
+}
+
+/* The store keeps the places of the newest events, at most 16 MiB of 9 bytes each. */
+START_TEST(summary_events_keep_their_places)
+{
+    enum { MANY = 500000 };
+    struct store *s = open_store();
+    put_summary(s, 1, 3);
+    put_events(s, 2, 2);
+    s = reopen(s);
+    struct seen_places seen = places_of(s, 1);
+    ck_assert_uint_eq(seen.count, 3);
+    ck_assert_uint_eq(seen.first.guid, GUID(0));
+    ck_assert_uint_eq(seen.last.guid, GUID(2));
+    ck_assert_uint_eq(seen.last.port, 2);
+    ck_assert_uint_eq(places_of(s, 2).count, 0);
+    for (uint64_t seq = 3; seq <= 6; seq++)
+        put_summary(s, seq, MANY);
+    ck_assert_uint_eq(places_of(s, 1).count, 0);
+    ck_assert_uint_eq(places_of(s, 3).count, 0);
+    for (uint64_t seq = 4; seq <= 6; seq++)
+        ck_assert_uint_eq(places_of(s, seq).count, MANY);
+    ck_assert_uint_eq(places_of(s, 6).last.port, (MANY - 1) % 251);
+    change("UPDATE event SET places = x'0102' WHERE seq = 4");
+    change("UPDATE event SET places = x'01020304050607080910' WHERE seq = 5");
+    ck_assert_uint_eq(places_of(s, 4).count, 0);
+    ck_assert_uint_eq(places_of(s, 5).count, 1);
+    ck_assert_uint_eq(places_of(s, 5).first.guid, UINT64_C(0x0102030405060708));
+    store_close(s);
+    ck_assert_int_eq(ask("SELECT count(*) FROM event"), 6);
+}
+END_TEST
+
 START_TEST(the_journal_is_trimmed)
 {
     struct store *s = open_store();
@@ -825,6 +895,7 @@ int main(void)
     tcase_add_test(tcase, events_come_back_in_pages);
     tcase_add_test(tcase, events_keep_their_fields);
     tcase_add_test(tcase, events_of_an_older_journal_have_no_fields);
+    tcase_add_test(tcase, summary_events_keep_their_places);
     tcase_add_test(tcase, the_journal_is_trimmed);
     tcase_add_test(tcase, gaps_between_numbers_do_not_trim_the_journal);
     tcase_add_test(tcase, disabled_ports_come_back);

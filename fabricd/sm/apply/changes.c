@@ -5,7 +5,8 @@
  *
  * Up to SINGLY changes of one kind get one event each. If there are more, or if the tables changed
  * several times within seconds, one summary event replaces them. It has the number of changes and
- * some of the names, switches first. If all changed links end at one node, it names this node.
+ * some of the names, switches first. If all changed links end at one node, it names this node. All
+ * changed nodes and ports are places of the event, so that the history of each has the event.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,7 +61,24 @@ struct many {
     const struct fab_fabric *f;
     const struct fab_change *change; /* [count] changes of the same kind */
     size_t count;
+    /* [place_count] all changed nodes, or both ends of all changed links */
+    struct event_place *places;
+    uint32_t place_count;
 };
+
+uint32_t sm_list_places(const struct fab_change *change, size_t count, struct event_place **ret)
+{
+    struct event_place *places = calloc(2 * count + 1, sizeof(*places));
+    uint32_t used = 0;
+    for (size_t i = 0; places && i < count; i++) {
+        const struct fab_change *c = &change[i];
+        places[used++] = (struct event_place){c->guid_a, c->port_a};
+        if (c->guid_b != 0)
+            places[used++] = (struct event_place){c->guid_b, c->port_b};
+    }
+    *ret = places;
+    return used;
+}
 
 /* Appends a name to the list, or "..." if the name does not fit. */
 static void add_name(char names[SM_NAMES_LEN + 8], size_t *used, const char *name)
@@ -99,7 +117,8 @@ static size_t count_switches(const struct many *m)
 }
 
 #define NODES(m, list)                                                                             \
-    .subject = "fabric", .nodes = (m)->count, .switches = count_switches(m), .names = list
+    .subject = "fabric", .nodes = (m)->count, .switches = count_switches(m), .names = list,        \
+    .places = (m)->places, .place_count = (m)->place_count
 
 static void emit_nodes(struct sm *s, const struct many *m)
 {
@@ -127,15 +146,17 @@ static uint64_t common_end(const struct many *m)
     return a ? a : b;
 }
 
+#define LINKS(m) .links = (m)->count, .places = (m)->places, .place_count = (m)->place_count
+
 static void emit_links_at(struct sm *s, const struct many *m, uint32_t node)
 {
     char name[SM_PLACE_LEN];
     uint64_t guid = m->f->nodes[node].guid;
     sm_node_name(m->f, node, name);
     if (m->change->kind == FAB_CHANGE_LINK_ADDED)
-        event_emit(s->in.bus, links_up_at, .subject = name, .guid = guid, .links = m->count);
+        event_emit(s->in.bus, links_up_at, .subject = name, .guid = guid, LINKS(m));
     else
-        event_emit(s->in.bus, links_down_at, .subject = name, .guid = guid, .links = m->count);
+        event_emit(s->in.bus, links_down_at, .subject = name, .guid = guid, LINKS(m));
 }
 
 static void list_links(const struct many *m, char names[SM_NAMES_LEN + 8])
@@ -156,15 +177,15 @@ static void emit_links(struct sm *s, const struct many *m)
     char names[SM_NAMES_LEN + 8];
     list_links(m, names);
     if (m->change->kind == FAB_CHANGE_LINK_ADDED)
-        event_emit(s->in.bus, links_up, .subject = "fabric", .links = m->count, .names = names);
+        event_emit(s->in.bus, links_up, .subject = "fabric", .names = names, LINKS(m));
     else
-        event_emit(s->in.bus, links_down, .subject = "fabric", .links = m->count, .names = names);
+        event_emit(s->in.bus, links_down, .subject = "fabric", .names = names, LINKS(m));
 }
 
 void sm_name_links(const struct fab_fabric *f, const struct fab_change *links, size_t count,
                    struct sm_link_names *ret)
 {
-    const struct many m = {f, links, count};
+    const struct many m = {.f = f, .change = links, .count = count};
     uint32_t node = count > 0 ? fab_fabric_node_by_guid(f, common_end(&m)) : FAB_NONE;
     *ret = (struct sm_link_names){.node = ""};
     if (node != FAB_NONE) {
@@ -174,8 +195,9 @@ void sm_name_links(const struct fab_fabric *f, const struct fab_change *links, s
     list_links(&m, ret->names);
 }
 
-static void emit_many(struct sm *s, const struct many *m)
+static void emit_many(struct sm *s, struct many *m)
 {
+    m->place_count = sm_list_places(m->change, m->count, &m->places);
     uint32_t node =
         is_of_link(m->change->kind) ? fab_fabric_node_by_guid(m->f, common_end(m)) : FAB_NONE;
     if (node != FAB_NONE)
@@ -184,6 +206,7 @@ static void emit_many(struct sm *s, const struct many *m)
         emit_links(s, m);
     else
         emit_nodes(s, m);
+    free(m->places);
 }
 
 size_t sm_events_singly(const struct sm *s)
@@ -199,7 +222,7 @@ static void emit_all(struct sm *s, const struct fab_fabric *old, const struct fa
         return;
     bool gone =
         changes->kind == FAB_CHANGE_NODE_REMOVED || changes->kind == FAB_CHANGE_LINK_REMOVED;
-    const struct many many = {gone ? old : now, changes, count};
+    struct many many = {.f = gone ? old : now, .change = changes, .count = count};
     for (size_t i = 0; i < count; i++) {
         sm_node_touched(s, changes[i].guid_a);
         sm_node_touched(s, changes[i].guid_b);

@@ -125,6 +125,8 @@ static void emit_restored(struct sm *s, const struct fab_fabric *f,
     event_emit(s->in.bus, link_restored, EVENT_LINK(&x), .active = active);
 }
 
+#define LINKS .links = d->count, .places = places, .place_count = count
+
 /* Emits one summary event for all links of the list. */
 static void emit_many(struct sm *s, const struct fab_fabric *f, const struct sm_degraded *d,
                       bool degraded)
@@ -137,18 +139,17 @@ static void emit_many(struct sm *s, const struct fab_fabric *f, const struct sm_
                                        .guid_b = d->link[i].guid[1],
                                        .port_b = d->link[i].port[1]};
     sm_name_links(f, links, links ? d->count : 0, &n);
+    struct event_place *places;
+    uint32_t count = sm_list_places(links, links ? d->count : 0, &places);
     if (degraded && n.node[0])
-        event_emit(s->in.bus, links_degraded_at, .subject = n.node, .guid = n.guid,
-                   .links = d->count);
+        event_emit(s->in.bus, links_degraded_at, .subject = n.node, .guid = n.guid, LINKS);
     else if (degraded)
-        event_emit(s->in.bus, links_degraded, .subject = "fabric", .links = d->count,
-                   .names = n.names);
+        event_emit(s->in.bus, links_degraded, .subject = "fabric", .names = n.names, LINKS);
     else if (n.node[0])
-        event_emit(s->in.bus, links_restored_at, .subject = n.node, .guid = n.guid,
-                   .links = d->count);
+        event_emit(s->in.bus, links_restored_at, .subject = n.node, .guid = n.guid, LINKS);
     else
-        event_emit(s->in.bus, links_restored, .subject = "fabric", .links = d->count,
-                   .names = n.names);
+        event_emit(s->in.bus, links_restored, .subject = "fabric", .names = n.names, LINKS);
+    free(places);
     free(links);
 }
 

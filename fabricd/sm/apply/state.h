@@ -607,6 +607,9 @@ struct sm_link_names {
  * used. */
 void sm_name_links(const struct fab_fabric *f, const struct fab_change *links, size_t count,
                    struct sm_link_names *ret);
+/* Makes *ret the places of a summary event about these changes: the nodes, or both ends of the
+ * links. Returns their number; 0 if there is no memory. The caller frees *ret. */
+uint32_t sm_list_places(const struct fab_change *change, size_t count, struct event_place **ret);
 
 /* Functions of degraded.c. */
 /* Lists the `count` degraded links of a snapshot. Runs on a worker thread. Returns OK or NOMEM. */
