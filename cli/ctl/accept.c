@@ -7,7 +7,7 @@
 #include "cli/ctl/cmd.h"
 #include "libfabmgr/base/near.h"
 
-/* Returns the only word of the list that begins with `word`; NULL: none or several do. */
+/* Returns the only word of the list that begins with `word`; NULL: no word or several words do. */
 static const char *only_beginning(const char *word, const char *const *words)
 {
     const char *found = NULL;

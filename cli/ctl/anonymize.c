@@ -55,7 +55,7 @@ static bool is_of_system(const char *part)
 }
 
 /* Returns true if the part is JSON. A part whose file name has no extension, such as "audit", is
- * JSON, too. fabricctl only learns names from it; the bundle does not contain it. */
+ * JSON, too. fabricctl only learns names from such a part; the bundle does not contain it. */
 static bool is_json(const char *part)
 {
     const char *dot = strrchr(part, '.');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replaces names in JSON, as fabricctl writes it. The key of a string determines how the string is
- * handled. If the key is unknown, the string is handled as a text of any kind. */
+/* Replaces names in JSON that fabricctl has written. The key of a string determines how the string
+ * is handled. If the key is unknown, the string is handled as a text of any kind. */
 #include "cli/ctl/anonymize_json.h"
 
 #include <ctype.h>
@@ -46,8 +46,8 @@ static void reason(struct anonymize_text *t, const char *text, size_t len)
     anonymize_name(t, PSEUDONYM_TEXT, text, len);
 }
 
-/* Handles the subject of an event: as a port if it contains a '/', otherwise as a text of any
- * kind. */
+/* Handles the subject of an event. A subject with a '/' is a port; any other subject is handled as
+ * a text of any kind. */
 static void subject(struct anonymize_text *t, const char *text, size_t len)
 {
     if (memchr(text, '/', len) != NULL)
@@ -142,7 +142,8 @@ static bool read_code(const char *text, size_t len, uint32_t *ret)
     return true;
 }
 
-/* Reads an escape, after its backslash. Returns its length; 0: the escape is not valid. */
+/* Reads an escape sequence, from the character after its backslash, and adds the character that it
+ * stands for to `to`. Returns the number of bytes read; 0: the escape sequence is not valid. */
 static size_t read_escape(const char *text, size_t len, struct fab_text *to)
 {
     static const char letters[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -165,8 +166,9 @@ static size_t read_escape(const char *text, size_t len, struct fab_text *to)
     return 11;
 }
 
-/* Reads a string, after its first quotation mark. Returns the length of the string including the
- * second quotation mark; 0: the string is not valid. */
+/* Reads a JSON string, from the character after its opening quotation mark, and adds its characters
+ * to `to`. Returns the number of bytes read, with the closing quotation mark; 0: the string is not
+ * valid. */
 static size_t read_string(const char *text, size_t len, struct fab_text *to)
 {
     for (size_t at = 0, n; at < len; at += n) {
@@ -210,7 +212,8 @@ static bool is_key(const char *text, size_t len)
     return at < len && text[at] == ':';
 }
 
-/* Replaces the names in a value by the rule for its key, and writes the result as a JSON string. */
+/* Handles a value as the rule for its key demands. In the pass ANONYMIZE_WRITE, also writes the
+ * result as a JSON string. */
 static void replace(struct anonymize_text *t, const char *part, const char *key,
                     const struct fab_text *value)
 {
@@ -245,8 +248,9 @@ static size_t string(struct anonymize_text *t, const char *part, char key[KEY_MO
     return n > 0 ? 1 + n : 0;
 }
 
-/* Copies the number or punctuation at the beginning of the text. IDs of users, groups and
- * processes are personal, so they become null. Returns the length; 0: the text is not valid. */
+/* Copies the number or punctuation at the beginning of the text. IDs of users, groups and processes
+ * are personal, so they become null. Returns the number of bytes read; 0: the text is not valid
+ * JSON. */
 static size_t other(struct anonymize_text *t, const char *key, const char *text, size_t len)
 {
     static const char allowed[] = "{}[]:, \n\t\r";

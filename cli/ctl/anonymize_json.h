@@ -5,8 +5,10 @@
 
 #include "cli/ctl/anonymize_text.h"
 
-/* Handles each string of a part in JSON by the rule for its key. Keys, numbers and punctuation are
- * copied. Sets t->status to FORMAT if the text is not valid. */
+/* Learns, replaces or checks the names in a part, depending on the pass. The key of a string
+ * decides how the string is handled. Keys and punctuation are copied. Numbers are copied, too,
+ * except the IDs of users, groups and processes, which become null. If the text is not valid JSON,
+ * sets t->status to FORMAT. */
 void anonymize_json(struct anonymize_text *t, const char *part, const char *text, size_t len);
 
 #endif

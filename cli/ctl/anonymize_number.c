@@ -34,7 +34,8 @@ static bool ends(const char *text, size_t len, size_t at)
     return at == len || !pseudonyms_in_word(text[at]);
 }
 
-/* Learns or checks a number, or returns its pseudonym, depending on the pass. */
+/* Depending on the pass, learns the number, checks that it is no original, or replaces it. Returns
+ * the pseudonym if the pass replaces numbers, otherwise the number itself. */
 static uint64_t replace(struct anonymize_text *t, enum pseudonym_kind kind, uint64_t number)
 {
     if (t->pass == ANONYMIZE_LEARN)
@@ -62,8 +63,9 @@ static uint64_t replace_guid(struct anonymize_text *t, uint64_t guid)
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
 
-/* Returns true if the digits, which have no "0x" before them, are a GUID. They are a GUID if there
- * are 16 of them and they cannot be a decimal number, or if their value was learned as a GUID. */
+/* Returns true if hexadecimal digits without "0x" are a GUID. There are two cases: 16 digits that
+ * cannot be a decimal number, because they begin with 0 or have a letter; and more than 8 digits
+ * whose value was learned as a GUID. */
 static bool is_guid(const struct anonymize_text *t, const char *digits, size_t n, uint64_t value)
 {
     if (value < GUID_LEAST || n > 16)
@@ -90,8 +92,8 @@ static size_t hexadecimal(struct anonymize_text *t, const char *text, size_t len
     return head + n;
 }
 
-/* Handles a GUID whose digits are in groups of `each`, with a colon or a hyphen between two groups.
- * Returns the length of the text; 0: it is no such GUID. */
+/* Handles a GUID whose digits are in groups of `each` digits, with a colon or a hyphen between two
+ * groups. Returns the length of the GUID; 0: the text begins with no GUID of this form. */
 static size_t grouped(struct anonymize_text *t, const char *text, size_t len, size_t each)
 {
     size_t whole = 16 + 16 / each - 1;
@@ -121,7 +123,8 @@ static size_t grouped(struct anonymize_text *t, const char *text, size_t len, si
 #define OCTETS_LEAST 6 /* minimum number of pairs; fewer pairs can be a time of day */
 
 /* Handles pairs of hexadecimal digits with colons or hyphens between them: an Ethernet address, an
- * IPoIB address, or a fingerprint. Returns the length of the text; 0: it is none of these. */
+ * IPoIB address, or a fingerprint. Returns the length of all pairs; 0: the text begins with none of
+ * these. */
 static size_t octets(struct anonymize_text *t, const char *text, size_t len)
 {
     size_t n = 0, pairs = 0;

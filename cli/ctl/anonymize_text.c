@@ -49,16 +49,16 @@ static size_t port_len(const char *text, size_t len)
     return n > 0 && n <= 3 && (1 + n == len || !pseudonyms_in_word(text[1 + n])) ? 1 + n : 0;
 }
 
-/* Returns the length of the device name after the name of a host in a NodeDescription, such as "
- * HCA-1"; 0: there is none. */
+/* Returns the length of the device name after the name of a host in a NodeDescription, with the
+ * space before it: "HCA-1" in "host17 HCA-1". 0: there is none. */
 static size_t device_len(const char *text, size_t len)
 {
     size_t n = len > 1 && text[0] == ' ' ? plain_words_token(text + 1, len - 1) : 0;
     return n > 0 && plain_words_is_device(text + 1, n) ? 1 + n : 0;
 }
 
-/* Returns the length of a text such as "uid 1000", which identifies a user; 0: the text does not
- * begin with it, or the uid belongs to the system. */
+/* Returns the length of the uid of a person at the beginning of the text, such as "uid 1000". 0:
+ * the text does not begin with a uid, or the uid belongs to the system. */
 static size_t uid_len(const char *text, size_t len)
 {
     size_t n = begins(text, len, "uid ") ? digits(text + 4, len - 4) : 0;
@@ -106,8 +106,8 @@ void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const c
         fab_base_text_add(t->to, "(withheld)");
 }
 
-/* Returns true if the name of a directory begins at text[at], and only some systems have a
- * directory of this name. */
+/* Returns true if the name of a directory begins at text[at], and not all systems have this
+ * directory. Such a name may tell something about the site. */
 static bool is_own_directory(const char *text, size_t len, size_t at)
 {
     static const char *const general[] = {"x86_64-linux-gnu", "aarch64-linux-gnu", "lib64"};
@@ -127,9 +127,10 @@ static bool is_home(const char *text, size_t at)
     return at >= strlen(home) && memcmp(text + at - strlen(home), home, strlen(home)) == 0;
 }
 
-/* Returns the length of the first word of a token if plain words follow it, because a name may
- * begin after this word, as in "link-uid 1000". Otherwise the token may be a version number, and
- * the function returns the length of the whole token. */
+/* Returns how much of a token is copied at once. If the token is a word that plain words follow,
+ * this is only the length of the word, because a name may begin after it: in "link-uid 1000", the
+ * name is "uid 1000". Otherwise the token may be a version number, and the function returns the
+ * length of the whole token. */
 static size_t first_piece(const char *token, size_t len)
 {
     size_t n = 0;

@@ -11,8 +11,8 @@
 enum anonymize_pass {
     ANONYMIZE_LEARN,
     ANONYMIZE_WRITE,
-    /* this pass looks for originals (pseudonyms.h) in the written text, and sets the error DENIED
-     * if it finds an original */
+    /* this pass looks for originals (pseudonyms.h) in the text that ANONYMIZE_WRITE wrote; if it
+     * finds one, it sets the error DENIED */
     ANONYMIZE_CHECK
 };
 
@@ -34,7 +34,8 @@ static inline void anonymize_note(struct anonymize_text *t, int status)
 
 /* Handles a text of any kind: learns from it, writes it or checks it, depending on the pass. */
 void anonymize_text(struct anonymize_text *t, const char *text, size_t len);
-/* Like anonymize_text, for a text that is a name of this kind, such as the name of a partition. */
+/* Like anonymize_text, for a text that is a name of the kind `kind`, such as the name of a
+ * partition. */
 void anonymize_name(struct anonymize_text *t, enum pseudonym_kind kind, const char *text,
                     size_t len);
 /* Like anonymize_text, for a NodeDescription, with or without a port number: "leaf-003/5". */

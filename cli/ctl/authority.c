@@ -16,9 +16,10 @@
 
 /* ---- making an authority --------------------------------------------------------------------- */
 
-/* Writes the revocation list before ca.pem. If the command is killed between the two files, there
- * is still no authority without a revocation list, and no list that expires before its
- * authority. */
+/* Writes the two files of an authority that expire together: first crl.pem, then ca.pem. If the
+ * command is killed between the two files, a new authority has no certificate yet, and a renewed
+ * one has a revocation list that expires later than its certificate. So there is never an authority
+ * without a revocation list, or whose revocation list expires first. */
 static int write_authority(const struct authority *a, X509 *cert, X509_CRL *crl, char *why,
                            size_t why_len)
 {
@@ -58,7 +59,8 @@ int authority_make(const char *dir, unsigned days, char *why, size_t why_len)
 
 /* ---- issuing --------------------------------------------------------------------------------- */
 
-/* Writes the names as the value of a subjectAltName extension: "DNS:mgmt-1,IP:192.0.2.1". */
+/* Makes the value of a subjectAltName extension from the names: "DNS:mgmt-1,IP:192.0.2.1". The
+ * caller frees *ret. INVAL: a name is no host name or IP address. */
 static int alternative_names(char *const *names, size_t count, char **ret, char *why,
                              size_t why_len)
 {
@@ -154,7 +156,8 @@ int authority_issue(struct authority *a, const char *name, char *const *others, 
 
 /* ---- revoking and renewing ------------------------------------------------------------------- */
 
-/* Reads the current certificate of a name. NOT_FOUND: there is none. EXISTS: it is revoked. */
+/* Reads the current certificate of a name. The caller frees *ret, even after EXISTS. NOT_FOUND: the
+ * name has no certificate. EXISTS: the certificate is revoked. */
 static int read_current(const struct authority *a, const char *name, X509 **ret, char *why,
                         size_t why_len)
 {

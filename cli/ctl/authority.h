@@ -11,8 +11,9 @@
  *     NAME.pem.SERIAL  a certificate that a renewal replaced, and that stays valid until it expires
  *     .NAME.key  a new key; it is renamed to NAME.key when NAME.pem has its certificate
  *
- * All keys are for the NIST curve P-256 and have mode 0600. Each file is replaced as a whole. If a
- * command is killed between the two files of a name, the next command completes or undoes its work.
+ * All keys are for the NIST curve P-256, and their files have mode 0600. Each file is replaced as a
+ * whole. If a command is killed when it has replaced only one of NAME.pem and NAME.key, the next
+ * command completes or undoes the change.
  */
 #ifndef CLI_CTL_AUTHORITY_H
 #define CLI_CTL_AUTHORITY_H
@@ -21,20 +22,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* maximum length of the name of a certificate in characters: that of a common name (RFC 5280,
- * appendix A.1) */
+/* maximum length of the name of a certificate, in characters; X.509 limits common names to this
+ * length (RFC 5280, appendix A.1) */
 #define AUTHORITY_NAME_MAX 64
-/* in lists, and as the name to renew, this name stands for the authority itself */
+/* the name of the authority itself, in lists and as an argument of authority_renew */
 #define AUTHORITY_OWN_NAME "ca"
 
-/* The functions below that return int return OK, IO, NOMEM, or what their comments say. After a
- * failure, why[] has a sentence. */
+/* A function below that returns int returns OK, IO, NOMEM, or an error that its comment names.
+ * After a failure, why[] has the reason. */
 struct authority;
-/* Makes an authority that is valid for this number of days. If the directory does not exist, also
- * makes the directory. EXISTS: the directory has an authority; nothing was changed. */
+/* Makes an authority that is valid for `days` days. Also makes the directory if it does not exist.
+ * EXISTS: the directory already has an authority; nothing was changed. */
 int authority_make(const char *dir, unsigned days, char *why, size_t why_len);
-/* Opens the authority in the directory, and locks it until authority_close. NOT_FOUND: there is no
- * authority. DENIED: other users can read the authority's key. */
+/* Opens the authority in the directory `dir`, and locks the directory until authority_close.
+ * NOT_FOUND: the directory has no authority. DENIED: other users can read or write the authority's
+ * key. */
 int authority_open(const char *dir, struct authority **ret, char *why, size_t why_len);
 void authority_close(struct authority *a); /* `a` may be NULL */
 
@@ -55,10 +57,11 @@ struct authority_renewed {
 };
 /* Issues a new certificate and key for `name`. The subject, the alternative names and the purpose
  * are those of the current certificate, which stays valid. If `name` is AUTHORITY_OWN_NAME, gives
- * the authority and its revocation list a new period of validity; its key and all certificates stay
- * valid. days: length of the new period; 0: as long as the present period. NOT_FOUND: there is no
- * such certificate. EXISTS: the certificate is revoked. INVAL: the certificate would expire after
- * the authority, or the new period of the authority would end before its present one. */
+ * the authority and its revocation list a new period of validity; the key of the authority and all
+ * certificates stay valid. days: length of the new period; 0: as long as the present period.
+ * NOT_FOUND: there is no certificate for `name`. EXISTS: the certificate is revoked. INVAL: the new
+ * certificate would expire after the authority or, if `name` is AUTHORITY_OWN_NAME, before the
+ * present certificate of the authority. */
 int authority_renew(struct authority *a, const char *name, unsigned days,
                     struct authority_renewed *ret, char *why, size_t why_len);
 

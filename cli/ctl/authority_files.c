@@ -241,8 +241,8 @@ static int keep_former(const struct authority *a, const char *name, X509 *cert, 
     return authority_replace(a, file, &(struct content){.cert = cert}, why, why_len);
 }
 
-/* If this function is interrupted, settle_keys later completes or undoes the change, so that
- * NAME.key belongs to NAME.pem again. */
+/* If the command is killed in this function, it can leave a new NAME.pem and an old NAME.key. The
+ * next command then completes or undoes the change (settle_keys). */
 int authority_replace_pair(const struct authority *a, const char *name, X509 *former,
                            const struct content *pair, char *why, size_t why_len)
 {
@@ -257,8 +257,9 @@ int authority_replace_pair(const struct authority *a, const char *name, X509 *fo
     return rc == FAB_OK ? settle_key(a, waiting, why, why_len) : rc;
 }
 
-/* Adds a certificate that a renewal replaced to `to`. Leaves out a revoked certificate. Also leaves
- * out a certificate that is still the current one, because the renewal was interrupted. */
+/* Adds the certificate in `file`, which a renewal has replaced, to the list `to`. Leaves out a
+ * revoked certificate, and the certificate `current`: if a renewal was interrupted, `file` is a
+ * copy of the current certificate. */
 static int add_former(const struct authority *a, const char *file, const X509 *current,
                       STACK_OF(X509) * to, char *why, size_t why_len)
 {
@@ -322,7 +323,7 @@ int authority_open_dir(const char *dir, struct authority **ret, char *why, size_
     return rc;
 }
 
-/* Refuses the private key of the authority if other users can read it. */
+/* Returns DENIED if other users can read or write the private key of the authority. */
 static int check_key_mode(const struct authority *a, char *why, size_t why_len)
 {
     struct stat st;

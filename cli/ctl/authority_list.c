@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists the certificates of an authority, and those that expire soon. */
+/* Lists the certificates of an authority, and finds out which of them expire soon. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -34,8 +34,8 @@ static int64_t unix_time(const ASN1_TIME *t)
     return ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
-/* Calls the callback of the listing for a certificate. replaced: true: a renewal has replaced the
- * certificate, so operators need no warning when it expires. */
+/* Calls the callback of the listing for a certificate. If `replaced` is true, a renewal has
+ * replaced the certificate, so operators need no warning before it expires. */
 static void show(const struct listing *l, const char *name, const X509 *cert, bool replaced)
 {
     int64_t begin = unix_time(X509_get0_notBefore(cert)), end = unix_time(X509_get0_notAfter(cert));

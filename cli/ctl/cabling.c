@@ -119,8 +119,8 @@ int fetch_fabric(struct session *s, struct fab_fabric **ret_fabric,
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-/* Prints that the plan and the fabric have no names in common, with examples. Returns the exit
- * code. */
+/* Prints that the plan and the fabric have too few nodes in common, with examples of names that
+ * only one of them has. Returns the exit code. */
 static int complain_foreign(const struct fab_cabling_check *c)
 {
     const char *planned = "", *observed = "";

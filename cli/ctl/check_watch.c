@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shows the progress of a bring-up: for each rack, how many of the planned links are up; when all
- * links will be up at the pace of the last ten minutes; and the wrong cables. The output does not
- * list links that are not up yet, because during a bring-up these are not a fault. */
+/* Shows the progress of a bring-up: how many of the planned links of each rack are up, when all
+ * links will be up at the pace of the last ten minutes, and the wrong cables. The output does not
+ * list links that are not up yet, because they are no fault during a bring-up. */
 #include "cli/ctl/check_watch.h"
 
 #include <inttypes.h>
@@ -15,7 +15,8 @@
 #include "libfabmgr/cabling/progress.h"
 
 #define INTERVAL_S 5
-#define LISTED 15 /* an update lists at most this many differences, and at most as many moves */
+/* an update lists at most this many differences, and at most this many moves */
+#define LISTED 15
 #define BAR 30
 
 struct watching {

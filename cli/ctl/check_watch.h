@@ -6,8 +6,9 @@
 #include "cli/ctl/cmd.h"
 #include "libfabmgr/cabling/plan.h"
 
-/* Shows the progress of the cabling in a loop: until the fabric is as planned, or as often as the
- * option -n says. Returns the exit code. */
+/* Shows the progress of the cabling every few seconds, until the fabric is as planned. With the
+ * option -n, shows it at most this many times. Returns the exit code; EXIT_UNSOUND: the fabric is
+ * not as planned. */
 int watch_cabling(struct session *s, const struct fab_cabling_plan *plan);
 
 #endif

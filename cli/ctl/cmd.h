@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The commands of fabricctl. Each command is a const struct cmd in the file of its noun, such as
- * cmd_link.c. commands.c has a table of all commands, options.c parses the command line, and main.c
- * connects to the manager. A command sends requests to the manager and prints the answers.
+ * cmd_link.c. commands.c has a table of all commands, options.c parses the command line, and run.c
+ * connects to the manager and runs the command. A command sends requests to the manager and prints
+ * the answers.
  */
 #ifndef CLI_CTL_CMD_H
 #define CLI_CTL_CMD_H
@@ -21,7 +22,7 @@ enum exit_code {
     EXIT_USAGE = 2,       /* the command line is invalid */
     EXIT_UNAVAILABLE = 3, /* no manager answered in time */
     EXIT_NOT_FOUND = 4,   /* the named object does not exist */
-    EXIT_UNSOUND = 5,     /* a check has failed: of routes, cables or the audit log */
+    EXIT_UNSOUND = 5,     /* a check of routes, cables or the audit log has failed */
 };
 
 struct cmd;
@@ -100,25 +101,25 @@ struct cmd {
     const char *args;
     const char *summary;
     int min_args, max_args;
-    /* letters of the options that this command takes besides those that all commands take; the
-     * table own_options in options.c gives each option its letter */
+    /* letters of those options of the command that not all commands have; the table own_options in
+     * options.c gives each option its letter */
     const char *options;
     /* Full name of the method that the command calls, such as
      * "fabric.v1.FabricService/DisablePort". The command may call other methods that need no higher
      * role. NULL: the command needs no manager. */
     const char *method;
-    /* A method that needs a higher role than `method`. The command calls it only if the caller has
-     * this role. NULL: there is none. */
+    /* Another method, which needs a higher role than `method`. Only some uses of the command call
+     * it, so the command is useful without this role, too. NULL: there is none. */
     const char *optional;
     /* true: the command may take minutes on a large fabric, so it has a longer time limit */
     bool slow;
     const char *formats; /* values of the option --format, separated by spaces; NULL: none */
     bool is_list;        /* true: the command prints one list, and takes the options of all lists */
-    /* true: the command or the manager expands patterns in the arguments itself, so expand.c does
-     * not */
+    /* true: either the command itself or the manager expands patterns in the arguments, so expand.c
+     * does not */
     bool takes_patterns;
-    /* true: an argument NODE may be the name of a host with several adapters, or of a rack; the
-     * command then runs for each of its nodes (expand.c) */
+    /* true: an argument NODE may be the name of a rack, or of a host with several adapters; the
+     * command then runs once for each node of the rack or host (expand.c) */
     bool takes_hosts;
     bool one_manager; /* true: the command cannot run with --all-contexts */
     bool asks;        /* true: the command itself asks for a confirmation */
@@ -167,44 +168,47 @@ int ask(struct session *s, const char *method, const ProtobufCMessage *request,
 /* Like ask, but calls a method of any service, such as "fabric.v1.SimService/Unlink". */
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
-/* Checks that the manager knows dry runs of this method (full name as in struct cmd). An older
- * manager ignores the field dry_run, and would make the change. `ask` checks it, too. Prints an
- * error if the manager does not know it. Returns the exit code. */
+/* Checks that the manager supports dry runs of `method`, a full name as in struct cmd. An older
+ * manager would ignore the field dry_run, and make the change. If the manager does not support dry
+ * runs of the method, prints an error. Returns the exit code. `ask` and ask_service make this
+ * check, too. */
 int check_dry_run(struct session *s, const char *method);
 void free_reply(void *message); /* `message` may be NULL */
-/* The next functions print an error message on standard error, and return the exit code for it. */
+/* say_error and `complain`, which is declared below, print an error message on standard error, and
+ * return the exit code for it. */
 int say_error(const struct fab_client_error *e);
 /* Sets the format of error messages: OUT_JSON: one JSON object for each message; every other
  * format: text. */
 void complain_as(enum out_format format);
-/* From now on, all error messages begin with the context and with the object that they are about. A
- * message that already contains the object does not get it a second time. context, object: NULL if
- * there is none; both texts must stay valid. */
+/* From now on, all error messages begin with `context` and with `object`, the object that they are
+ * about. A message that already contains the object does not get it a second time. context, object:
+ * NULL if there is none; both texts must stay valid. */
 void complain_about(const char *context, const char *object);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Finds a word in a list of words, which a NULL ends; case does not matter. *ret: the index of the
- * word. Returns false if the word is not in the list. */
+/* Finds a word in a list that ends with NULL; case does not matter. *ret: the index of the word.
+ * Returns false if the word is not in the list. */
 bool find_word(const char *word, const char *const *words, size_t *ret);
-/* Like find_word, but if the word is not in the list, prints an error that lists the accepted
- * words, and suggests a similar one. what: the option or the kind of argument, such as "--by".
- * Returns the exit code. */
+/* Like find_word, but returns an exit code. If the word is not in the list, prints an error that
+ * lists the accepted words, and suggests a similar one. what: the option or the kind of argument,
+ * such as "--by". */
 int accept_word(const char *what, const char *word, const char *const *words, size_t *ret);
-/* Returns the word of the list of which `word` is a near miss or the beginning; NULL: there is
- * none. */
+/* Returns the only word of the list that begins with `word`. If no word or several words do,
+ * returns the word that is most similar to `word`; NULL: no word is similar to it. */
 const char *near_word(const char *word, const char *const *words);
 /* From now on, error messages with the exit code EXIT_NOT_FOUND end with this sentence. The text
  * must stay valid. */
 void complain_hint(const char *hint);
 
-/* Asks a question on the terminal. If --yes is given, does not ask. If there is no terminal, or if
- * the output is not text, prints `refusal` as an error of the command line. Returns the exit
- * code. */
+/* Asks the user on the terminal to confirm a change, unless the option --yes was given. Returns
+ * EXIT_OK if the change is confirmed. If standard input is no terminal, or the output is not text,
+ * prints `refusal` and returns EXIT_USAGE. If the user does not confirm, prints that nothing was
+ * changed, and returns EXIT_FAILED. */
 int confirm(const struct session *s, const char *question, const char *refusal);
-/* Converts `given`, the argument of an option, for a field of a request: "" if the option was not
- * given (NULL), otherwise the argument itself. */
+/* Returns the argument `given` of an option in the form that a field of a request needs: "" if the
+ * option was not given (NULL), otherwise the argument itself. */
 char *word_of(const char *given);
-/* Checks that no file of this name exists; if there is one, prints an error. Returns the exit
+/* Checks that no file of this name exists. If one exists, prints an error. Returns the exit
  * code. */
 int check_absent(const char *file);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command `fabricctl backup`. The manager encrypts its state with a key that fabricctl derives
- * from the passphrase; fabricctl never sends the passphrase. It writes the backup under a temporary
- * name, and renames the file when it is complete. */
+ * from the passphrase; fabricctl never sends the passphrase. fabricctl writes the backup under a
+ * temporary name, and renames the file when it is complete. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -50,7 +50,7 @@ struct sink {
     uint64_t history_bytes; /* size of the history of counters, which is not in the backup */
     /* started: when the transfer began; shown: when the last progress line was printed */
     time_t started, shown;
-    bool progress; /* true: the terminal shows a line about the progress */
+    bool progress; /* true: a progress line was printed, and must be erased at the end */
 };
 
 static int sink_open(struct sink *s, const char *file)
@@ -66,8 +66,9 @@ static int sink_open(struct sink *s, const char *file)
     memcpy(part, name, sizeof part);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], on_signal);
-    /* If the file would become too large, the kernel sends this signal. If the signal is ignored,
-     * write(2) returns an error instead. */
+    /* If the file would exceed the size limit of the process (RLIMIT_FSIZE), the kernel sends
+     * SIGXFSZ, which ends the process. If the signal is ignored, write(2) returns an error
+     * instead. */
     signal(SIGXFSZ, SIG_IGN);
     s->to = fdopen(fd, "w");
     if (s->to != NULL)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl cc export --roce`, which prints the congestion settings for Ethernet, as
- * tables or in the format of another program.
+ * The command `fabricctl cc export --roce`, which prints the settings for Ethernet that correspond
+ * to the congestion settings of the fabric. It prints them as tables, or in the format of another
+ * program.
  *
  * The formats follow two open-source projects: the table WRED_PROFILE of SONiC (Configuration.md of
  * sonic-buildimage), and the debugfs files of Linux's mlx5_ib (drivers/infiniband/hw/mlx5/cong.c)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The commands `fabricctl cert ...` run a small certificate authority in a directory, for the TLS
- * addresses of the manager. They need no manager.
+ * The commands `fabricctl cert ...`. They run a small certificate authority in a directory, which
+ * issues certificates for the TLS addresses of the manager and for its clients. They do not connect
+ * to a manager.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -94,8 +94,8 @@ static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary
              "rate_measured current_load current kept cpu_percent cpu_us waits_for");
 }
 
-/* Writes how many percent of the cases are computed, and what is computed now. Writes "" if no
- * computation runs. */
+/* Writes the percentage of the cases that are up to date, and what the computation does or waits
+ * for. Writes "" if no computation runs. */
 static void progress_of(const Fabric__V1__ContingencySummary *m, char text[SHOW_LEN])
 {
     text[0] = '\0';

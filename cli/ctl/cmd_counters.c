@@ -151,7 +151,8 @@ static void say_history_row(struct out *o, const Fabric__V1__PortSample *m)
     out_row_end(o);
 }
 
-/* The words that the option --counter accepts, besides the names of error counters. */
+/* The words that the option --counter accepts for values that each sample has. It also accepts the
+ * names in error_counters. */
 static const struct {
     const char *name, *label;
     enum sample_value value;
@@ -185,10 +186,10 @@ static const char *const error_counters[] = {"SymbolErrorCounter",
                                              "VL15Dropped"};
 #define ERROR_COUNTERS (sizeof error_counters / sizeof *error_counters)
 
-/* Finds what --counter names: a value of samples or an error counter. *ret_value is the index of
- * the value in counters[]; COUNTER_COUNT: `name` is no value. *ret_error is the name of the error
- * counter; NULL: `name` is none. `name` may be NULL. Prints an error for an unknown name. Returns
- * the exit code. */
+/* Finds what --counter names: a value that each sample has, or an error counter. *ret_value is the
+ * index of the value in counters[]; COUNTER_COUNT: `name` names no such value. *ret_error is the
+ * name of the error counter; NULL: `name` names none. `name` may be NULL. Prints an error for an
+ * unknown name. Returns the exit code. */
 static int parse_counter(const char *name, size_t *ret_value, const char **ret_error)
 {
     *ret_value = COUNTER_COUNT;
@@ -315,8 +316,8 @@ static const struct out_column link_columns[] = {
     {NULL, "DOWN", true},
 };
 
-/* Returns true if port `b` received much more or much less data than port `a` sent, so that the
- * manager would emit the event link-asymmetric. */
+/* Returns true if port `b` received much more or much less data than port `a` sent. The criterion
+ * is that of the event link-asymmetric (libfabmgr/counters/trend.c). */
 static bool differs(const Fabric__V1__PortSample *a, const Fabric__V1__PortSample *b)
 {
     if (a == NULL || b == NULL || !a->sent_known || !b->received_known)
@@ -359,8 +360,8 @@ static int64_t time_of(const struct port_samples *p, size_t i)
     return i < p->count && p->sample[i]->time != NULL ? p->sample[i]->time->seconds : INT64_MAX;
 }
 
-/* Prints the samples of both ends of the link in the order of time. The two samples of one round
- * have the same time, and share a row. */
+/* Prints the samples of both ends of the link in chronological order. Samples of the two ends that
+ * have the same time share a row. */
 static void say_both(struct out *o, const struct port_samples *a, const struct port_samples *b)
 {
     size_t i = 0, k = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The commands `fabricctl drain link`, `drain switch`, `drain rack`, `drain pod`, `drain host` and
- * `undrain`. Before a drain starts, they show what it costs: the links that routes will avoid, the
- * hosts that still need the drained switches, and the figures of the routes before and after
- * (method WhatIf).
+ * `undrain`. Before a drain starts, the drain commands show what it costs: the links that routes
+ * will avoid, the hosts that still need the drained switches, and the figures of the routes before
+ * and after (method WhatIf).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@
 
 /* ---- the cost -------------------------------------------------------------------------------- */
 
-/* Asks for the figures of the routes without the drained links. *ret stays NULL if no link is
- * drained, or if there are more links than WhatIf accepts. */
+/* Asks the manager for the figures of the routes without the drained links. *ret stays NULL if no
+ * link is drained, or if there are more links than WhatIf accepts. */
 static int ask_cost(struct session *s, const Fabric__V1__GetDrainPreviewResponse *p,
                     Fabric__V1__QualityOptions *options, Fabric__V1__WhatIfResponse **ret)
 {
@@ -51,8 +51,8 @@ static int ask_cost(struct session *s, const Fabric__V1__GetDrainPreviewResponse
     return rc;
 }
 
-/* A node for which the list of hosts of a job is searched. Only the first word of its
- * NodeDescription counts. */
+/* A node that is searched for in the list of hosts of a job. Only the first word of its
+ * NodeDescription, which has `len` characters, is compared. */
 struct sought {
     const char *node;
     size_t len;
@@ -78,7 +78,7 @@ static uint32_t count_named(const struct job *job, char **nodes, size_t count)
     return n;
 }
 
-/* Shows what the drain costs. */
+/* Prints what the drain costs. Returns the exit code. */
 static int say_cost(struct session *s, struct out *o, Fabric__V1__DrainKind kind,
                     const Fabric__V1__GetDrainPreviewResponse *p)
 {
@@ -130,8 +130,8 @@ static int read_end(const struct session *s, Google__Protobuf__Timestamp *room,
     return EXIT_OK;
 }
 
-/* Waits until the drain with this number is in the state drained, and prints it. Prints an error if
- * the drain ends before that. Returns the exit code. */
+/* Waits until the drain with this number is in the state drained, and prints the drain. Prints an
+ * error if the drain ends before that. Returns the exit code. */
 static int wait_drained(struct session *s, uint32_t id)
 {
     for (;;) {

@@ -16,7 +16,7 @@ static const struct out_column columns[] = {
     {NULL, "WAITS FOR", false},
 };
 
-/* Writes what the drain waits for before its state becomes drained. */
+/* Writes the column WAITS FOR: what must happen before the state of the drain becomes drained. */
 static void say_wait(struct out *o, const Fabric__V1__Drain *d)
 {
     char text[2 * SHOW_LEN] = "";

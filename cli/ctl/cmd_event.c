@@ -38,8 +38,8 @@ static void say_field(struct out *o, const Fabric__V1__Event__FieldsEntry *f)
         out_text(o, f->key, NULL, OUT_PLAIN, f->value->text);
 }
 
-/* Prints an event. journal: the journal that gave the event its sequence number; NULL or "": it is
- * the journal of this manager, whose name is not printed. */
+/* Prints an event. journal: the journal in which the event has its sequence number. NULL or "": the
+ * journal of this manager, whose name is not printed. */
 static void say_row(struct out *o, const Fabric__V1__Event *e, const char *journal)
 {
     out_row(o);
@@ -135,14 +135,14 @@ struct watching {
     /* sequence number after which the next call must begin, if the manager ended the call because
      * this client is too slow; 0: the call ended for another reason */
     uint64_t resume_after;
-    /* true: the events now come from another journal, which was already in seen[]. The next call
-     * begins after the event that seen[] has for this journal. */
+    /* true: the last call was ended because its events come from another journal, which was already
+     * in seen[]. The next call begins after the last event that was received from this journal. */
     bool again;
     bool over; /* true: the user wants no more events */
 };
 
-/* Moves the element of this journal to seen[0]. Returns true if the journal was already in seen[],
- * but not in seen[0]. */
+/* Makes seen[0] the element of this journal; the elements before it move back by one place. Returns
+ * true if the journal was already in seen[], but not in seen[0]. */
 static bool go_to_journal(struct watching *w, const char *journal)
 {
     struct place_in_journal here = {.sequence = 0};
@@ -151,8 +151,8 @@ static bool go_to_journal(struct watching *w, const char *journal)
            w->seen[at].journal[0] != '\0')
         at++;
     bool known = strcmp(w->seen[at].journal, journal) == 0;
-    /* The first journal takes over the sequence number of the unused element seen[0], which is the
-     * argument of --after. All other unused elements have 0. */
+    /* The very first journal takes over the sequence number in the unused element seen[0], which is
+     * the argument of --after. All other unused elements have the number 0. */
     if (known || w->seen[at].journal[0] == '\0')
         here = w->seen[at];
     snprintf(here.journal, sizeof here.journal, "%s", journal);
@@ -161,7 +161,7 @@ static bool go_to_journal(struct watching *w, const char *journal)
     return known && at > 0;
 }
 
-/* Prints an event that was not seen before. */
+/* Prints an event, unless it was received before. */
 static void take_event(struct watching *w, const Fabric__V1__Event *e)
 {
     if (e->sequence != 0 && e->sequence <= w->seen[0].sequence)
@@ -191,7 +191,7 @@ static bool each(void *ctx, const ProtobufCMessage *message)
     return !w->over;
 }
 
-/* Tries to connect again, once a second, until a manager answers. */
+/* Tries to connect to a manager once a second, until one answers. */
 static void connect_again(struct session *s)
 {
     struct fab_client_error error;
@@ -201,7 +201,7 @@ static void connect_again(struct session *s)
         nanosleep(&(struct timespec){.tv_sec = RETRY_MS / 1000}, NULL);
 }
 
-/* Decides whether another call follows, and prepares it. */
+/* Returns true if WatchEvents must be called again, and prepares this call. */
 static bool goes_on(struct watching *w, const struct fab_client_error *error)
 {
     bool slow = error->code == FAB_GRPC_RESOURCE_EXHAUSTED && w->resume_after != 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl export opensm` writes files with which OpenSM can manage the fabric with
- * the same LIDs. */
+/* The command `fabricctl export opensm`. It writes the files that OpenSM needs to manage the fabric
+ * with the same LIDs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +89,8 @@ static int fetch_ports(struct session *s, struct ports *p)
 
 /* ---- settings and files ---------------------------------------------------------------------- */
 
-/* Finds a setting in lines of the form "path: value". Returns a copy of its value; NULL: the
- * setting is not set. */
+/* Finds a setting in a text with lines of the form "path: value". Returns a copy of the value,
+ * which the caller frees; NULL: the text does not have the setting. */
 static char *setting_of(const char *settings, const char *path)
 {
     size_t len = strlen(path);

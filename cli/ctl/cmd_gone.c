@@ -39,7 +39,7 @@ static const char *type_word(const Fabric__V1__GoneNode *n)
     return show_node_type(&node);
 }
 
-/* Writes the values of a node in JSON output. */
+/* Writes those values of a node that appear only in JSON output. */
 static void say_node_keys(struct out *o, const Fabric__V1__GoneNode *n)
 {
     static const Fabric__V1__GoneLink none = FABRIC__V1__GONE_LINK__INIT;

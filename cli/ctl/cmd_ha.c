@@ -152,9 +152,9 @@ static const Fabric__V1__OtherManager *find(const Fabric__V1__GetManagersRespons
     return NULL;
 }
 
-/* Waits until the manager `guid` answers as master, at most WAIT_S seconds. Stops waiting if this
- * manager does not see the other one any more. *ret_master: whether the other manager is master
- * now. */
+/* Waits until the manager with the port GUID `guid` answers as master, at most WAIT_S seconds.
+ * Stops waiting if the manager that fabricctl is connected to does not see the other one any more.
+ * *ret_master: whether the other manager is master now. Returns the exit code. */
 static int await_master(struct session *s, const char *guid, bool *ret_master)
 {
     int rc = EXIT_OK;

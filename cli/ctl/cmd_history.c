@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl history` lists the past of an object, which is a node, port,
- * link, host or rack.
+ * The command `fabricctl history` lists the past of an object, which is a node, port, link, host or
+ * rack.
  *
  * The list has the events about the object, the audit records about it, and the reactions of the
- * manager, such as reroutes. Events of the same round have successive numbers. So the reaction to
- * an event is the next event that has one of the types in `reactions` and follows within REACTION_S
- * seconds.
+ * manager, such as reroutes. The manager emits the event about its reaction soon after the event
+ * that caused it. So fabricctl regards as the reaction the first later event that meets three
+ * conditions: its type is in `reactions`, its sequence number is higher by less than
+ * REACTION_WITHIN, and it follows within REACTION_S seconds.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,8 +26,7 @@
 #define COUNT_DEFAULT 50
 #define LARGEST_PAGE 1000
 #define REACTION_S 5
-/* a reaction to an event has a sequence number that is higher than that of the event by less than
- * this */
+/* the sequence number of a reaction exceeds that of the event by less than this */
 #define REACTION_WITHIN 40
 /* Maximum number of events for which fabricctl looks for the manager's reaction, the latest events
  * first. The search needs one request for each event. */
@@ -53,7 +53,7 @@ struct history {
     size_t answer_count;
     Fabric__V1__ListAuditResponse **page;
     size_t page_count;
-    bool audited; /* true: the caller may read the audit log */
+    bool audited; /* true: the user may read the audit log */
 };
 
 static void history_free(struct history *h)
@@ -147,8 +147,8 @@ static int add_events(struct session *s, struct history *h, uint64_t most)
     return rc;
 }
 
-/* Finds out whether the caller may read the audit log. (fabricctl does not just try, because the
- * audit log also records refused calls.) */
+/* Finds out whether the user may read the audit log. (fabricctl does not just try, because the
+ * audit log also records refused calls.) *ret: true if the user may. Returns the exit code. */
 static int ask_role(struct session *s, bool *ret)
 {
     const Fabric__V1__WhoAmIRequest q = FABRIC__V1__WHO_AM_IREQUEST__INIT;
@@ -316,7 +316,8 @@ static void say(struct session *s, struct history *h, uint64_t most)
 }
 
 /* Prints an error if no node, port, host or rack has the name that the user gave for the object, or
- * if the name is ambiguous. Called if the history is empty. Returns the exit code. */
+ * if the name is ambiguous. This function is called if the history is empty. Returns the exit
+ * code. */
 static int check_name(struct session *s)
 {
     Fabric__V1__GetNodeRequest node = FABRIC__V1__GET_NODE_REQUEST__INIT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl job affected` shows which running jobs a fault concerns. The jobs come
- * from the scheduler, as a file or on standard input. A request has a limited size, so many jobs
- * need several requests.
+ * The command `fabricctl job affected`. It shows which running jobs a fault affects. The user gives
+ * it the list of running jobs that the scheduler prints, as a file or on standard input. The size
+ * of a request is limited, so many jobs need several requests.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static const struct out_column columns[] = {
     {"unknown_hosts", "UNKNOWN HOSTS", false},
 };
 
-/* Writes names as one list of hosts, which the scheduler's commands accept. */
+/* Writes names as one list of hosts, in the form that the scheduler's commands accept. */
 static void add_hosts(struct out *o, const char *key, const char *label, enum out_tone tone,
                       char **names, size_t count)
 {
@@ -166,8 +166,7 @@ const struct cmd cmd_job_affected = {
     .max_args = 4096,
     .options = "+A",
     .slow = true,
-    /* several managers would need the jobs several times, but standard input can be read only once
-     * */
+    /* standard input can be read only once, but each manager would need the list of jobs */
     .one_manager = true,
     .method = "fabric.v1.FabricService/GetAffectedJobs",
     .json = "@GetAffectedJobsResponse(generation links links_down) jobs:[ job:text hosts:u32 "

@@ -19,7 +19,7 @@ static const struct out_column columns[] = {
     {"rate", "RATE", false},
 };
 
-/* Writes the values of a link in JSON output. */
+/* Writes those values of a link that appear only in JSON output. */
 static void say_keys(struct out *o, const Fabric__V1__Link *l)
 {
     out_port_keys(o, "a_", l->a);
