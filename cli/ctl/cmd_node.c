@@ -39,7 +39,8 @@ static void say_row(struct out *o, const void *item)
     out_row_end(o);
 }
 
-/* If the manager finds no node with this name, the word is perhaps meant as a type. */
+/* If the manager finds no node with the name `word`, the user may have meant one of `types`. Sets
+ * the hint that the error message then ends with. */
 static void hint_at_types(const char *word, const char *const *types)
 {
     static char hint[100] = "accepted are also the types switch, adapter and router";

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The command `fabricctl path` prints the path of a packet, hop by hop. If the source or the
- * destination is a list of hosts, or a host with several adapters, it prints a table with a row for
- * each pair. The adapters of two hosts are paired by rail.
+ * destination is a list of hosts, or a host with several adapters, the command prints a table with
+ * a row for each pair. If both are hosts with several adapters, adapters of the same rail are
+ * paired.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static const struct out_column pair_columns[] = {
     {"slowest_mbps", "SLOWEST", false}, {"problem", "PROBLEM", false},
 };
 
-/* Returns the rate of the slowest link of the path; NULL: no hop of the path has a link rate. */
+/* Returns the rate of the slowest link of the path; NULL: no rate is known. */
 static const Fabric__V1__LinkRate *slowest(const Fabric__V1__Path *p)
 {
     const Fabric__V1__LinkRate *least = NULL;
@@ -147,15 +148,15 @@ struct end {
     char name[80]; /* GUID of the adapter, and "/PORT" */
     uint32_t rail, port;
 };
-/* The endports of a source or destination: of one host, or a single endport. */
+/* What a source or destination stands for: all endports of a host, or a single endport. */
 struct ends {
     struct end *end; /* [count] */
     size_t count;
-    bool host; /* false: the text names no host with several endports */
+    bool host; /* true: a host with several endports */
 };
 
-/* Asks for the endports of the host that the text names. If it is no host, the result has one end,
- * the text itself. */
+/* Asks the manager for the endports of the host `text`. If `text` is not the name of a host with
+ * several endports, *ret has one endport with the name `text`. Returns the exit code. */
 static int find_host_ends(struct session *s, const char *text, struct ends *ret)
 {
     Fabric__V1__GetHostRequest q = FABRIC__V1__GET_HOST_REQUEST__INIT;
@@ -168,7 +169,8 @@ static int find_host_ends(struct session *s, const char *text, struct ends *ret)
         fab_client_call(s->client, "fabric.v1.FabricService/GetHost", &q.base,
                         &fabric__v1__get_host_response__descriptor, &m, &error) == FAB_GRPC_OK)
         h = ((const Fabric__V1__GetHostResponse *)m)->host;
-    /* the name of one adapter also finds its host, but means this adapter only */
+    /* GetHost also accepts the name of an adapter, and returns its host; but such a name means only
+     * this adapter */
     bool host = h != NULL && strcasecmp(h->name, text) == 0;
     for (size_t i = 0; host && i < h->n_adapters; i++)
         room += h->adapters[i]->n_ports;
@@ -228,8 +230,8 @@ static enum fab_grpc_code trace(struct session *s, char *source, char *destinati
     return code;
 }
 
-/* Prints the row of a pair of endports from the manager's answer, and frees the answer. If the pair
- * has no path, sets *unsound to true. */
+/* Prints the manager's answer about a pair of endports as a row, and frees the answer. If the pair
+ * has no path, sets *unsound to true. Returns the exit code. */
 static int say_answer(struct session *s, char *source, char *destination,
                       Fabric__V1__TracePathResponse *r, struct fab_client_error *error,
                       bool *unsound)
@@ -253,8 +255,9 @@ static int ask_ends(struct session *s, char *source, char *destination, bool *un
     return say_answer(s, source, destination, r, &error, unsound);
 }
 
-/* Prints a row for each pair of endports, one of the source and one of the destination: those of
- * the same rail and port number, if both are hosts and have common rails; otherwise all pairs. */
+/* Prints a row for each pair of an endport of the source and an endport of the destination. If both
+ * are hosts, and some of these pairs have the same rail and port number at both ends, prints only
+ * such pairs. */
 static int say_rails(struct session *s, const struct ends *from, const struct ends *to,
                      bool *unsound)
 {
@@ -267,7 +270,7 @@ static int say_rails(struct session *s, const struct ends *from, const struct en
     return rc;
 }
 
-/* A pair of which at least one is a host with several endports. */
+/* A source and a destination, at least one of which is a host with several endports. */
 struct host_pair {
     struct ends from, to;
 };
@@ -294,7 +297,8 @@ static int find_host_pair(struct session *s, const char *source, const char *des
     return rc;
 }
 
-/* Prints the row of a pair, or a row for each rail if it is a pair of hosts. */
+/* Prints the row of a pair. If the source or the destination is a host with several endports,
+ * prints the rows of say_rails. Returns the exit code. */
 static int ask_pair(struct session *s, char *source, char *destination, bool *unsound)
 {
     Fabric__V1__TracePathResponse *r;

@@ -74,7 +74,7 @@ static void say_plan(struct out *o, const Fabric__V1__PolicyPlan *p, bool diff)
 
 /* ---- apply and rollback ---------------------------------------------------------------------- */
 
-/* Asks on the terminal whether to go on, if the plan needs a confirmation. */
+/* If the plan needs a confirmation, asks for it on the terminal. Returns the exit code. */
 static int confirm_plan(const struct session *s, const Fabric__V1__PolicyPlan *p)
 {
     char question[4096] = "", refusal[1024];

@@ -80,8 +80,8 @@ static void say_row(struct out *o, const void *item)
     out_row_end(o);
 }
 
-/* Returns the port state that the argument of --state names, so that the manager sends only ports
- * in this state; 0: it names no port state. */
+/* Returns the port state that `word`, the argument of --state, names; 0: it names no port state.
+ * The list request contains this state, so the manager sends only ports in it. */
 static Fabric__V1__PortState state_of(const char *word)
 {
     for (int i = FABRIC__V1__PORT_STATE__PORT_STATE_DOWN;

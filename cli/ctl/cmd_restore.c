@@ -13,8 +13,8 @@
 
 #define STATE_DIR "/var/lib/fabricd"
 
-/* Replaces standard input by a pipe that contains the passphrase, which is shorter than the
- * capacity of a pipe (pipe(7)). */
+/* Replaces standard input by a pipe, and writes the passphrase into it. The write does not block,
+ * because a passphrase is shorter than the capacity of a pipe (pipe(7)). */
 static int feed(const char *passphrase)
 {
     int fd[2];

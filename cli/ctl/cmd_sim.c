@@ -10,8 +10,8 @@
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/sim_service.pb-c.h"
 
-/* Parses the argument, NODE/PORT or NODE. For NODE alone, which may be the name of a host or rack,
- * *ret_number is 0, which means all cables. */
+/* Parses the argument of the command, NODE/PORT or NODE. NODE alone stands for all cables of a
+ * node, host or rack; *ret_number is then 0. Returns the exit code. */
 static int parse_place(struct session *s, char **ret_node, uint32_t *ret_number)
 {
     const char *slash = strrchr(s->argv[0], '/');

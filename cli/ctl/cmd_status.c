@@ -17,7 +17,8 @@ static const char *role_word(Fabric__V1__ManagerRole role)
     return (size_t)role < sizeof words / sizeof words[0] ? words[role] : "?";
 }
 
-/* A standby manager shows what it has read. */
+/* Prints how long ago this manager read the fabric that it shows. Only a standby manager has such
+ * an age. */
 static void say_age(struct out *o, const Fabric__V1__Status *s)
 {
     char age[SHOW_LEN];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command `fabricctl support-bundle` collects information for a report about a fault. Each part
- * is the output of a program: fabricctl itself with the same options of the connection, or a
- * program of the system. So the bundle contains only data that the caller may read, and the manager
+ * is the output of a program: fabricctl itself, with the same connection options, or a program of
+ * the system. Therefore the bundle contains only data that the caller may read, and the manager
  * needs no code for the bundle. A part that fails or hangs does not affect the other parts. */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct part {
 };
 
 static const struct part parts[] = {
-    /* the first part must call the manager, because it shows whether a manager answers */
+    /* the first part must call the manager, because its result shows whether a manager answers */
     {"status.json", {"fabricctl", "-o", "json", "status"}},
     {"version.json", {"fabricctl", "-o", "json", "version"}},
     {"whoami.json", {"fabricctl", "-o", "json", "whoami"}},
@@ -167,7 +167,8 @@ static int run(const char *const *words, bool own, int out, int err)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Writes to why[] the first line that the program printed on standard error. */
+/* Writes to why[] the first line that the program printed on standard error. If the program printed
+ * nothing there, writes its exit status, or that it did not end in time. */
 static void read_why(int err, int status, char *why, size_t why_len)
 {
     char text[500];
@@ -263,7 +264,8 @@ static int write_readme(const struct bundle *b)
     return fclose(to) == 0 ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
 }
 
-/* Replaces the names in all parts. If this fails, there is no bundle. */
+/* Replaces the names in all parts. If this fails, prints the reason. Returns the exit code; after a
+ * failure, no bundle is made. */
 static int anonymize(struct bundle *b)
 {
     int rc = EXIT_OK;

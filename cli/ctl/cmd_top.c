@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The command `fabricctl top` shows the fabric on a terminal, updated every two seconds. Without a
- * terminal, or with -n, it prints pictures one below the other.
+ * terminal, or with -n, it prints each update below the one before.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ struct top {
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-/* Connects again if the connection is lost. */
+/* If `update` has closed the connection, connects to the manager again. Returns OK or the code of
+ * *error. */
 static enum fab_grpc_code reconnect(struct session *s, struct fab_client_error *error)
 {
     struct fab_client *fresh = NULL;
@@ -38,8 +39,8 @@ static enum fab_grpc_code reconnect(struct session *s, struct fab_client_error *
     return code;
 }
 
-/* Requests new data from the manager. If the manager does not answer, keeps the earlier data, and
- * writes the reason to t->alert. Returns the exit code. */
+/* Requests new data from the manager. If a request fails, keeps the earlier data, and writes the
+ * reason to t->alert. Returns the exit code. */
 static int update(struct top *t, struct fab_client_error *error)
 {
     struct top_data fresh = {0};
@@ -114,7 +115,8 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Handles keys until new data is due. */
+/* Handles keys until the time `due`, in ms, or until a key requests new data. While the updates are
+ * paused, `due` does not count. */
 static void wait_for_keys(struct top *t, int64_t due)
 {
     bool ask = false;

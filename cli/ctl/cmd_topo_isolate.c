@@ -50,8 +50,8 @@ static bool isolate_port(struct session *s, const struct fab_cabling_check *c, u
     return ret_error->code == FAB_GRPC_OK || ret_error->code == FAB_GRPC_ALREADY_EXISTS;
 }
 
-/* Isolates the link of a difference, and prints the result. With --dry-run, only asks whether the
- * manager would isolate the link. Returns the exit code. */
+/* Isolates the link that differs from the plan, and prints the result. With --dry-run, only asks
+ * whether the manager would isolate the link. Returns the exit code. */
 static int isolate_one(struct session *s, const struct fab_cabling_check *c,
                        const struct fab_cabling_difference *d)
 {

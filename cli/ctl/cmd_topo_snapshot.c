@@ -192,8 +192,9 @@ static void say_diff(struct out *o, const Fabric__V1__CompareTopologiesResponse 
     out_record_end(o);
 }
 
-/* Reads one of the two topologies to compare: a time or, if the text is not a time, the name of a
- * snapshot. */
+/* Parses an argument that names one of the two topologies to compare. If `text` is a time, stores
+ * this time in *room, and sets *ret_time to `room`. Otherwise `text` is the name of a snapshot, and
+ * *ret_name is set to it. */
 static void read_side(const char *text, char **ret_name, Google__Protobuf__Timestamp *room,
                       Google__Protobuf__Timestamp **ret_time)
 {

@@ -183,7 +183,7 @@ static void say(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_record_end(o);
 }
 
-/* Returns true if the port has this number, and its node has this name or GUID. */
+/* Returns true if `p` is the port with this number of the node whose name or GUID is `node`. */
 static bool is_end(const Fabric__V1__PortRef *p, const char *node, uint32_t number)
 {
     return p != NULL && p->port_number == number &&

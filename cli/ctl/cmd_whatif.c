@@ -137,8 +137,8 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
     return e->verdict != NULL && e->verdict->passed ? EXIT_OK : EXIT_UNSOUND;
 }
 
-/* Lists the links and nodes that fail: first the arguments of --fail, then the arguments of the
- * command. The caller frees the list. */
+/* Sets q->failures, the list of the links and nodes that fail: first the arguments of --fail, then
+ * the arguments of the command. The caller frees q->failures. Returns the exit code. */
 static int list_failures(const struct session *s, Fabric__V1__WhatIfRequest *q)
 {
     q->n_failures = s->fail_count + (size_t)s->argc;

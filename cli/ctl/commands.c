@@ -6,8 +6,9 @@
 
 #define COMMANDS_MAX 200u
 
-/* All commands, in the order in which the help shows them. fabricctl takes the first match. So a
- * command without a verb comes after the commands with the same noun and a verb. */
+/* All commands, in the order in which the help shows them. fabricctl takes the first command that
+ * matches. Therefore a command without a verb comes after all commands that have the same noun and
+ * a verb. */
 const struct cmd *const commands[] = {
     &cmd_status,
     &cmd_top,
@@ -173,8 +174,8 @@ const struct cmd *find_command(int argc, char **argv)
     return NULL;
 }
 
-/* Returns the verb after the noun, or with noun == NULL the noun, that is most similar to a word;
- * NULL: none is similar. */
+/* Returns the verb of `noun` that is most similar to `word`; with noun == NULL, the most similar
+ * noun. Returns NULL if none is similar. */
 static const char *nearest(const char *noun, const char *word)
 {
     const char *words[COMMANDS_MAX + 1] = {NULL};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Completion of the command line, for all shells. Commands, options and their arguments come from
- * the table of commands; names of nodes, ports, hosts and others come from the manager, if one
- * answers within a second.
+ * the table of commands; names of nodes, ports, hosts and other objects come from the manager, if
+ * one answers within a second.
  */
 #include "cli/ctl/complete.h"
 
@@ -80,8 +80,8 @@ static void offer_names(const struct line *l, const struct cmd *list, const char
     free(text);
 }
 
-/* Offers the names of nodes, each followed by a slash. If the present word has a slash, offers the
- * ports of the node before the slash. */
+/* Offers the names of nodes, each followed by a slash. If the word to complete has a slash, offers
+ * the ports of the node before the slash. */
 static void offer_ports(const struct line *l)
 {
     const char *slash = strrchr(l->current, '/');
@@ -130,7 +130,7 @@ static void offer_argument(const struct line *l, const char *argument)
 static void offer_nouns(const struct line *l);
 static void offer_verbs(const struct line *l, const char *noun);
 
-/* Offers values for the argument of the command to which the present word belongs. */
+/* Offers values for the word to complete, which is an argument of the command. */
 static void offer_arguments(const struct line *l)
 {
     const char *usage = l->cmd->args != NULL ? l->cmd->args : "";
@@ -238,8 +238,8 @@ static void offer_verbs(const struct line *l, const char *noun)
             offer(l, commands[i]->verb, commands[i]->summary);
 }
 
-/* Reads the line before the present word: finds the command, its words and the address of the
- * manager. If the present word is the value of an option, returns the name of this option;
+/* Reads the words before the word to complete: finds the command, its words and the address of the
+ * manager. If the word to complete is the value of an option, returns the name of this option;
  * otherwise NULL. */
 static const char *read_line(struct line *l, int argc, char **argv)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files are in the directories that the XDG Base Directory Specification defines: config.yaml
- * is in the user's configuration directory. The name of the context that the user chose is in a
- * file of the user's state directory, so that fabricctl never changes a file that a user writes.
+ * The files of the user are in the directories that the XDG Base Directory Specification defines:
+ * config.yaml is in the user's configuration directory. The name of the context that the user chose
+ * is in a file of the user's state directory, so that fabricctl never changes a file that a user
+ * writes.
  */
 #include "cli/ctl/contexts.h"
 

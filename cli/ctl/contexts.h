@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts: names for the managers of several fabrics, with their addresses and certificates. They
- * are in the file config.yaml of the user and in that of the system (fabricctl(1), CONTEXTS).
+ * Contexts: names for the managers of several fabrics, with their addresses and certificates. Two
+ * files define contexts: the user's config.yaml and the system's config.yaml (fabricctl(1),
+ * CONTEXTS).
  */
 #ifndef CLI_CTL_CONTEXTS_H
 #define CLI_CTL_CONTEXTS_H
@@ -23,11 +24,13 @@ struct context {
 struct contexts {
     struct context *list; /* [count] the user's contexts precede those of the system */
     size_t count;
-    char *current; /* value of the key `current` in the files; NULL: not set */
-    char *chosen;  /* name of the context that 'fabricctl context use' chose; NULL: none */
+    /* value of the key `current`, from the user's file if it has the key; NULL: not set */
+    char *current;
+    char *chosen; /* name of the context that 'fabricctl context use' chose; NULL: none */
 };
-/* Reads the files and the choice. Files that do not exist count as empty. If a file cannot be used,
- * prints the error. Returns the exit code; call contexts_fini in any case. */
+/* Reads the configuration files, and the file with the user's choice. Files that do not exist count
+ * as empty. If a file cannot be used, prints the error. Returns the exit code; call contexts_fini
+ * in any case. */
 int contexts_load(struct contexts *ret);
 void contexts_fini(struct contexts *c);
 /* Returns the context with this name. Prints an error and returns NULL if there is none. */
@@ -40,9 +43,9 @@ const char *contexts_default(const struct contexts *c);
  * error. Returns the exit code. */
 int contexts_choose(const char *name);
 
-/* Fills in the members of the options that the user has not given on the command line: from the
- * context (NULL: none) or, if it lacks a value, from the environment. If neither has an address,
- * fills in the default address. */
+/* Fills in those members of *options that the user has not given on the command line. Takes each
+ * value from the context `c` (NULL: none) or, if the context lacks it, from the environment. If
+ * neither has an address, fills in the default address. */
 void contexts_connect(const struct context *c, struct fab_client_options *options);
 /* Writes the name of the configuration file of the user; "": neither XDG_CONFIG_HOME nor HOME names
  * a directory. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests events from the manager, for several commands. */
+/* Requests for events, which several commands use. */
 #ifndef CLI_CTL_EVENTS_H
 #define CLI_CTL_EVENTS_H
 

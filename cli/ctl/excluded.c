@@ -50,7 +50,8 @@ static int add_link(struct fab_builder *b, const Fabric__V1__PortRef *const ends
     return rc;
 }
 
-/* Adds the link between two ports if it is physically up, but routes avoid it now. */
+/* Asks the manager for the port `x`. If the link between `x` and `y` is physically up, but routes
+ * avoid it now, adds this link. Returns the exit code. */
 static int add_if_excluded(struct session *s, struct fab_builder *b, const Fabric__V1__PortRef *x,
                            const Fabric__V1__PortRef *y, struct fab_client_error *ret_error)
 {
@@ -101,8 +102,9 @@ static int add_held_down(struct session *s, struct fab_builder *b,
     return rc;
 }
 
-/* Adds the links of the ports of a page of ListPorts that are in maintenance and physically up.
- * Such a port is in state Init if its cable was replugged during the maintenance. Returns NOMEM. */
+/* Adds the links of those ports in `page`, a reply of ListPorts, that are in maintenance and
+ * physically up. The port state does not tell whether the link is up: if the cable was replugged
+ * during the maintenance, the port is in state Init. Returns NOMEM. */
 static int add_drained_ports(struct fab_builder *b, const Fabric__V1__ListPortsResponse *page)
 {
     int rc = FAB_OK;
@@ -116,8 +118,8 @@ static int add_drained_ports(struct fab_builder *b, const Fabric__V1__ListPortsR
     return rc;
 }
 
-/* Adds the links that routes avoid because of a drain. ListDrains does not list them; ListPorts
- * lists their ports. */
+/* Adds the links that routes avoid because of a drain. ListDrains does not name these links, but
+ * ListPorts shows their ports as "in maintenance". */
 static int add_drained(struct session *s, struct fab_builder *b, struct fab_client_error *ret_error)
 {
     const Fabric__V1__ListDrainsRequest drains = FABRIC__V1__LIST_DRAINS_REQUEST__INIT;

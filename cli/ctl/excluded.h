@@ -7,8 +7,8 @@
 #include "cli/ctl/cmd.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Adds the links that are up, but isolated, held down or drained, to an exported fabric. Returns
- * the exit code; after a failure, *ret_error has the reason. */
+/* Adds to `b`, an exported fabric, the links that are up, but are isolated, held down or drained.
+ * Returns the exit code; after a failure, *ret_error has the reason. */
 int add_excluded_links(struct session *s, struct fab_builder *b,
                        struct fab_client_error *ret_error);
 

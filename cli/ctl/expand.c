@@ -27,8 +27,8 @@ struct expansion {
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* Finds the name that argument number `i` has in the usage text of the command, such as
- * "NODE/PORT". */
+/* Writes to word[] the name that argument number `i` has in the usage text of the command, such as
+ * "NODE/PORT". Returns false if the command has no such argument. */
 static bool usage_of_argument(const struct cmd *c, int i, char word[WORD_LEN], bool *ret_repeated)
 {
     const char *usage = c->args != NULL ? c->args : "";

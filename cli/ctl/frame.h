@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A picture of text that has at most a given number of columns and rows. */
+/* A picture made of text, limited to a given number of columns and rows. */
 #ifndef CLI_CTL_FRAME_H
 #define CLI_CTL_FRAME_H
 

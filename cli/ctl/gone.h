@@ -9,8 +9,8 @@
 /* Reads the arguments "[switch|adapter|router] [NODE]"; defined in cmd_node.c. *ret_name
  * is "" if no node is named. Returns the exit code. */
 int read_type_and_node(const struct session *s, Fabric__V1__NodeType *ret_type, char **ret_name);
-/* The next functions print a list, and return the exit code. With type 0, the list has nodes of all
- * types. With node == NULL, it has the links of all nodes. */
+/* The next two functions print the nodes and the links that are gone, and return the exit code.
+ * type 0: nodes of all types; node NULL: the links of all nodes. */
 int list_gone_nodes(struct session *s, Fabric__V1__NodeType type);
 int list_gone_links(struct session *s, const char *node);
 /* Prints a node that is gone. */

@@ -64,8 +64,8 @@ static int say_unread(const char *path, int status)
                                                 : "out of memory");
 }
 
-/* Reads the file folder/name to f->text[kind]. Returns NOT_FOUND without a message. After any other
- * error, prints the error and sets *ret_code to its exit code. */
+/* Reads the file folder/name into f->text[kind]. Returns NOT_FOUND without a message. After any
+ * other error, prints the error and sets *ret_code to its exit code. */
 static int try_file(struct import_files *f, unsigned kind, const char *folder, const char *name,
                     int *ret_code)
 {
@@ -186,8 +186,8 @@ int import_files_absent(const char *folder, const struct fab_opensm_output *o, s
     return EXIT_OK;
 }
 
-/* Gives the file `from` the name `to`, unless there is a file of this name. Sets errno to EEXIST
- * then. */
+/* Renames the file `from` to `to`. If there is a file `to` already, returns false with errno
+ * EEXIST. */
 static bool rename_to_free(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of an import: reads those of OpenSM, and writes those of fabricd. */
+/* Reads the files of OpenSM for an import, and writes the files of fabricd. */
 #ifndef CLI_CTL_IMPORT_FILES_H
 #define CLI_CTL_IMPORT_FILES_H
 
@@ -29,14 +29,15 @@ void import_files_free(struct import_files *f);
 
 /* Reads a file. Returns OK or another status, but prints no message. The caller frees the text. */
 int import_file_read(const char *path, char **ret_text, size_t *ret_len);
-/* Makes an absolute path of a folder that need not exist. If the path is too long, prints an error.
- * Returns the exit code. */
+/* Converts the path of a folder to an absolute path. The folder need not exist. If the path is too
+ * long, prints an error. Returns the exit code. */
 int import_absolute(const char *folder, char ret[IMPORT_PATH_LEN]);
 
 /* Writes a file into the folder. force: true: first renames a file of the same name to NAME.former;
  * false: there must be no such file. If this fails, prints the error. Returns the exit code. */
 int import_file_write(const char *folder, const struct fab_opensm_output *o, bool force);
-/* Checks that none of the files exists; if one exists, prints an error. Returns the exit code. */
+/* Checks that the folder has none of the files o[0] to o[count - 1]; if it has one, prints an
+ * error. Returns the exit code. */
 int import_files_absent(const char *folder, const struct fab_opensm_output *o, size_t count);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads lists of hosts. The size of a request is limited, but the manager accepts ranges such as
- * "node[01-16]". So if a file lists the hosts one by one, fabricctl joins hosts with consecutive
- * numbers to ranges. */
+ * "node[01-16]". Therefore, if a file lists the hosts one by one, fabricctl joins hosts with
+ * consecutive numbers into ranges. */
 #include "cli/ctl/job.h"
 
 #include <errno.h>
@@ -35,9 +35,9 @@ static bool append(struct job *job, const char *name, size_t len)
     return job->names[job->count] != NULL && ++job->count > 0;
 }
 
-/* The parts of a host name that ends in a number. For "node07", prefix is 4 (its length in
- * bytes), number is 7 and digits is 2. For "node[03-07]", the parts are those of the last host,
- * node07, and `list` is true. */
+/* The parts of a host name that ends in a number. For "node07", `prefix` is 4, the length of "node"
+ * in bytes, `number` is 7, and `digits` is 2. For "node[03-07]", the parts are those of the last
+ * host, node07, and `list` is true. */
 struct numbered {
     size_t prefix, digits;
     unsigned long number;
@@ -56,7 +56,7 @@ static bool take_apart(const char *name, size_t len, struct numbered *ret)
         return false;
     n.number = strtoul(name + end - n.digits, NULL, 10);
     n.prefix = end - n.digits;
-    /* the previous name is a range prefix[first-last] that job_add has made */
+    /* `name` must be a range prefix[first-last] whose two numbers have the same number of digits */
     if (n.list) {
         const char *open = memchr(name, '[', len);
         if (open == NULL || n.prefix != (size_t)(open - name) + n.digits + 2)

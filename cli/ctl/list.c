@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints any list of the API, page by page. It finds the fields of a message by name, in the
- * protobuf descriptor. While it prints a page, a thread requests and decodes the next page. The
- * memory of a page is used again only for the page after the next one, because the request for the
- * next page points to the page token in the page. */
+/* Prints any list of the API, page by page. The fields of a message are found by name, in the
+ * protobuf descriptor. While one page is printed, a thread requests and decodes the next page.
+ * Successive pages use two blocks of memory in turn, because the request for the next page points
+ * to the page token in the present page. */
 #include "cli/ctl/list.h"
 
 #include <assert.h>
@@ -35,7 +35,8 @@ static bool is_before(const ProtobufCMessage *row, const Google__Protobuf__Times
     return t != NULL && t->seconds < since->seconds;
 }
 
-/* Returns the number of rows of a page that are printed. *ret_end: the list ends on this page. */
+/* Returns how many rows of a page are printed: those before the first row that is older than
+ * list->since. Sets *ret_end to true if the page has such a row, so that the list ends there. */
 static size_t rows_of(const struct list *list, const ProtobufCMessage *page, bool *ret_end)
 {
     void **items = *(void ***)field_of(page, list->items);
@@ -58,15 +59,15 @@ static void say_rows(struct out *o, const struct list *list, const ProtobufCMess
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Requests pages. While `thread` runs, only this thread uses the client, and the members from
- * `code` on. */
+/* The state of the requests for pages. While `thread` runs, no other thread may use the client, or
+ * the members from `code` on. */
 struct pages {
     struct session *s;
     const struct list *list;
     ProtobufCMessage *query;
     pthread_t thread;
     bool running; /* true: `thread` runs */
-    /* memory of the page that is printed and of the page after it, in turn */
+    /* memory of the page that is being printed, and of the next page, by turns */
     struct page_memory memory[2];
     unsigned turn;
     enum fab_grpc_code code;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints the result of a List method of the API, which the manager sends in pages, as one table. */
+/* Prints the result of a List method of the API as one table. The manager sends the result in
+ * pages. */
 #ifndef CLI_CTL_LIST_H
 #define CLI_CTL_LIST_H
 

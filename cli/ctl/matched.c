@@ -224,8 +224,8 @@ static int match_pins(struct session *s, const char *pattern, struct matched *re
     return rc;
 }
 
-/* Finds the devices that wait for an approval or, for topo disapprove, those that are approved. The
- * manager lists a device once for each of its ports, but this function adds it only once. */
+/* Finds the devices that wait for an approval or, for topo disapprove, all devices of ListBaseline.
+ * The manager lists a device once for each of its ports, but this function adds it only once. */
 static int match_baseline(struct session *s, const char *pattern, struct matched *ret)
 {
     Fabric__V1__ListBaselineRequest q = FABRIC__V1__LIST_BASELINE_REQUEST__INIT;

@@ -8,7 +8,7 @@
 
 #include "cli/ctl/commands.h"
 
-/* the letters that own_options gives to the options of all lists */
+/* the letters that own_options gives to the options that all list commands take */
 #define LIST_OPTIONS "234k"
 
 enum {
@@ -386,7 +386,8 @@ static int parse_option(struct options *o, int option, const char *text)
 
 /* ---- options that are not accepted ----------------------------------------------------------- */
 
-/* Returns the long option to which the text after the dashes is equal or nearest; NULL: none. */
+/* Returns the name of the long option that is most similar to `text`, a word of the command line
+ * without its dashes; NULL: none is similar. */
 static const char *nearest_option(const char *text)
 {
     const char *names[sizeof long_options / sizeof long_options[0]] = {NULL};
@@ -409,8 +410,8 @@ static size_t list_beginnings(const char *text, char *list, size_t size)
     return count;
 }
 
-/* Prints why getopt_long did not accept an option. failure: its result, '?' or ':'. word: the word
- * of the command line with the option. */
+/* Prints why getopt_long did not accept an option. failure: the result of getopt_long, '?' or ':'.
+ * word: the word of the command line that has the option. */
 static int complain_option(int failure, const char *word)
 {
     char list[600] = "";
@@ -428,7 +429,8 @@ static int complain_option(int failure, const char *word)
     return complain(EXIT_USAGE, "no option %.100s; did you mean --%s?", word, near);
 }
 
-/* Errors are JSON if -o json is anywhere on the command line, even behind the faulty argument. */
+/* Makes error messages JSON if -o json is anywhere on the command line, even after the argument
+ * that has the error. */
 static void find_format(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {

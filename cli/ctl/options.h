@@ -23,8 +23,8 @@ struct options {
     struct session session;
 };
 
-/* Parses the options up to the first argument, which getopt leaves in optind. Returns the exit
- * code; on a failure the error is printed. */
+/* Parses the options. The words that are not options then begin at argv[optind]. If this fails,
+ * prints the error. Returns the exit code. */
 int parse_options(struct options *o, int argc, char **argv);
 /* Checks the number of arguments, and that the command takes the given options. Returns the exit
  * code. */
@@ -35,8 +35,8 @@ const char *option_of(const char *word);
 /* Stores the value if the option tells how to connect to the manager. `name` is as option_of
  * returns it. */
 void set_connection(struct options *o, const char *name, const char *value);
-/* Calls `each` for the long name of each option that the command takes besides those that all
- * commands take, such as "--format". */
+/* Calls each() for each option that only some commands take and that this command takes. `name` is
+ * the long name of the option, such as "--format", or "-n". */
 void each_option(const struct cmd *c, void (*each)(void *ctx, const char *name), void *ctx);
 
 #endif

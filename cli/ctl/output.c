@@ -159,8 +159,8 @@ void out_lines(struct out *o, const char *key, const char *text)
     free(clean);
 }
 
-/* Writes the digits of a number that end before `end`, and at least `least` of them. Returns the
- * first one. */
+/* Writes the digits of a number, at least `least` of them. The last digit is directly before `end`.
+ * Returns the address of the first digit. */
 static char *put_digits(char *end, uint64_t value, unsigned least)
 {
     for (; value != 0 || least > 0; value /= 10) {
@@ -190,9 +190,10 @@ void out_millis(struct out *o, const char *key, const char *label, enum out_tone
     o->ops->value(o, &(struct value){key, label, text, VALUE_BARE, tone, strlen(text)});
 }
 
-/* Writes a real number that has at most this number of decimals, without snprintf, which takes ten
- * times as long. `end`: the end of the text. Returns its beginning; NULL: the number is negative,
- * too great, or has more decimals. */
+/* Writes a real number with `decimals` decimals. Does not use snprintf, which takes ten times as
+ * long. The text and its final zero byte end directly before `end`. Returns the beginning of the
+ * text. Returns NULL if the number is negative, is too great or has more decimals, or if `decimals`
+ * is 0. */
 static char *put_real(char *end, double value, unsigned decimals)
 {
     double scaled = value;

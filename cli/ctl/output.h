@@ -50,19 +50,19 @@ void out_no_headers(struct out *o);
 struct out_rows {
     const char *sort; /* the column to sort by; "-COLUMN" sorts the greatest value first */
     /* state: only rows whose column "state" matches this text are printed; rate: the same for the
-     * column "rate". The text matches as a pattern for the whole value, in which "*" stands for any
-     * text, or as one word of the value. */
+     * column "rate". The text matches a value if it is a word of the value, or a pattern for the
+     * whole value; "*" in the pattern stands for any text. */
     const char *state, *rate;
 };
 /* Selects and sorts the rows of all tables of this output. `rows` must outlive the output. Returns
  * NOMEM if memory ran out. */
 int out_select(struct out *o, const struct out_rows *rows);
-/* Returns the name of a column that out_select was asked for, and that a table with rows does not
- * have. Writes the columns that this table has to ret_columns, separated by commas. Returns NULL if
- * no column is missing. */
+/* Returns the name of a column that out_select was asked for, but that is missing in a table with
+ * rows. Writes the names of the columns of this table to ret_columns[], separated by commas.
+ * Returns NULL if no column is missing. */
 const char *out_unknown_column(const struct out *o, char *ret_columns, size_t size);
-/* Joins the outputs of several runs of a command (output_many.c). lists: each output is a list.
- * out_select must be called before this function. Returns NOMEM if memory ran out. */
+/* Joins the outputs of several runs of a command (output_many.c). lists: each output is a list. To
+ * select rows, too, call out_select before this function. Returns NOMEM if memory ran out. */
 int out_many(struct out *o, bool lists);
 /* Begins the output of the next run. context: the context of the run; NULL: it is not shown.
  * argument: the argument of the run; NULL: it is not shown, for example because the output shows it
@@ -72,8 +72,8 @@ void out_next(struct out *o, const char *context, const char *argument);
  * some output is missing because memory ran out. */
 int out_close(struct out *o);
 
-/* Returns false if the output drops all values without a label, as text does. Callers can then save
- * the work to format such values. */
+/* Returns false if the output drops all values without a label, as text does. Callers then need not
+ * format such values. */
 bool out_wants_keys(const struct out *o);
 /* Returns false if the output drops all values without a key, as JSON does. */
 bool out_wants_labels(const struct out *o);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The formats csv (RFC 4180) and wide print each table with one column for each key of the JSON
- * output. For a value of a record within a row, the name of the column is both keys with a point
- * between them, such as "rate.width". A list prints only its tables (out_is_list). So does any
- * other output that begins with a table. The remaining outputs print their values as one row, and
- * leave out their tables.
+ * output. If a row contains a record, the values of the record have columns such as "rate.width":
+ * the key of the record, a point and the key of the value. A list (out_is_list) prints only its
+ * tables. So does any other output that begins with a table. Each of the remaining outputs prints
+ * its values outside of tables as one row, and no tables.
  *
  * Rows may have different keys, so the rows of a table are stored until the table ends. The columns
  * are in the order in which the keys were first seen. A live table prints each row at once, with
@@ -68,8 +68,9 @@ static void *grow(void *array, size_t count, size_t *room, size_t size)
     return grown;
 }
 
-/* Finds the column of a key, or adds one. The search begins at the column `near`, because rows
- * usually have the same keys in the same order. Returns FAILED if memory ran out. */
+/* Returns the index of the column of a key; adds a column if the key has none. The search begins at
+ * the column `near`, because rows usually have the same keys in the same order. Returns FAILED if
+ * memory ran out. */
 #define FAILED SIZE_MAX
 static size_t column_of(struct rows *r, const char *key, size_t near)
 {

@@ -18,7 +18,7 @@ struct value {
 };
 
 struct out_ops {
-    /* keys: the format prints values that have a key; labels: it prints values that have only a
+    /* keys: the format prints the values that have a key; labels: it prints the values that have a
      * label */
     bool keys, labels;
     void (*record)(struct out *o, const char *key);
@@ -72,8 +72,8 @@ struct out {
      * not called */
     struct selection *selection;
     struct many *many; /* the outputs that are joined; NULL: out_many was not called */
-    /* Name only. found: the first column of the present row was printed; only_one: the output began
-     * with a value outside of a table, and only this value is printed */
+    /* The format "name" only. found: the first column of the present row was printed; only_one: the
+     * output began with a value outside of a table, and only this value is printed */
     bool found, only_one;
 };
 

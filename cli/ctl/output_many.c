@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joins the outputs of a command that runs for several objects or contexts (out_many) to one
+ * Joins the outputs of a command that runs for several objects or contexts (out_many) into one
  * output.
  *
  * Lists become one list, with the context in the first column. Any other output becomes an item:
@@ -31,8 +31,8 @@ struct many {
     char *key; /* key of the list */
     bool skip, in_row;
     /* Only for the formats with one row for each item (csv, wide, name). item: nothing of the
-     * present item is printed yet, or it is a row, or it began with a table. inner: number of open
-     * tables in the row; these tables are left out */
+     * present item is printed yet; the item is printed as a row; or it began with a table, and is
+     * printed unchanged. inner: number of open tables in the row; these tables are left out */
     enum { ITEM_BEGINS, ITEM_ROW, ITEM_TABLE } item;
     unsigned inner;
 };

@@ -168,8 +168,8 @@ static bool is_selected(struct selection *s, const struct row *r)
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
-/* Orders numbers by value, before all texts. The numbers in texts count as numbers: leaf-2 comes
- * before leaf-10. */
+/* Compares two values. Numbers are ordered by value, and come before all texts. Numbers within
+ * texts also count as numbers: leaf-2 comes before leaf-10. */
 static int compare_texts(const char *a, const char *b)
 {
     char *a_end, *b_end;
@@ -182,7 +182,8 @@ static int compare_texts(const char *a, const char *b)
     return strverscmp(a, b);
 }
 
-/* Rows without a value in the column come last, whether the order is ascending or descending. */
+/* Compares two rows for qsort_r. ctx: the column to sort by, after "-" if the order is descending.
+ * In both orders, rows without a value in the column come last. */
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
     const struct row *x = a, *y = b;
@@ -294,7 +295,7 @@ static void row(struct out *o)
     size_t room = s->room == 0 ? 64 : 2 * s->room;
     struct row *rows = reallocarray(s->rows, room, sizeof *rows);
     if (rows == NULL) {
-        /* without memory, this row and the next ones are left out, and out_close returns NOMEM */
+        /* without memory, this row and all later ones are left out; out_close returns NOMEM */
         o->failed = true;
         return;
     }

@@ -100,7 +100,7 @@ static void add_cell(struct out *o, const char *text, enum out_tone tone)
     o->column++;
 }
 
-/* Where the cells are read next, in the list of buffers. */
+/* The place in the list of buffers from which read_cell reads the next cell. */
 struct reader {
     const struct cell_buffer *buffer;
     size_t at;

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Returns true if YAML parsers read the text as a string without quotes: it has only characters
- * without a meaning in YAML, begins with a letter, and is no keyword of YAML 1.1 or 1.2. */
+/* Returns true if the text is a string in YAML even without quotes: it begins with a letter, has
+ * only characters without a meaning in YAML, and is not a keyword of YAML 1.1 or 1.2. */
 static bool is_plain(const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

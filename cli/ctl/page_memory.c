@@ -13,8 +13,8 @@ struct page_block {
     alignas(max_align_t) char bytes[];
 };
 
-/* Makes a block with room for `size` bytes the present one: the block after it in the list, or a
- * new one. Returns false if there is no memory. */
+/* Sets m->block to a block that has room for `size` bytes: the next block of the list or, if there
+ * is none or it is too small, a new block. Returns false if there is no memory. */
 static bool next_block(struct page_memory *m, size_t size)
 {
     struct page_block **place = m->block != NULL ? &m->block->next : &m->first;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the passphrase of a backup from a file, standard input or the terminal. It applies the same
- * rules as `fabricd --passphrase-file`. */
+/* Reads the passphrase of a backup from a file, standard input or the terminal. The rules for
+ * passphrases are those of `fabricd --passphrase-file`. */
 #include "cli/ctl/passphrase.h"
 
 #include <errno.h>

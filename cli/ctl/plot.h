@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pictures of what commands print: the output format svg. A command with a picture sets the member
- * `picture` of its struct cmd, and calls one of these functions instead of printing if the format
- * is OUT_SVG. They return the exit code.
+ * `picture` of its struct cmd, and, if the format is OUT_SVG, calls one of these functions instead
+ * of printing. The functions return the exit code.
  */
 #ifndef CLI_CTL_PLOT_H
 #define CLI_CTL_PLOT_H
@@ -16,8 +16,8 @@
 struct plot_port {
     const struct port_samples *samples[2]; /* samples[1] is NULL for one port */
     const char *name[2];                   /* names of the ports */
-    /* The picture shows only the value `value` or only the error counter `counter`. If `value` is
-     * SAMPLE_VALUES and `counter` is NULL, it shows all values. */
+    /* If `counter` is not NULL, the picture shows only this error counter. Otherwise it shows only
+     * the value `value`, or all values if `value` is SAMPLE_VALUES. */
     enum sample_value value;
     const char *counter;
 };
@@ -27,8 +27,8 @@ int plot_congested(const Fabric__V1__ListCongestedPortsResponse *r);
 int plot_quality(const Fabric__V1__GetQualityResponse *r);
 
 #define PLOT_ENGINES 32
-/* What the picture of `route compare` shows of an engine; the shares are between 0 and 1, and
- * FAB_SVG_MISSING if the engine has no tables. */
+/* What the picture of `route compare` shows of an engine. The shares are between 0 and 1. The
+ * shares and `all_to_all` are FAB_SVG_MISSING if the engine has no tables. */
 struct plot_engine {
     char name[64];
     /* shares of the bandwidth that flows get in shift permutations, random permutations and
@@ -52,14 +52,15 @@ struct plot_entry {
 /* Draws the history of an object. The entries must be in the order of time. */
 int plot_history(const char *object, const struct plot_entry *entries, size_t count);
 
-/* Functions for the files plot_*.c and the commands. */
+/* The next functions are for the files plot_*.c only. */
 
-/* Prints a picture, and frees the text. status: the result of the function that wrote the
- * picture. */
+/* Prints the picture in *t, or an error if `status` is not OK, and frees *t. status: the result of
+ * the function that wrote the picture to *t. */
 int plot_put(struct fab_text *t, int status);
-/* Returns local time in seconds since 1970; 0 for NULL. */
+/* Returns a time in seconds since 1970, plus the offset of the local time zone from UTC at this
+ * time. NULL stands for the beginning of 1970. */
 int64_t plot_time(const Google__Protobuf__Timestamp *t);
-/* Writes the name of the local time zone at this local time, such as "UTC+01:00". */
+/* Writes the offset of the local time zone from UTC at the time `t`, such as "UTC+01:00". */
 void plot_zone(const Google__Protobuf__Timestamp *t, char text[SAMPLE_LEN]);
 
 #endif

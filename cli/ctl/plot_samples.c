@@ -27,8 +27,8 @@ static const struct {
     [SAMPLE_FLAPS] = {"Flaps", {"per sample", true, false}, 1, true},
 };
 
-/* The chart that is being made. Each array has one element for each time at which a port has a
- * sample. */
+/* The chart that is being made. The arrays `sample`, `until` and `span` have one element for each
+ * time at which a port has a sample. */
 struct making {
     const struct plot_port *port;
     const Fabric__V1__PortSample **sample[2]; /* NULL: the port has no sample at this time */
@@ -62,7 +62,8 @@ static int64_t time_at(const struct plot_port *p, int end, size_t i)
     return m != NULL && m->time != NULL ? m->time->seconds : INT64_MAX;
 }
 
-/* Joins the times of both ports; samples of one round have the same time. */
+/* Fills in the arrays with the samples of both ports in the order of their times. Samples of the
+ * same round have the same time. */
 static void join_times(struct making *m)
 {
     const struct plot_port *p = m->port;
@@ -218,7 +219,8 @@ static void add_link(struct making *m)
           {.end = 1, .value = SAMPLE_DOWN, .name = b});
 }
 
-/* Writes the shortest and the longest duration of the samples. */
+/* Writes the number of the samples, and their shortest and longest duration, such as "96 samples of
+ * 60 s to 15 min". */
 static void show_spans(const struct making *m, char text[3 * SAMPLE_LEN])
 {
     uint32_t least = UINT32_MAX, most = 0;

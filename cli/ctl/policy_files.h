@@ -12,9 +12,9 @@ struct policy_files {
     size_t count;
     size_t bytes; /* total size of the texts */
 };
-/* Reads the files, all *.yaml and *.yml of each directory in the order of their names, and the
- * standard input for "-". On an error, prints it and returns the exit code. Call
- * policy_files_fini in any case. */
+/* Reads the files that the `argc` words in argv name. For a directory, reads all its files *.yaml
+ * and *.yml in the order of their names; for "-", reads standard input. If this fails, prints the
+ * error. Returns the exit code; call policy_files_fini in any case. */
 int policy_files_read(int argc, char **argv, struct policy_files *ret);
 void policy_files_fini(struct policy_files *f);
 

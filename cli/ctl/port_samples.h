@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples of ports: requests for the past of a port, and the values of a sample. */
+/* Samples of ports: requests for the history of a port, and the values of a sample. */
 #ifndef CLI_CTL_PORT_SAMPLES_H
 #define CLI_CTL_PORT_SAMPLES_H
 
@@ -7,7 +7,7 @@
 #include "cli/ctl/sparkline.h"
 #include "fabric/v1/counters.pb-c.h"
 
-/* The history of a port: the pages that the manager answered, and all samples in these pages. */
+/* The history of a port: the pages that the manager sent, and all samples in these pages. */
 struct port_samples {
     Fabric__V1__GetPortHistoryResponse **page; /* [page_count] */
     size_t page_count;
@@ -37,7 +37,7 @@ enum sample_value {
 };
 /* Returns a value of a sample; SPARKLINE_NONE: the sample does not have this value. */
 uint64_t sample_value(const Fabric__V1__PortSample *m, enum sample_value which);
-/* Returns the increase of an error counter. */
+/* Returns the increase of an error counter; 0 if the sample does not have the counter. */
 uint64_t sample_counter(const Fabric__V1__PortSample *m, const char *counter);
 
 #define SAMPLE_LEN 40

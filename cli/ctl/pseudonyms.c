@@ -28,7 +28,8 @@
 /* The first 32 bits of the pseudonym of a prefix: the IPv6 prefix for documentation (RFC 3849). */
 #define PREFIX_HEAD UINT64_C(0x20010db800000000)
 
-/* All GUIDs, or all subnet prefixes. Numbers that differ only in their last bits form a group. */
+/* All GUIDs, or all prefixes. GUIDs that differ only in their last 8 bits form a group; each prefix
+ * is a group of its own. */
 struct numbers {
     struct fab_map index; /* finds the index of an original in all[] */
     struct number {

@@ -55,14 +55,14 @@ struct pseudonyms;
 int pseudonyms_new(struct pseudonyms **ret);
 void pseudonyms_free(struct pseudonyms *p); /* `p` may be NULL */
 
-/* Returns true if the character is part of a word. The functions find only whole words in texts. */
+/* Returns true if the character is part of a word. pseudonyms_find finds only whole words. */
 bool pseudonyms_in_word(char c);
 
 /* Learns a name. Characters before its first word and after its last word do not belong to the
  * name. Returns OK, NOMEM, or EXISTS if another name with the same hash was learned. */
 int pseudonyms_learn(struct pseudonyms *p, enum pseudonym_kind kind, const char *name, size_t len);
 /* Learns `name` as another name of the object that has the learned name `of`. If `of` was not
- * learned because it has no words, does not learn `name` either. */
+ * learned, for example because it has no words, does not learn `name` either. */
 int pseudonyms_learn_alias(struct pseudonyms *p, const char *name, size_t len, const char *of,
                            size_t of_len);
 /* Learns a GUID or a prefix. Returns NOMEM. */

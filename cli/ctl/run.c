@@ -161,8 +161,8 @@ static int run_again_and_again(const struct cmd *c, struct options *o)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* With --all-contexts, checks that the command can run at several managers: it changes nothing, and
- * needs no options that select one manager or write a picture. Returns the exit code. */
+/* With --all-contexts, checks that the command can run at several managers: the command must change
+ * nothing, and no option may select one manager or the format svg. Returns the exit code. */
 static int check_all_contexts(const struct cmd *c, const struct options *o)
 {
     const char *verb = c->verb != NULL ? c->verb : "";

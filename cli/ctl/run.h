@@ -5,8 +5,9 @@
 
 #include "cli/ctl/options.h"
 
-/* Finds the manager that the options, the environment and the contexts name, and completes
- * o->client. If there is no such context, prints an error. Returns the exit code. */
+/* Chooses the manager by the options, the environment and the contexts, and completes o->client.
+ * With --all-contexts, only reads the contexts. If a context that the user named does not exist,
+ * prints an error. Returns the exit code. */
 int choose_manager(struct options *o);
 /* Runs the command, and returns the exit code. */
 int run(const struct cmd *c, struct options *o);

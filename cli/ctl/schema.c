@@ -2,9 +2,10 @@
 /*
  * Reads the notation of outputs (schema.h), and writes JSON Schema.
  *
- * All schemas are strict: an object has no other keys than the notation names, and all keys that it
- * does not mark as optional. With a pattern as argument, or with --all-contexts, fabricctl joins
- * several outputs (output_many.c). The schema of a command has these forms, too.
+ * All schemas are strict: an object must have all keys that the notation does not mark as optional,
+ * and no keys that the notation does not name. With a pattern as argument, or with --all-contexts,
+ * fabricctl joins several outputs (output_many.c). The schema of a command also allows these joined
+ * outputs.
  */
 #include "cli/ctl/schema.h"
 
@@ -95,10 +96,10 @@ struct keys {
     unsigned groups; /* number of the last group */
 };
 
-/* How the keys of a part get into an object. */
+/* How the keys of a part are added to an object. */
 struct manner {
     const char *prefix;
-    unsigned group; /* the group of the keys that have no other; 0: none */
+    unsigned group; /* the group of those keys that have no group of their own; 0: none */
 };
 
 static void give(struct keys *k, const struct manner *m, struct text name, struct text types,
@@ -110,7 +111,8 @@ static void give(struct keys *k, const struct manner *m, struct text name, struc
     k->each(k->ctx, &i);
 }
 
-/* Returns the type in schema_types of a type of protobuf (FieldDescriptorProto.Type). */
+/* Returns the name in schema_types that stands for the protobuf type of a field
+ * (FieldDescriptorProto.Type). */
 static const char *type_of_field(const char *message, struct text field)
 {
     static const char *const types[] = {
@@ -126,7 +128,7 @@ static const char *type_of_field(const char *message, struct text field)
     return types[type];
 }
 
-/* word: "@Message(field field)" */
+/* Adds the fields of an API message as keys. word: "@Message(field field)" */
 static void give_fields(struct keys *k, const struct manner *m, struct text word)
 {
     char message[KEY_LEN];
@@ -140,7 +142,7 @@ static void give_fields(struct keys *k, const struct manner *m, struct text word
 
 static void each_key(struct keys *k, const struct manner *m, struct text body);
 
-/* word: "=name", "=name(prefix)" or "=name?(prefix)" */
+/* Adds the keys of a part. word: "=name", "=name(prefix)" or "=name?(prefix)" */
 static void give_part(struct keys *k, const struct manner *m, struct text word)
 {
     char prefix[KEY_LEN];
@@ -157,7 +159,7 @@ static void give_part(struct keys *k, const struct manner *m, struct text word)
     each_key(k, &(struct manner){prefix, group}, text_of(part));
 }
 
-/* word: "key:types", "key?:types" or "key&:types" */
+/* Adds one key. word: "key:types", "key?:types" or "key&:types" */
 static void give_key(struct keys *k, const struct manner *m, struct text word, unsigned group)
 {
     const char *colon = memchr(word.at, ':', word.len);
@@ -276,7 +278,8 @@ static void write_word(FILE *to, struct text word, bool *first)
     *first = false;
 }
 
-/* Writes the words of those types that are words or lists of words. */
+/* Writes an enum of all words in `types`: a type can be a word or a list of words. Ignores all
+ * other types. */
 static void write_words(struct writer *w, struct text types)
 {
     struct text type, word;
@@ -362,7 +365,8 @@ static void write_required(void *ctx, const struct item *i)
         write_word(o->w->to, text_of(i->key), &o->first);
 }
 
-/* Each key of a group requires the next one, and the last key requires the first one. */
+/* Called for each key of an object. Writes that the previous key of the same group requires this
+ * key. write_groups then writes that the last key of each group requires the first one. */
 static void write_dependent(void *ctx, const struct item *i)
 {
     struct object *o = ctx;
@@ -435,7 +439,7 @@ static bool takes_contexts(const struct cmd *c)
            role_of(c->method) <= FABRIC__V1__ROLE__ROLE_VIEWER;
 }
 
-/* Adds the joined form of outputs that are not lists: an array "items" with all outputs. */
+/* Writes the notation of joined outputs that are not lists: an array "items" with all outputs. */
 static void add_items(FILE *to, const struct cmd *c)
 {
     struct text rest = text_of(c->json), one;
@@ -449,7 +453,8 @@ static void add_items(FILE *to, const struct cmd *c)
     fputs(" ]", to);
 }
 
-/* Adds the joined form of one list: only its first array, whose rows have the context. */
+/* Writes the notation of joined lists: only the first array of the list, whose rows also have the
+ * context. */
 static void add_list(FILE *to, struct text body)
 {
     struct text word, row;
@@ -469,7 +474,8 @@ static void add_list(FILE *to, struct text body)
     }
 }
 
-/* Returns the notation of a command with its joined forms. The caller frees it. NULL: no memory. */
+/* Returns the notation of the output of a command and of its joined outputs. The caller frees the
+ * text. NULL: out of memory. */
 static char *whole_notation(const struct cmd *c)
 {
     char *all = NULL;

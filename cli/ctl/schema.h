@@ -15,8 +15,8 @@
  *     =quality?(after_)               all keys of the part are there, or none of them
  *     a:text / b:text                 one of these objects
  *
- * The types, the lists of words and the parts are in schema_parts.c. A mistake in a notation is a
- * mistake of ours: an assertion fails.
+ * The types, the lists of words and the parts are in schema_parts.c. A mistake in a notation is an
+ * error in fabricctl, so an assertion fails.
  */
 #ifndef CLI_CTL_SCHEMA_H
 #define CLI_CTL_SCHEMA_H
@@ -25,10 +25,10 @@
 
 #include "cli/ctl/cmd.h"
 
-/* Writes the schema of the output of one command. The command must have an output. Returns
- * NOMEM. */
+/* Writes the schema of the output of one command. c->json must not be NULL. Returns NOMEM. */
 int schema_write_command(FILE *to, const struct cmd *c);
-/* Writes one schema with the outputs of all commands, and of errors, as $defs. Returns NOMEM. */
+/* Writes one schema that describes the outputs of all commands, and error messages, in $defs.
+ * Returns NOMEM. */
 int schema_write_all(FILE *to);
 
 /* A name and its meaning; a name that is NULL ends a table. */

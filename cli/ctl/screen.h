@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A terminal that shows one picture of text at a time, and from which single keys are read. It uses
- * the alternate screen. So the terminal is as before when the program ends, even if a signal ends
- * it, and also when the user suspends the program (Ctrl-Z). There is one screen in a process.
+ * A terminal that shows one picture of text at a time, and from which single keys are read. The
+ * pictures appear on the alternate screen of the terminal. Therefore the terminal looks as before
+ * when the program ends, even if a signal ends it, and while the program is suspended (Ctrl-Z). A
+ * process can have only one screen.
  */
 #ifndef CLI_CTL_SCREEN_H
 #define CLI_CTL_SCREEN_H
@@ -23,8 +24,9 @@ void screen_size(unsigned *ret_width, unsigned *ret_height);
 void screen_show(const char *text, size_t len);
 
 enum { SCREEN_TIMEOUT = -1, SCREEN_RESIZED = -2, SCREEN_ENDED = -3 };
-/* Waits for a key, at most this time. Returns the key, or SCREEN_TIMEOUT, SCREEN_RESIZED (the size
- * changed, or the program was continued), or SCREEN_ENDED (the terminal is gone). */
+/* Waits for a key, at most `timeout_ms`; -1: without a limit. Returns the key, or SCREEN_TIMEOUT,
+ * SCREEN_RESIZED (the size changed, or the program was continued), or SCREEN_ENDED (the terminal is
+ * gone). */
 int screen_key(int timeout_ms);
 
 #endif

@@ -32,8 +32,7 @@ void show_time(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 /* Writes a duration such as "3 d 4 h" or "12.3 ms". */
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
-/* length of the text of show_words, which joins words by ", " and leaves out those that do not
- * fit */
+/* size of the text of show_words, which joins words with ", " and truncates the text */
 #define SHOW_WORDS_LEN 200
 void show_words(char *const *words, size_t count, char text[SHOW_WORDS_LEN]);
 uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* returns 0 if d is NULL */
@@ -65,12 +64,12 @@ void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timest
  * proofs. `p` may be NULL. */
 void out_proof(struct out *o, const Fabric__V1__WholeProof *p);
 
-/* Prints the sentence of a manager that says what it did, or what it would do. */
+/* Prints `message`, in which the manager says what it did or would do. */
 void say_message(struct out *o, const char *message);
 /* Prints a text of one or several lines, in text output only. Lines are cut at 500 bytes. */
 void show_lines(struct out *o, const char *text);
-/* Prints the rejected engines, one on each line, in text output only. The text has the form "dor:
- * no grid: ...; nue: ...". */
+/* Prints the rejected engines, one on each line, in text output only. `text` has the form "dor: no
+ * grid: ...; nue: ...". */
 void show_rejected_engines(struct out *o, const char *text);
 
 #endif

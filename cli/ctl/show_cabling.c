@@ -267,7 +267,7 @@ static bool knows_racks(const struct fab_cabling_check *c)
     return false;
 }
 
-/* Tells how much of the lists is printed. */
+/* Which rows and columns of the lists are printed. */
 struct extent {
     /* true: also list planned links without a cable, and nodes that are not in the fabric */
     bool missing;

@@ -9,7 +9,7 @@
 #define SPARKLINE_WIDTH 60
 /* size of a chart in bytes; a bar takes at most 3 */
 #define SPARKLINE_LEN (3 * SPARKLINE_WIDTH + 1)
-#define SPARKLINE_NONE UINT64_MAX /* a value of a chart that is missing */
+#define SPARKLINE_NONE UINT64_MAX /* stands for a missing value */
 
 /* Draws a chart of `count` values, from left to right. If there are more than SPARKLINE_WIDTH
  * values, each bar shows the greatest of several values. A missing value (SPARKLINE_NONE) is a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The spellings of GUIDs and ports that other tools print. */
+/* Accepts GUIDs and ports as other tools print them. */
 #ifndef CLI_CTL_SPELLING_H
 #define CLI_CTL_SPELLING_H
 

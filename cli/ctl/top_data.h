@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `fabricctl top` shows: the answers of the manager to its requests. */
+/* The data that `fabricctl top` shows: the answers of the manager to several requests. */
 #ifndef CLI_CTL_TOP_DATA_H
 #define CLI_CTL_TOP_DATA_H
 
@@ -20,7 +20,7 @@ struct top_link {
     char why[TOP_WHY_LEN];
 };
 
-/* The answers to one round of requests. A member that is NULL has no answer. */
+/* The answers to one round of requests. NULL: the manager sent no answer. */
 struct top_data {
     Fabric__V1__GetStatusResponse *status;
     Fabric__V1__ListTopPortsResponse *ports;
@@ -43,15 +43,15 @@ enum fab_grpc_code top_fetch(struct session *s, Fabric__V1__PortRank by, struct 
                              struct fab_client_error *ret_error);
 void top_free(struct top_data *d);
 
-/* What the manager uses of its machine, in percent of one CPU; negative: not known. */
+/* How much CPU time the manager uses, in percent of one CPU; negative: not known. */
 struct top_load {
     double cpu, loop; /* cpu: of all threads of the manager; loop: of its event loop only */
 };
 /* Returns the load between two rounds of requests. If before->status is NULL, returns the load
  * since the start of the manager. */
 struct top_load top_load_of(const struct top_data *before, const struct top_data *now);
-/* Returns the greater of the two directions of a port, in percent of the rate of its link;
- * negative: not known. */
+/* Returns the data rate of a port in the direction that has more traffic, in percent of the rate of
+ * its link; negative: not known. */
 double top_utilisation(const Fabric__V1__TopPort *p);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From top to bottom: the manager and the fabric, alarms, the busiest ports, links that need
- * attention, the last events, and the keys. The ports get half of the rows that are left for the
- * lists, and the links a quarter, unless a list is shorter.
+ * The picture shows, from top to bottom: the manager and the fabric, alarms, the busiest ports,
+ * links that need attention, the last events, and the keys. The ports get half of the rows that are
+ * left for the lists, and the links a quarter, unless a list is shorter.
  */
 #include "cli/ctl/top_view.h"
 
@@ -311,7 +311,8 @@ static void put_event(struct frame *f, const Fabric__V1__Event *e)
     frame_end_row(f);
 }
 
-/* Appends the events, the newest first, because a short list has only the first events. */
+/* Appends the events, the newest first. If there is not enough room, the oldest events are left
+ * out. */
 static void put_events(struct frame *f, const struct top_view *v, unsigned rows)
 {
     const Fabric__V1__ListEventsResponse *r = v->data->events;

@@ -5,8 +5,8 @@
  * comments with those of the file. If the manager forgets a node that is gone, the generation does
  * not change, so fabricctl also exports once a minute.
  *
- * The manager publishes a view up to 50 ms before it records what is gone. So fabricctl exports
- * again after a second before it replaces the file.
+ * The manager publishes a view up to 50 ms before it records what is gone. Before fabricctl
+ * replaces the file, it therefore waits one second and exports again.
  */
 #include "cli/ctl/topo_watch.h"
 
@@ -82,9 +82,10 @@ static enum fab_grpc_code get_generation(struct topology *w, uint64_t *ret,
     return error->code;
 }
 
-/* Called if the manager does not answer, perhaps because it is being restarted, or if it has no
- * tables yet. Prints this once, and connects again. Any other error ends the command. Returns the
- * exit code. */
+/* Handles the error of a request. If the manager does not answer, perhaps because it is being
+ * restarted, prints the error once, and connects again. If the manager has no tables yet, only
+ * prints the error once. After any other error, prints it, and returns an exit code that ends the
+ * command. */
 static int endure(struct topology *w, const struct fab_client_error *error)
 {
     struct fab_client_error again;
@@ -131,7 +132,7 @@ static bool same_shape(const char *a, const char *b)
     }
 }
 
-/* Reads the file; a file that does not exist is empty. */
+/* Reads the file; a file that does not exist counts as empty. */
 static int load(const char *path, struct fab_text *t)
 {
     char piece[4096];
@@ -198,8 +199,8 @@ static int replace(struct topology *w, const struct fab_text *t)
     return EXIT_OK;
 }
 
-/* Exports the topology, and replaces the file if the export differs from it. again: true: an export
- * of one second ago differed, too. */
+/* Exports the topology. If the export differs from the file, exports again after one second
+ * (`again` is then true), and replaces the file if the second export differs, too. */
 static int update(struct topology *w, bool again)
 {
     struct fab_client_error error;

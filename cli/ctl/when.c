@@ -43,7 +43,7 @@ static bool read_day(const char *text, time_t now, time_t *ret)
 }
 
 /* Reads the time zone after a time of day: nothing, "Z", or an offset such as "+01:00". *ret_utc:
- * the time of day is not local time, but *ret_offset seconds ahead of UTC. */
+ * true: the time of day is not local time, but *ret_offset seconds ahead of UTC. */
 static bool read_zone(const char *text, bool *ret_utc, long *ret_offset)
 {
     unsigned hours, minutes;

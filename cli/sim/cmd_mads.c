@@ -59,7 +59,7 @@ static void print_mad(const struct fab_recording_entry *e, bool verbose)
            !e->failed ? ""
            : out      ? " (not sent)"
                       : " (undelivered)");
-    /* a Get request has no contents of an attribute */
+    /* a Get request carries no values of the attribute */
     if (verbose && e->bytes[3] != FAB_METHOD_GET)
         print_fields(e->bytes);
 }

@@ -56,8 +56,8 @@ static bool begins_node(const char *line)
     return false;
 }
 
-/* Returns the first node of the topology file. A client that names no node is attached to it, as in
- * ibsim. */
+/* Returns the first node of the topology file. A client that names no node is attached to this
+ * node, as in ibsim. */
 static uint32_t first_node(const struct fab_sim *sim, const char *text)
 {
     char id[PLACE_NAME_MAX];

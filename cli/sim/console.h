@@ -18,9 +18,9 @@ struct console {
     const char *name;
     bool stop; /* true: a command has asked the server to stop */
 };
-/* Runs the lines of a text one after the other. Stops at the first line that fails. All lines run
- * at the same time for the clients: the server handles no MADs between them. Appends the answers to
- * `out`, and the reason of a failure. Returns enum cmd_exit. */
+/* Runs the lines of a text one after the other. Stops at the first line that fails. For the
+ * clients, all lines take effect at the same time: the server handles no MADs between two lines.
+ * Appends the answers to `out`, and the reason of a failure. Returns enum cmd_exit. */
 int console_run(struct console *c, const char *text, size_t len, struct fab_text *out);
 /* Appends the help: one line for each console command. */
 void console_help(struct fab_text *out);

@@ -4,10 +4,10 @@
  * such as "lanes=1". The table at the end of the file lists the arguments of each verb.
  *
  * After the verb, the parser reads the line from its end: first the options, then the further word.
- * The rest is the subject, which may therefore contain spaces. It is the name of a node or port
- * (place.h). If no node has this name, it is a pattern of node descriptions, such as "leaf-00*",
- * with "/PORT" after it if the verb needs a port. With a pattern, one line can switch off many
- * nodes.
+ * The rest is the subject, which may therefore contain spaces. The subject is the name of a node or
+ * port (place.h). If no node has this name, the subject is a pattern of node descriptions, such as
+ * "leaf-00*", with "/PORT" after it if the verb needs a port. With a pattern, one line can switch
+ * off many nodes.
  */
 #include "cli/sim/faults.h"
 
@@ -26,8 +26,8 @@
 #define OPTIONS_MAX 5
 #define HELP_COLUMN 42
 
-/* What a fault can happen to. NODES: nodes. CABLE: one cable. CABLES: one cable, or all cables of a
- * node. PORT: one port, which may be port 0 of a switch. */
+/* What a fault applies to. NOTHING: the whole fabric. NODES: nodes. CABLE: one cable. CABLES: one
+ * cable, or all cables of a node. PORT: one port, which may be port 0 of a switch. */
 enum subject { NOTHING, NODES, CABLE, CABLES, PORT };
 
 struct option_value {
@@ -48,12 +48,12 @@ struct fault_call {
 typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
-    /* name: the verb of the fault. alias: the verb of ibsim for the same fault; NULL: ibsim has
-     * none. */
+    /* name: the verb of the fault. alias: another verb for the same fault, such as that of ibsim;
+     * NULL: there is none. */
     const char *name, *alias;
     enum subject subject;
-    /* word: what messages call the word after the subject; NULL: the verb takes no such word.
-     * options: names of the options that the verb accepts, each followed by a space. */
+    /* word: what the word after the subject is, such as "COUNTER"; NULL: the verb takes no such
+     * word. options: names of the options that the verb accepts, each followed by a space. */
     const char *word, *options;
     fault_function *run;
     const char *usage, *summary;

@@ -20,8 +20,8 @@ const struct fault *fault_find(const char *verb);
  * the line selects several nodes, the fault may have happened at some of them before it failed at
  * another one. */
 int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out);
-/* Both functions append to the usage message, in the same layout. fault_help appends one line for
- * each verb. fault_help_line appends a line with the given texts. */
+/* The next two functions append to the usage message, in the same layout. fault_help appends one
+ * line for each verb. fault_help_line appends a line with the given texts. */
 void fault_help(struct fab_text *out);
 void fault_help_line(struct fab_text *out, const char *verb, const char *usage,
                      const char *summary);

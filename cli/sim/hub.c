@@ -195,8 +195,8 @@ static void expire(struct hub *h, unsigned i)
     return_lost(h, w.client, w.packet);
 }
 
-/* Ends the requests to a client that disconnects before it has answered them: their senders get
- * them back with the status "lost". */
+/* Called when `client` disconnects. The requests that it has received, but not answered, are lost;
+ * returns them to their senders with the status "lost". */
 static void expire_at(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
@@ -214,8 +214,8 @@ void hub_tick(struct hub *h, uint64_t now_ms)
 
 /* ---- MADs from the fabric -------------------------------------------------------------------- */
 
-/* Delivers a MAD in this packet, and keeps the header of the packet (LIDs, queue pairs, status).
- * Returns the client that received the packet; HUB_CLIENTS: none. */
+/* Copies the MAD into `packet`, whose header (LIDs, queue pairs, status) stays as it is, and
+ * delivers the packet. Returns the client that received the packet; HUB_CLIENTS: none. */
 static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uint8_t *packet)
 {
     struct place at = {.node = m->node, .port = m->port};
@@ -362,8 +362,8 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
 
 /* ---- connecting and disconnecting ------------------------------------------------------------ */
 
-/* Tells the simulated fabric whether at least one client is attached to a port, so that the port
- * delivers MADs to the hub, and whether one of these clients is a subnet manager. */
+/* Tells the simulated fabric whether a port has clients, and whether one of these clients is a
+ * subnet manager. A port that has clients delivers its MADs to the hub. */
 static void update_port(struct hub *h, const struct place *at)
 {
     bool any = false, is_sm = false;
@@ -509,8 +509,8 @@ static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
 }
 
 /* Answers a control request with PortInfo of a port. The first byte of the request is the port
- * number. For 0, and for a port that the node does not have, it is the client's own port. Returns
- * true if `data` has the answer. */
+ * number. For 0, and for the number of a port that the node does not have, the answer is PortInfo
+ * of the client's own port. Returns true if `data` has the answer. */
 static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     uint8_t wanted = data[0];

