@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes fabricd-events(7) from the table of events to stdout. The page in the tree is what this
- * program wrote; tests/events.sh compares them. To renew it:
+ * Writes fabricd-events(7) from the table of events to stdout. The file doc/fabricd-events.7 is the
+ * output of this program, and tests/events.sh compares it with the present output. To write the
+ * file again:
  *
  *     build/doc/events_page >doc/fabricd-events.7
  */
@@ -20,8 +21,8 @@ static const char *const units[] = {
     [EVENT_PERMILLE] = "permille", [EVENT_HEX] = "number",
 };
 
-/* A sentence a line, as mdoc wants it; hyphens of options and commands are kept. A line that begins
- * with a quote would be a request to roff. */
+/* Writes a text with one sentence on each line, as is usual in mdoc. Escapes quotes at the
+ * beginning of words, because roff takes a line that begins with a quote for a request. */
 static void put_text(const char *text)
 {
     for (const char *at = text; *at; at++) {
@@ -37,13 +38,14 @@ static void put_text(const char *text)
     putchar('\n');
 }
 
-/* Whether `at` is the value of the field, {name}. */
+/* Returns true if `at` begins with {name}, which stands for the value of the field `name`. */
 static bool is_value(const char *at, const char *name, size_t len)
 {
     return at[0] == '{' && strncmp(at + 1, name, len) == 0 && at[1 + len] == '}';
 }
 
-/* Whether the message shows the field as a number, so that words go with it. */
+/* Returns true if the message contains the value of the field. The two texts in {name:one|other}
+ * are then the singular and the plural of a word. */
 static bool is_shown(const char *format, const char *name, size_t len)
 {
     for (const char *at = format; (at = strchr(at, '{')) != NULL; at++)
@@ -58,8 +60,9 @@ static void put_plain(const char *text, size_t len)
         fputs(text[i] == '"' ? "\\(dq" : (char[]){text[i], 0}, stdout);
 }
 
-/* The message as people read it: <peer> for a value, the plural of words that go with a number,
- * [one | other] where a field decides, [text] where it may be missing. */
+/* Writes the format of a message as readers of the page need it: <peer> stands for the value of a
+ * field, [text] for a text that can be missing, and [one | other] for one of two texts. Words that
+ * depend on a number are in the plural. */
 static void put_format(const char *format)
 {
     fputs(".D1 ", stdout);
@@ -126,8 +129,8 @@ static void put_form(const struct event_row *row, const char *number)
     put_fields(row);
 }
 
-/* Writes the messages of an event before the text about them, which refers to their numbers and
- * fields. */
+/* Writes the messages of an event. They come before the text about the event, because this text
+ * refers to the numbers of the messages and to their fields. */
 static void put_forms(const struct event_row *row)
 {
     static const char *const numbers[] = {"Second message", "Third message", "Fourth message",

@@ -29,7 +29,7 @@ struct daemon {
     /* the transport of a rehearsal or hardware report; NULL: this process makes neither */
     struct transport *readonly;
     char rehearsal_dir[64];   /* path of the copy of the state directory; "": there is no copy */
-    bool report_good;         /* the rehearsal or the hardware report succeeded */
+    bool report_good;         /* true: the rehearsal or the hardware report succeeded */
     struct fab_fabric *found; /* the fabric of the hardware report; NULL: there is none */
     struct hardware *hardware;
     struct recording recording; /* the recording that --replay plays */
@@ -56,30 +56,30 @@ struct daemon {
     struct loop_tasks reloads;
 };
 
-/* Gives the store the settings that limit the journal and the audit log. */
+/* Passes the limits of the journal and of the audit log from the settings to the store. */
 void daemon_keep(struct daemon *d);
-/* Records an action of the manager itself in the audit log, for example a reload of its settings:
- * the result, the method, the object on which it acted, the object's value afterwards, and a
- * message. */
+/* Records an action of the manager itself in the audit log, for example a reload of its settings.
+ * `object` is the object of the action, and `after` the value of the object after the action. */
 void daemon_note(struct daemon *d, enum fab_grpc_code result, const char *method,
                  const char *object, const char *after, const char *message);
 
 /* Functions of reload.c. */
-/* Creates d->policy. From now on, the sections of the applied policy, as the store has it, replace
- * those of the settings. Returns the errors of policy_new, with why[]. */
+/* Creates d->policy. From now on, the sections of the applied policy in the store replace those of
+ * the settings. Returns the errors of policy_new, with why[]. */
 int daemon_start_policy(struct daemon *d, char *why);
-/* Some keys are not in the settings but in a key file: the M_Key ("generated" or "derived"), the
- * CC_Key ("generated"), and the sa_key if it is not set. Reads each of them from its key file, or
- * makes it. Logs a warning if a key is publicly known. Returns OK, or an error and why[]. */
+/* Some keys are in key files and not in the settings: the M_Key if it is "generated" or "derived",
+ * the CC_Key if it is "generated", and the sa_key if it is not set. Reads these keys from their
+ * files, and makes those that are missing. Logs a warning if a key is publicly known. Returns OK,
+ * or an error and why[]. */
 int daemon_take_keys(struct daemon *d, struct config *c, char *why);
-/* Functions of shared_keys.c. daemon_note_keys notes which key files exist. Call it before
- * daemon_take_keys, which makes missing ones. */
+/* Functions of shared_keys.c. daemon_note_keys notes which key files exist. Call this function
+ * before daemon_take_keys, which makes missing files. */
 void daemon_note_keys(struct daemon *d);
-/* At the start, takes over the keys that the managers share. Returns the errors of
+/* Takes over the keys that the managers share. Called once, at the start. Returns the errors of
  * daemon_take_keys, or UNSUPPORTED if this manager does not understand the shared state. */
 int daemon_adopt_keys(struct daemon *d, char *why);
-/* Reads the settings again (SIGHUP). A worker thread does this, because the names of users in
- * `rpc.roles` must be looked up, and the name service may take long to answer. ctx: the daemon. */
+/* Reads the settings again (SIGHUP). A worker thread reads them, because the name service, which
+ * looks up the names of users in rpc.roles, may take a long time to answer. `ctx` is the daemon. */
 void daemon_reload(void *ctx);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transport reports the loss of its device while the manager sends a MAD, perhaps in the middle
- * of a phase. The manager must not be told at that moment. A timer therefore closes the device and
- * tells the manager in a later iteration of the loop.
+ * The transport reports the loss of its device while the subnet manager sends a MAD, perhaps in the
+ * middle of a phase. At that moment, the subnet manager must not be told about the loss. A timer
+ * therefore tells it in a later iteration of the event loop. The timer also tries to open the
+ * device again.
  */
 #include "fabricd/device_watch.h"
 
@@ -20,7 +21,7 @@ struct device_watch {
     struct device_watch_input in;
     struct loop_timer *timer;
     char reason[160];
-    bool waiting; /* device-lost was emitted, and device-recovered was not yet */
+    bool waiting; /* true: device-lost was emitted, and device-recovered was not yet */
     uint64_t since_us;
 };
 

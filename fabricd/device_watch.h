@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Emits an event when the manager's adapter or port is gone. Depending on the setting
- * on_device_lost, the manager then ends, or tries to open the port until the port is back.
+ * on_device_lost, the manager then ends, or tries once a second to open the port again.
  */
 #ifndef FABRICD_DEVICE_WATCH_H
 #define FABRICD_DEVICE_WATCH_H
@@ -24,6 +24,6 @@ struct device_watch_input {
 struct device_watch;
 /* Starts to watch the device. Returns NOMEM. */
 int device_watch_start(const struct device_watch_input *in, struct device_watch **ret);
-void device_watch_stop(struct device_watch *w); /* w may be NULL */
+void device_watch_stop(struct device_watch *w); /* `w` may be NULL */
 
 #endif

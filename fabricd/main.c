@@ -63,7 +63,7 @@
 
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
-/* The simulated hosts send all the time, at this share of the rate of their links. */
+/* the load that the simulated hosts send all the time, as a fraction of the rate of their links */
 #define SIM_LOAD 0.3
 #if defined(__has_feature)
 #define SANITIZED __has_feature(address_sanitizer)
@@ -72,8 +72,8 @@
 #else
 #define SANITIZED 0
 #endif
-/* time limit in seconds at the end of fabricd: a driver may hang when the port is closed, and a
- * thread may wait for the name service */
+/* Time limit in seconds for stopping fabricd. Without the limit, fabricd could hang, because a
+ * driver hangs when the port is closed, or because a thread waits for the name service. */
 #define LETS_GO_S 5
 
 static int fail(char *why, const char *what)
@@ -174,7 +174,8 @@ static void store_event(void *ctx, const struct event *e)
         store_put_event(ctx, e);
 }
 
-/* Shows the event as the status in `systemctl status`, if this function lists the event's type. */
+/* If the type of the event is in the list below, shows the event in the output of `systemctl
+ * status`. */
 static void notify_event(void *ctx, const struct event *e)
 {
     static const enum event_id shown[] = {
@@ -332,8 +333,8 @@ static int start_replica(struct daemon *d, char *why)
                                                 : replica_start(&in, &d->replica, why, WHY_LEN);
 }
 
-/* Called when rows of another manager were stored. Lets pm, sa and the policy load their data from
- * the store again. */
+/* Called when the store has got rows of another manager. Makes pm, sa and the policy load their
+ * data from the store again. */
 static void on_loaded(void *ctx)
 {
     struct daemon *d = ctx;
@@ -601,8 +602,8 @@ static void give_up(int signo)
 
 /* Stops all parts. Writes the pending changes of the store first, because the process may be ended
  * early: closing the port may hang, and after LETS_GO_S give_up() then ends the process. A second
- * alarm does the same if the end of the loop must wait for the name service, or if exit handlers of
- * libraries hang. */
+ * alarm ends the process in the same way if loop_free() waits for the name service, or if exit
+ * handlers of libraries hang. */
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");
@@ -689,8 +690,8 @@ int main(int argc, char **argv)
     int status = options_read(&d.options, argc, argv);
     if (status >= 0)
         return status;
-    /* Other users must not read files in the state directory. (The RPC server sets the group of its
-     * sockets itself.) */
+    /* Other users must not be able to read files in the state directory. (The RPC server sets the
+     * mode and the group of its sockets itself.) */
     umask(077);
     forbid_dumps();
     if ((d.options.replay && read_recording(&d, why) != FAB_OK) ||

@@ -27,7 +27,8 @@ static void name_account(char *text, size_t len)
         snprintf(text, len, "uid %u", (unsigned)getuid());
 }
 
-/* Says that the backup does not have the history of counters, if there is one. */
+/* If there is a history of counters, prints that the backup does not contain it, and how to copy
+ * it. */
 static void print_history(const char *dir)
 {
     char path[PATH_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the command line, by a table of options. Options override the settings file, and the file
- * overrides the defaults, also after a reload of the file.
+ * Reads the command line with getopt_long. Options override the settings file, and the file
+ * overrides the defaults. When fabricd reads the file again, the options still override it.
  */
 #include "fabricd/options.h"
 
@@ -151,8 +151,8 @@ static int read_limit(struct options *o, const char *text)
     return -1;
 }
 
-/* Returns the argument of --umad. It is optional, and getopt_long finds optional arguments only in
- * the form "--umad=CA:PORT"; this function also accepts "--umad CA:PORT". */
+/* Returns the argument of --umad. This argument is optional, and getopt_long finds optional
+ * arguments only in the form "--umad=CA:PORT"; this function also accepts "--umad CA:PORT". */
 static const char *umad_argument(int argc, char **argv)
 {
     if (optarg)

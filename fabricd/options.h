@@ -14,18 +14,19 @@ struct options {
     const char *config_file; /* settings file; NULL: defaults only */
     /* --sim: description of a fabric to simulate; NULL: a real adapter port is used */
     const char *sim_file;
-    /* node of the simulated fabric from which fabricd manages it; NULL: the first adapter with a
-     * link or, if there is none, the first switch */
+    /* --sim-at: the node of the simulated fabric on which fabricd runs; NULL: the first adapter
+     * with a link or, if there is none, the first switch */
     const char *sim_at;
-    /* real adapter port to use; "": the first active port; NULL: the port in the settings file */
+    /* --umad: the real adapter port to use; "": the first active port; NULL: the port in the
+     * settings file */
     const char *umad;
     /* file of --record; NULL: no recording is made */
     const char *record;
     /* maximum size of the recording in bytes; 0: no limit */
     uint64_t record_limit;
     const char *replay; /* file of --replay; NULL: no replay */
-    /* With --replay: the text of the settings file that the recording has; NULL: it has none. It is
-     * used if config_file is NULL. */
+    /* With --replay: the text of the settings file in the recording, which is used if config_file
+     * is NULL. NULL: the recording has no settings. */
     const char *settings;
     size_t settings_len;
     const char *state_dir;

@@ -5,8 +5,8 @@
  * starts. A replay first restores this state in a temporary directory, so that it needs nothing but
  * the recording.
  *
- * Commands over the RPC and reloads of the settings are not recorded. If such a command or reload
- * caused MADs, a replay reports these MADs as differences.
+ * RPC calls and reloads of the settings are not recorded. If a call or a reload caused MADs, a
+ * replay reports these MADs as differences.
  */
 #include "fabricd/recording.h"
 
@@ -68,7 +68,7 @@ int recording_tell_state(struct transport *recorder, struct store *store, const 
 
 /* ---- reading ---- */
 
-/* reads the entries at the beginning of a recording, before the first MAD: they have the state */
+/* a reader of the entries before the first MAD of a recording; these entries contain the state */
 struct state {
     struct fab_base_reader at;
     uint8_t mad[FAB_MAD_SIZE];

@@ -6,9 +6,9 @@
 #include "fabricd/store/store.h"
 #include "fabricd/transport/replay.h"
 
-/* Writes to the recording the LID leases, the disabled ports and the pinned names that the store
- * has, and the text of the settings file (settings_file NULL: no text). Call this function when the
- * recorder is open. Returns the errors of store_load_leases. */
+/* Writes the state of the manager to the recording: the LID leases, the disabled ports and the
+ * pinned names in the store, and the text of the settings file (settings_file NULL: no text). Call
+ * this function when the recorder is open. Returns the errors of store_load_leases. */
 int recording_tell_state(struct transport *recorder, struct store *store,
                          const char *settings_file);
 
@@ -24,11 +24,11 @@ struct recording {
 };
 /* Maps the file and makes the temporary directory. Returns IO; why[] then has a sentence. */
 int recording_open(struct recording *r, const char *path, char *why, size_t why_len);
-void recording_close(struct recording *r); /* does nothing if r is all zeros */
+void recording_close(struct recording *r); /* does nothing if all bytes of *r are 0 */
 /* Writes the recorded leases, disabled ports and pinned names to the store. Returns NOMEM. */
 int recording_restore(const struct recording *r, struct store *store);
-/* Prints on stdout how the MADs of the replay differ from the recorded ones. Returns true if there
- * is no difference. */
+/* Prints on stdout in how many MADs the replay differs from the recording. Returns true if there is
+ * no difference. */
 bool recording_report(struct transport *replay);
 
 #endif

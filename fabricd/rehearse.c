@@ -70,7 +70,8 @@ struct counts {
     uint32_t *by_node; /* [node_count * ATTRIBUTES] number of writes by node and attribute */
     uint32_t *entries; /* [switch_count] number of LFT entries that change in each switch */
     uint64_t entries_all;
-    /* numbers of ports that keep their LID, that get their first LID, and that get another LID */
+    /* numbers of ports: `kept` keep their LID, `new` get their first LID, and `changed` get another
+     * LID */
     uint32_t kept, new, changed;
 };
 

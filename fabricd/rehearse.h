@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rehearsal (--rehearse): what this manager would write as master. It writes nothing. */
+/* A rehearsal (--rehearse) shows what this manager would write if it were master, and writes
+ * nothing. */
 #ifndef FABRICD_REHEARSE_H
 #define FABRICD_REHEARSE_H
 
@@ -11,7 +12,7 @@
 int rehearse_prepare(struct daemon *d, char *why);
 /* Removes the state directory of the rehearsal. */
 void rehearse_clean(struct daemon *d);
-/* Prints the result, and stops the loop. ctx: the daemon. */
+/* Prints the result, and stops the loop. `ctx` is the daemon. */
 void rehearse_report(void *ctx, const struct sm_rehearsal *r);
 
 #endif

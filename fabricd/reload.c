@@ -87,8 +87,9 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart((old->counters.max_mb == 0) != (now->counters.max_mb == 0), "counters.max_size");
 }
 
-/* Puts into use the settings that can change while fabricd runs. Moves the old policy, the old
- * roles and the old names of the TLS files to `now`, which the caller frees. */
+/* Puts into use those new settings that can change while fabricd runs. Moves the old policy, the
+ * old roles, the old names of the TLS files and the old text of the settings to `now`, which the
+ * caller frees. */
 static void apply(struct daemon *d, struct config *now)
 {
     struct fab_policy policy = d->config.policy;
@@ -165,8 +166,9 @@ int daemon_take_keys(struct daemon *d, struct config *c, char *why)
 }
 
 /* While a key is being rotated, some ports or devices still have the previous key, and the key file
- * has room for two keys only. Returns the setting that would bring a third key now, so that the
- * manager would lose access to them; NULL: none. */
+ * has room for only two keys. With a third key, the manager would lose access to these ports or
+ * devices. Returns the name of the setting that would bring a third key now; NULL: there is
+ * none. */
 static const char *third_key(const struct daemon *d, const struct config *now)
 {
     const struct config *old = &d->config;
@@ -184,8 +186,8 @@ static const char *third_key(const struct daemon *d, const struct config *now)
     return NULL;
 }
 
-/* Returns EXISTS, with why[], if the settings have a new key while the last rotation of this key is
- * not complete. */
+/* Returns EXISTS, with the reason in why[], if the settings have a new key while the last rotation
+ * of this key is not complete. */
 static int check_rotation(const struct daemon *d, const struct config *now, char *why)
 {
     const char *setting = third_key(d, now);
@@ -208,8 +210,8 @@ struct reload {
 
 /* The second half of a reload, on the loop thread: reads or makes the keys that the settings do not
  * have, checks that the new settings agree with rotations of keys and with the applied policy, and
- * gives the TLS files to the RPC server. After an error, the old settings stay in use, and why[]
- * has the reason. */
+ * makes the RPC server use the new TLS files. After an error, the old settings stay in use, and
+ * why[] has the reason. */
 static int accept_settings(struct daemon *d, struct config *now, char *why)
 {
     int r = daemon_take_keys(d, now, why);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The M_Key and the CC_Key may have been rotated while this manager was down. Before it sends its
- * first MAD, it therefore takes over the keys that the managers share. With an old key, it would
- * cause key violations at devices, and the other managers would not trust it. A manager that cannot
- * understand the shared state does not start.
+ * The M_Key and the CC_Key may have been rotated while this manager was down. With an old key, the
+ * manager would cause key violations at devices, and the other managers would not trust it. The
+ * manager therefore takes over the keys that the managers share before it sends its first MAD. A
+ * manager that cannot understand the shared state does not start.
  */
 #include <stdio.h>
 
@@ -13,7 +13,7 @@
 #include "fabricd/store/wrap.h"
 #include "libfabmgr/base/status.h"
 
-/* If etcd does not answer within this time, the manager starts without the keys of the other
+/* If etcd does not answer within this time in us, the manager starts without the keys of the other
  * managers. */
 #define WAIT_US 1500000
 
@@ -37,9 +37,9 @@ void daemon_note_keys(struct daemon *d)
     }
 }
 
-/* If the managers share another key than the key file has, replaces the key in the file. A majority
- * of the etcd servers must have confirmed the shared key, and the settings must leave the key to
- * fabricd. */
+/* If the key that the managers share differs from that in the key file, replaces the key in the
+ * file. Does so only if a majority of the etcd servers has confirmed the shared key, and if fabricd
+ * has generated this key (or, if `derived` is true, the secret from which it derives M_Keys). */
 static int adopt(struct daemon *d, enum store_key_of of, bool derived, char *why)
 {
     const struct store_sharing w = {.wrapping_key = d->config.replication.wrapping_key,
@@ -54,7 +54,7 @@ static int adopt(struct daemon *d, enum store_key_of of, bool derived, char *why
         return FAB_OK;
     }
     r = read_file(d->config.state_dir, of, &file, why);
-    /* daemon_take_keys has just made this key, so no port has it yet */
+    /* if daemon_take_keys has just made this key, no port has it yet */
     if (r == FAB_OK && !d->had_keys[of])
         file.generated = false;
     if (r == FAB_OK && confirmed && row.generated && row.secret.set == derived &&

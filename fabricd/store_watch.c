@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Watches the database. The writer thread of the store counts its failures, but only the loop
- * thread may emit events. A timer on the loop thread therefore looks whether the number of failures
- * has grown.
+ * thread may emit events. A timer on the loop thread therefore checks whether the number of
+ * failures has grown.
  */
 #include "fabricd/store_watch.h"
 
@@ -19,7 +19,7 @@ struct store_watch {
     struct store *store;
     const char *directory;
     struct loop_timer *timer;
-    uint64_t failures; /* number of failures at the last call of the timer */
+    uint64_t failures; /* number of failures when the timer last fired */
     /* true: store-failing was emitted, and store-recovered was not yet */
     bool told;
     uint64_t since_us;

@@ -8,10 +8,10 @@
 #include "fabricd/store/store.h"
 
 struct store_watch;
-/* Starts to watch the database. directory: the state directory, for the events; it must stay valid.
- * Returns NOMEM. */
+/* Starts to watch the database. `directory`: the name of the state directory, for the events; the
+ * text must stay valid. Returns NOMEM. */
 int store_watch_start(struct loop *loop, struct bus *bus, struct store *store,
                       const char *directory, struct store_watch **ret);
-void store_watch_stop(struct store_watch *w); /* the argument may be NULL */
+void store_watch_stop(struct store_watch *w); /* `w` may be NULL */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forgets nodes and links that have been gone for long, and makes a snapshot of the topology each
- * day. */
+/* Forgets nodes and links that have been gone for too long, and makes a snapshot of the topology
+ * each day. */
 #include "fabricd/upkeep.h"
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "libfabmgr/base/status.h"
 
 #define DAY_S 86400
-/* time in us until the first run, which must come after the first sweep: that sweep finds which
- * nodes are still in the fabric */
+/* Time in us until the first run. The first run must come after the first sweep, which finds out
+ * which nodes are still in the fabric. */
 #define FIRST_US (60 * INT64_C(1000000))
 #define EVERY_US (3600 * INT64_C(1000000))
 
@@ -26,7 +26,8 @@ struct upkeep {
     int64_t day;
 };
 
-/* Makes a snapshot of the topology once a day (UTC), if the topology has changed. */
+/* Once a day (UTC), stores a snapshot of the topology; the store drops it if the topology has not
+ * changed. */
 static void make_snapshot(struct upkeep *u, int64_t now)
 {
     char name[STORE_SNAPSHOT_NAME];

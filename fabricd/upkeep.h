@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work on the database that is done each hour. The upkeep forgets nodes and links that have been
- * gone for longer than the settings permit. Once a day, it also makes a snapshot of the topology.
- * It makes none if the topology has not changed, or if the settings keep no automatic snapshots.
- * (The store itself trims the event journal and the audit log when it writes to them.)
+ * Hourly work on the database. The upkeep forgets nodes and links that have been gone for longer
+ * than the settings permit. Once a day, it also makes a snapshot of the topology, unless the
+ * topology has not changed, or the settings keep no automatic snapshots. (The store itself trims
+ * the event journal and the audit log when it writes to them.)
  */
 #ifndef FABRICD_UPKEEP_H
 #define FABRICD_UPKEEP_H
@@ -15,9 +15,9 @@
 
 struct upkeep;
 /* Starts the upkeep: it runs a minute after the start, and then each hour. `config` must stay
- * valid; its values may change meanwhile. Returns NOMEM. */
+ * valid; its values may change. Returns NOMEM. */
 int upkeep_start(struct loop *loop, struct store *store, const struct sm *sm,
                  const struct config *config, struct upkeep **ret);
-void upkeep_stop(struct upkeep *u); /* the argument may be NULL */
+void upkeep_stop(struct upkeep *u); /* `u` may be NULL */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every .proto file of this folder as one serialized google.protobuf.FileDescriptorSet. */
+/* All .proto files of this folder, as one serialized google.protobuf.FileDescriptorSet. */
 #ifndef PROTO_DESCRIPTORS_H
 #define PROTO_DESCRIPTORS_H
 

@@ -5,8 +5,8 @@
  * was busy (`held`). It allocates no memory while it runs.
  *
  * The agent passes all MADs of an incoming batch to the session before it takes further requests
- * from the session. While the timer is set, the agent changes it only if it would fire too late. If
- * the timer fires before the next deadline of the session, the agent sets it again.
+ * from the session. The agent changes a timer that is set only if it would fire too late. A timer
+ * that fires before the next deadline of the session does no harm: the agent only sets it again.
  */
 #include "fabricd/agent/agent.h"
 
@@ -16,8 +16,8 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* Time in us after which the agent tries again if the transport was busy; it tries earlier if a
- * MAD arrives. */
+/* Time in us after which the agent tries again to send a MAD if the transport was busy. If a MAD
+ * arrives earlier, the agent tries again at once. */
 #define BUSY_RETRY_US 1000
 
 struct agent {
@@ -48,9 +48,9 @@ static void arm_at(struct agent *a, uint64_t now, uint64_t at)
     loop_timer_set(a->timer, at > now ? at - now : 0);
 }
 
-/* Passes the MAD in a->out to the transport. Returns false if the transport is busy or has failed,
- * so that no further MAD can be sent now. If the manager may not send this MAD (DENIED), the
- * request of the MAD ends, and the function returns true. */
+/* Passes the MAD in a->out to the transport. Returns false if no further MAD can be sent now,
+ * because the transport is busy or has failed. If the transport refuses the MAD (DENIED), ends the
+ * request and returns true. */
 static bool send_out(struct agent *a)
 {
     int r = transport_send(a->transport, &a->out);
@@ -100,9 +100,10 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
     agent_pump(a);
 }
 
-/* Returns a new session with a random key. From this key the session makes its transaction IDs, so
- * that no host can guess them. A replay has another key; it therefore compares MADs without their
- * transaction IDs. NULL: no memory, or no random numbers. */
+/* Returns a new session with a random key. The session derives its transaction IDs from this key,
+ * so that no host can guess them. A replay uses another key than the recorded run, and therefore
+ * compares MADs without their transaction IDs. Returns NULL if there is no memory, or if the kernel
+ * has no random numbers. */
 static struct fab_mads *new_session(const struct loop *l, const struct fab_mads_config *config)
 {
     struct fab_mads_config own = *config;

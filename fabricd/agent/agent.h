@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An agent connects a MAD session (libfabmgr/mads) with a transport, a queue pair and the timers of
  * the loop. SMPs (directed-route and LID-routed, IBA 14.2) use QP0. General services (IBA chapter
- * 16) use QP1. The timeouts and retries of requests follow IBA 13.4.6. */
+ * 16) use QP1. Time-outs and retries of requests follow IBA 13.4.6. */
 #ifndef FABRICD_AGENT_AGENT_H
 #define FABRICD_AGENT_AGENT_H
 
@@ -24,11 +24,11 @@ int agent_new_class(struct loop *l, struct transport *t, uint8_t mgmt_class,
                     struct agent **ret);
 void agent_free(struct agent *a);
 struct fab_mads *agent_mads(struct agent *a);
-/* Sends the MADs that the session permits now. Call this function after you have submitted requests
- * to the session. */
+/* Sends the MADs that the session permits now. Call this function after requests were submitted to
+ * the session. */
 void agent_pump(struct agent *a);
-/* Sends the bytes of `mad` unchanged, as an answer to the sender of the MAD `to`. Returns the
- * errors of transport_send. After BUSY, the agent does not try again. */
+/* Sends the bytes of `mad` unchanged, as the answer to the MAD `to`. Returns the errors of
+ * transport_send. If the transport is busy (BUSY), the agent does not send the answer later. */
 int agent_reply(struct agent *a, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The queues of the targets. If the settings of a target select an event, the loop copies the event
- * into the queue of this target. A job passes up to BATCH_MOST events from the queue to the thread
- * of the target. A target has at most one job at a time, and at most one job a second. If a job
- * fails, the next job sends the same events again. The pause between two jobs then doubles each
- * time, up to PAUSE_MOST_US. The loop drops events that are older than AGE_MOST_US. Events that the
- * server refuses for good (WEBHOOK_REFUSED) are dropped at once.
+ * Manages the queues of the targets. If the settings of a target select an event, the loop thread
+ * copies the event into the queue of this target. A job passes up to BATCH_MOST events from the
+ * queue to the thread of the target. A target has at most one job at a time, and at most one job a
+ * second. If a job fails, the next job sends the same events again. The pause between two jobs then
+ * doubles each time, up to PAUSE_MOST_US. The loop thread drops events that are older than
+ * AGE_MOST_US. It drops an event at once if the server will never accept it (WEBHOOK_REFUSED).
  *
  * A full queue drops new events, because the first events of a fault explain it best. The events
  * alerts-failing, alerts-lost and alerts-recovered report the state of a target; the target itself
@@ -56,16 +56,16 @@ struct target {
     STAILQ_HEAD(, waiting) queue;
     uint32_t queued, batch;
     uint64_t sent, lost;
-    /* How many of the lost alerts were reported: lost_told by events alerts-lost, and lost_reported
-     * to the target itself, in requests that it accepted. */
+    /* Numbers of lost alerts that were reported. `lost_told`: by events alerts-lost.
+     * `lost_reported`: to the target itself, in requests that it accepted. */
     uint64_t lost_told, lost_reported;
     uint64_t lost_told_us;
     uint32_t failures; /* number of failed requests since the last one that succeeded */
-    /* true: the last of the events alerts-failing and alerts-recovered was alerts-failing */
+    /* true: alerts-failing was emitted, and alerts-recovered was not yet */
     bool failing_told;
-    /* Only the thread uses these members while `batch` is not 0. event: the events of the request;
-     * lost_before: number of lost alerts that the target does not know of yet; result, why: the
-     * result of the request. */
+    /* Only the thread uses these members while `batch` is not 0. `event`: the events of the
+     * request. `lost_before`: number of lost alerts that were not reported to the target yet.
+     * `result`, `why`: the result of the request. */
     const struct event *event[BATCH_MOST];
     uint64_t lost_before;
     enum webhook_result result;
@@ -214,7 +214,8 @@ static void on_sent(void *ctx)
     loop_timer_set(t->timer, pause_of(t));
 }
 
-/* Returns true if the event reports the state of this target, which then does not get it. */
+/* Returns true if the event reports the state of this target. The target does not get such
+ * events. */
 static bool is_about(const struct target *t, const struct event *e)
 {
     return strncmp(e->type, "alerts-", 7) == 0 && strcmp(e->subject, t->name) == 0;
@@ -234,8 +235,8 @@ static void enqueue(struct target *t, const struct event *e)
     w->since_us = clock_now_us();
     STAILQ_INSERT_TAIL(&t->queue, w, entry);
     t->queued++;
-    /* The thread sends the event a moment later, together with the next events of the same
-     * fault. */
+    /* Wait a moment before sending the event, so that the next events of the same fault are sent
+     * with it. */
     if (t->batch == 0 && !loop_timer_pending(t->timer))
         loop_timer_set(t->timer, SECOND / 20);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends events to the targets of the setting alerts: webhooks (HTTP POST with a JSON body) and
+ * Sends events to the targets in the setting `alerts`: webhooks (HTTP POST with a JSON body) and
  * syslog. Each target has a thread of its own, so that no target delays the loop or another target.
  * All functions must be called on the loop thread.
  */
@@ -19,12 +19,12 @@ int alerts_start(struct loop *loop, struct bus *bus, const struct config_alerts 
 /* Stops the threads. Events that were not sent are dropped. `a` may be NULL. */
 void alerts_stop(struct alerts *a);
 
-/* The state of a target. sent: number of alerts that the target has accepted since fabricd started.
- * lost: number of alerts that were dropped since then. */
+/* The state of a target. `sent`: number of alerts that the target has accepted since fabricd
+ * started. `lost`: number of alerts that fabricd has dropped since then. */
 struct alerts_status {
     char target[24]; /* name of the target, such as "alerts[0]" */
     uint64_t sent, lost;
-    uint32_t queued; /* number of alerts in the queue, with those that the thread is sending */
+    uint32_t queued; /* number of alerts in the queue, including those that the thread is sending */
     bool failing;    /* true: the last request failed */
 };
 /* Returns the number of targets. `a` may be NULL. */

@@ -10,8 +10,8 @@
 
 /* ---- body.c ---- */
 
-/* Appends the JSON body of a request with these events. lost: number of lost alerts that no request
- * has reported yet. Any thread may call this function. */
+/* Appends the JSON body of a request with these events to `to`. `lost`: number of lost alerts that
+ * no request has reported to the target yet. Any thread may call this function. */
 void alerts_body(const struct event *const *events, size_t count, uint64_t lost,
                  struct fab_text *to);
 
@@ -20,7 +20,8 @@ void alerts_body(const struct event *const *events, size_t count, uint64_t lost,
 /* the result of a request */
 enum webhook_result {
     WEBHOOK_SENT,
-    /* the server cannot be reached, or its status says that it may accept the request later */
+    /* the server cannot be reached, or its HTTP status means that it may accept the request
+     * later */
     WEBHOOK_RETRY,
     WEBHOOK_REFUSED, /* the server will never accept this request */
 };
@@ -29,8 +30,8 @@ struct webhook;
  * thread has set *stop. Returns NULL if memory ran out. */
 struct webhook *webhook_new(const struct config_alert *config, const atomic_bool *stop);
 void webhook_free(struct webhook *w);
-/* Sends a request, and waits for the answer for at most 10 seconds. If the request fails, why[]
- * says why, without the URL. */
+/* Sends a request, and waits at most 10 seconds for the answer. If the request fails, why[] has the
+ * reason, which does not contain the URL. */
 enum webhook_result webhook_send(struct webhook *w, const char *body, size_t len, char *why,
                                  size_t why_len);
 /* Initializes libcurl. Call it once, before other threads are started. Returns false on failure. */

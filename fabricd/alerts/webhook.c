@@ -2,8 +2,8 @@
 /*
  * Sends a request of a webhook with libcurl, on the thread of its target. Redirects are not
  * followed, so that alerts only go to the configured host. The message about a failure never
- * contains the URL, because the URL may contain a secret; texts of libcurl contain at most names of
- * hosts.
+ * contains the URL, because the URL may contain a secret; the messages of libcurl contain only
+ * names of hosts.
  */
 #include <curl/curl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define CONNECT_MS 5000L
 #define REQUEST_MS 10000L
-/* maximum number of bytes of an answer that are read */
+/* number of bytes of an answer after which the request ends */
 #define ANSWER_MOST 65536
 
 struct webhook {
@@ -123,8 +123,7 @@ enum webhook_result webhook_send(struct webhook *w, const char *body, size_t len
     curl_easy_setopt(w->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
     CURLcode code = curl_easy_perform(w->curl);
     curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &status);
-    /* The status of the server counts, even if the request ended because its answer was too
-     * long. */
+    /* The HTTP status counts even if the request ended because the answer was too long. */
     if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && status != 0))
         return judge(status, why, why_len);
     snprintf(why, why_len, "%s", curl_easy_strerror(code));

@@ -15,11 +15,12 @@
 enum hardware_devices { DEVICES_ALL, DEVICES_SWITCHES, DEVICES_VENDOR };
 enum hardware_modifier {
     MODIFIER_NONE,
-    MODIFIER_PORT, /* AttributeModifier: a port with a link; port 0 if there is none */
+    /* AttributeModifier: the number of a port whose link is up; 0 if there is none */
+    MODIFIER_PORT,
     MODIFIER_VLARB /* AttributeModifier: the lower half of VLArbitration, at the same port */
 };
 struct hardware_probe {
-    const char *name; /* name of the attribute, with the class if it is not subnet management */
+    const char *name; /* name of the attribute, and of its class if this is not subnet management */
     const char *use;  /* what fabricd does with the answer */
     uint8_t mgmt_class;
     uint16_t attr_id;
@@ -27,15 +28,17 @@ struct hardware_probe {
     enum hardware_modifier modifier;
     /* offset in bytes of the attribute after the common header of a GMP; 0: this is an SMP */
     uint16_t at;
-    bool port_select;            /* the second byte of the attribute is a port number */
-    const struct fab_attr *attr; /* the layout that fabricd knows; NULL: plain bytes */
+    /* true: the second byte of the attribute is a port number (PortSelect) */
+    bool port_select;
+    const struct fab_attr *attr; /* layout of the attribute; NULL: the bytes are not interpreted */
 };
 #define HARDWARE_PROBES 18
 extern const struct hardware_probe hardware_probes[HARDWARE_PROBES];
-/* Returns true if a device with this NodeInfo should be asked. */
+/* Returns true if the report asks a device with this NodeInfo for the attribute of the probe. */
 bool hardware_applies(const struct hardware_probe *p, const struct fab_node_info *node);
-/* Returns the number of bytes in the attribute in which the device has set bits that fabricd does
- * not know, and stores the offset of the first one. 0: fabricd knows all bits that are set. */
+/* Counts the bytes of the attribute in which the device has set bits that fabricd does not know.
+ * Sets *ret_first to the offset of the first of these bytes. Returns 0 if fabricd knows all bits
+ * that are set. */
 uint32_t hardware_unknown_bytes(const struct hardware_probe *p, const uint8_t *bytes, size_t len,
                                 uint32_t *ret_first);
 
@@ -46,8 +49,8 @@ struct hardware_result {
     uint32_t unsent;     /* devices that could not be asked, because a LID is missing */
     uint16_t status;     /* MAD status of the last refusal */
     uint64_t slowest_us; /* longest time from a request to its answer */
-    /* bits that fabricd does not know: number of bytes, and offset of the first byte in the
-     * attribute */
+    /* bits that fabricd does not know, in the answer with most of them: the number of bytes with
+     * such bits, and the offset of the first of these bytes */
     uint32_t unknown, unknown_at;
 };
 struct hardware_model {
@@ -58,15 +61,15 @@ struct hardware_model {
 };
 struct hardware {
     struct hardware_input in;
-    struct agent *agents[4]; /* SMPs, and one for each class of general services */
-    struct fab_path *paths;  /* [node_count] */
+    /* [0] is for SMPs; each of the others is for one class of general services */
+    struct agent *agents[4];
+    struct fab_path *paths; /* [node_count] */
     uint32_t models, other_devices;
     struct hardware_model model[HARDWARE_MODELS];
     uint32_t waiting; /* number of requests that have not ended */
 };
 
-/* ---- untried.c: what no device has been asked for yet -----------------------------------------
- */
+/* ---- untried.c: what was never tried on hardware --------------------------------------------- */
 
 struct hardware_untried {
     const char *what; /* a function of fabricd */

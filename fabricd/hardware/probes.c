@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The attributes that the report asks for. Each of them is one that fabricd reads in operation. */
+/* The attributes for which the report asks. fabricd also reads all of them in normal operation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +72,8 @@ bool hardware_applies(const struct hardware_probe *p, const struct fab_node_info
     return true;
 }
 
-/* Packing what was unpacked leaves out all bits that fabricd does not know. */
+/* The function unpacks the attribute and packs it again. This loses all bits that fabricd does not
+ * know, so bytes with such bits differ from the original ones. */
 uint32_t hardware_unknown_bytes(const struct hardware_probe *p, const uint8_t *bytes, size_t len,
                                 uint32_t *ret_first)
 {

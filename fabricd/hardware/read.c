@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups the devices of a fabric into models, asks samples of each model, and counts the answers.
- * All requests are submitted at once; the windows of the sessions limit how many are in flight. */
+/* Groups the devices of a fabric into models, sends requests to some devices of each model, and
+ * counts the answers. All requests are submitted at once; the windows of the sessions limit how
+ * many are in flight. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,8 +69,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Returns the number of a port of the node with a link, or the port by which an adapter was found;
- * 0: there is none. */
+/* Returns the number of the first port of the node whose link is up; 0: no link is up. */
 static uint8_t linked_port(const struct fab_fabric *f, uint32_t node)
 {
     const struct fab_node *n = &f->nodes[node];
@@ -108,8 +108,8 @@ static uint32_t modifier_of(const struct hardware_probe *p, const struct fab_nod
         return 0;
     if (p->modifier == MODIFIER_VLARB)
         return UINT32_C(1) << 16 | (info->node_type == FAB_NODE_SWITCH ? port : 0);
-    /* SLtoVLMappingTable of a switch: the input port and the output port are the same one. An
-     * adapter has only one table for each port. */
+    /* SLtoVLMappingTable of a switch: use the same port as input port and output port. An adapter
+     * has only one table for each port, so its modifier is 0. */
     if (p->attr_id == FAB_ATTR_SL2VL)
         return info->node_type == FAB_NODE_SWITCH ? (uint32_t)port << 8 | port : 0;
     return port;

@@ -14,7 +14,7 @@ static const char *type_name(uint8_t type)
     return type == FAB_NODE_SWITCH ? "switch" : type == FAB_NODE_ROUTER ? "router" : "adapter";
 }
 
-/* What the answers of a model say about an attribute. */
+/* Returns in a few words how the devices of a model answered the requests for an attribute. */
 static const char *verdict(const struct hardware_result *r)
 {
     if (r->asked == 0)
@@ -24,7 +24,7 @@ static const char *verdict(const struct hardware_result *r)
     return r->answered > 0 ? "some answer" : r->refused > 0 ? "refused" : "no answer";
 }
 
-/* Writes what an operator should know beyond the verdict, or "". */
+/* Writes to ret[] the details of the answers that the verdict does not show; "": there are none. */
 static void describe(const struct hardware_result *r, char *ret, size_t len)
 {
     int at = 0;

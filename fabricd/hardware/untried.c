@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions that were tried only on simulators (ibsim, and the simulated fabric of fabricd),
- * because the project had no adapter. When somebody has tried one on hardware, its row is removed.
- */
+ * because the project had no adapter. When somebody has tried such a function on hardware, remove
+ * its row. */
 #include "fabricd/hardware/private.h"
 
 const struct hardware_untried hardware_untried[HARDWARE_UNTRIED] = {

@@ -17,17 +17,18 @@
 #include "libfabmgr/target/selector.h"
 
 #define SHOWN 8 /* maximum number of names that a message lists */
-/* Maximum number of comparisons that the loop thread may make to find the members of partitions
- * (see the function comparisons). So many comparisons take about 50 ms. */
+/* Maximum number of comparisons (see the function comparisons) that the loop thread may make to
+ * find the members of partitions. This number of comparisons takes about 50 ms. */
 #define COMPARISONS_MAX UINT64_C(20000000)
 
 /* ---- an index of names ------------------------------------------------------------------------
  */
 
-/* Finds nodes by their names and NodeDescriptions, and by the first word of each. */
+/* An index that finds a node by its name, by its NodeDescription, or by the first word of one of
+ * these. */
 struct policy_index {
     const struct fab_fabric *fabric;
-    struct fab_map by_hash; /* finds the id of the first node with a name by the hash of the name */
+    struct fab_map by_hash; /* maps the hash of a name to the id of the first node with this name */
 };
 
 static uint64_t hash_of(const char *name, size_t len)
@@ -103,7 +104,7 @@ static bool is_named_by(const struct fab_node_names *names, const char *text)
 }
 
 /* Returns true if the text is a pinned name, or the name of a node that is gone, or the first word
- * of the name of such a node. */
+ * of such a name. */
 static bool was_known(const struct policy *p, const char *text)
 {
     struct store_gone_found found = {0};
@@ -263,7 +264,7 @@ static void note_loss(struct losses *l, const struct fab_fabric *f, uint32_t por
 }
 
 /* For each partition, finds the endports that would lose it, or would become limited instead of
- * full members. Adds these endports to the confirmations of the plan. */
+ * full members. Adds a line about these endports to the confirmations of the plan. */
 static void find_losses(struct policy_plan *plan, const struct fab_view *v,
                         const struct fab_partitions *old, const struct fab_pkeys *before,
                         const struct fab_pkeys *after)
@@ -295,8 +296,9 @@ static void find_losses(struct policy_plan *plan, const struct fab_view *v,
     }
 }
 
-/* Returns how many comparisons of a rule, or of a member of the rule's group, with a port are
- * needed to find the members of these partitions. A port GUID needs no comparison. */
+/* Returns the number of comparisons that are needed to find the members of these partitions. Each
+ * port is compared with each rule or, if the rule names a group, with each member of the group. A
+ * rule or member that is a port GUID needs no comparison. */
 static uint64_t comparisons(const struct fab_partitions *p, const struct fab_fabric *f)
 {
     uint64_t rules = 0;

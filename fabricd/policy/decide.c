@@ -2,12 +2,12 @@
 /*
  * Carries out the decisions in the applied policy: the isolation of links, and the approval of
  * devices. The manager treats each of these decisions as if an operator had made it by a command:
- * it stores and shows the decision together with those that were made by commands. If a new version
- * lacks a decision of the version before, the manager takes this decision back.
+ * it stores and shows them together with the decisions that were made by commands. If the new
+ * version lacks a decision that the previous version had, the manager takes this decision back.
  *
  * The store has the number of the last version whose decisions were all carried out. If a crash or
- * a take-over interrupted this work, a timer completes it once this manager is master and knows the
- * fabric.
+ * a take-over interrupted the work on a newer version, policy_settle completes it. A timer calls
+ * this function until this manager is master and knows the fabric.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,7 +105,8 @@ static bool has_approval(const struct fab_declared *d, uint64_t guid)
     return false;
 }
 
-/* Returns how many approvals the policy in force has that the planned policy `now` lacks. */
+/* Returns the number of approvals that the policy in force has, but the planned policy `now` has
+ * not. */
 static size_t count_dropped(const struct policy *p, const struct fab_declared *now)
 {
     size_t dropped = 0;

@@ -42,8 +42,8 @@ int policy_join(const struct fab_policy *base, const struct fab_declared *d, str
     return rc;
 }
 
-/* Returns an error if a traffic class names a partition or group that the joined policy lacks. If
- * the same fault is already in fabricd.yaml alone, returns OK. */
+/* Returns NOT_FOUND if a traffic class names a partition or group that the joined policy lacks.
+ * Returns OK if fabricd.yaml alone has this fault, too. */
 static int check_classes(const struct fab_policy *base, const struct fab_declared *d,
                          const struct fab_policy *joined, char *why, size_t len)
 {
@@ -67,8 +67,8 @@ static int check_classes(const struct fab_policy *base, const struct fab_declare
     return FAB_OK;
 }
 
-/* Joins the sections with the settings, and checks the whole. *ret: the joined policy, which would
- * be in force. */
+/* Joins the sections with the settings, and checks the result. Sets *ret to the joined policy,
+ * which would be in force. */
 static int check_whole(const struct config *settings, const struct fab_policy *base,
                        const struct fab_declared *d, struct fab_policy *ret, char *why, size_t len)
 {
@@ -295,7 +295,7 @@ static int compare(struct policy *p, struct policy_plan *plan)
     return rc;
 }
 
-/* Joins the files to one text of several documents. */
+/* Joins the files to one YAML text, in which each file is a document. */
 static int join_files(const struct policy_request *q, char **ret)
 {
     struct fab_text text = {0};
@@ -322,8 +322,8 @@ static int hash_text(const char *text, char ret[65])
 }
 
 /* Reads each file by itself, so that an error message names the file. Then joins the files to one
- * text, and reads this text, too, because it is what fabricd stores, and reads when it starts
- * again. */
+ * text. Reads this text, too, because fabricd stores it, and must be able to read it at the next
+ * start. */
 static int take_files(const struct policy_request *q, struct policy_plan *plan, char *why,
                       size_t len)
 {

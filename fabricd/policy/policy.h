@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The applied policy (fabricd-policy(5)): plans a change, makes it, and keeps its versions.
+ * The applied policy (fabricd-policy(5)): plans and makes changes of it, and keeps its versions.
  *
  * The newest version in the store is in force. Its sections replace those of fabricd.yaml in the
- * policy of the configuration. If it does not have a section, the settings of fabricd.yaml apply. A
- * change is one new row of the store. Everything else follows from this row, also after a crash:
- * fabricd derives the policy of the configuration from it at each start, and carries out the
+ * policy of the configuration. For a section that this version lacks, the settings of fabricd.yaml
+ * apply. A change is one new row of the store. Everything else follows from this row, also after a
+ * crash: fabricd derives the policy of the configuration from it at each start, and carries out the
  * decisions (isolated links, approvals) as soon as this manager is master and knows the fabric.
  *
  * All functions must be called on the loop thread.
@@ -30,23 +30,24 @@ struct policy_input {
     struct store *store;
     /* the configuration; the sections of the applied policy replace parts of its member `policy` */
     struct config *config;
-    /* Called after config->policy has changed, to tell the other parts of fabricd. Returns OK, or
-     * NOMEM if they keep the old policy. */
+    /* Called after config->policy has changed. Must pass the new policy on to the other parts of
+     * fabricd. Returns OK, or NOMEM if these parts keep the old policy. */
     int (*changed)(void *ctx);
     void *ctx;
 };
-/* Loads the version in force from the store and applies it to config->policy. Returns NOMEM, or an
- * error with a sentence in why[]: the version does not fit the settings. */
+/* Loads the version in force from the store and applies it to config->policy. Returns NOMEM, or
+ * another error if the version does not fit the settings; why[] then has the reason. */
 int policy_new(const struct policy_input *in, struct policy **ret, char *why, size_t why_len);
 void policy_free(struct policy *p); /* `p` may be NULL */
-/* Gives the policy the subnet manager, which is created later than the policy. */
+/* Tells the policy that the subnet manager exists now; it is created later than the policy. */
 void policy_attach(struct policy *p, struct sm *sm);
-/* Loads the version in force again, because another manager of the fabric has changed the store. */
+/* Loads the version in force again. Call this function when the store has got rows of another
+ * manager. */
 void policy_load(struct policy *p);
-/* The next two functions are called after the settings were read again. policy_fits returns an
- * error and why[] if the applied policy does not fit the new settings. policy_rebase is called when
- * config->policy has the new settings, and replaces parts of them by the sections of the applied
- * policy. */
+/* Call the next two functions after the settings were read again. policy_fits returns an error,
+ * with the reason in why[], if the applied policy does not fit the new settings. Call policy_rebase
+ * when config->policy has the new settings; it replaces parts of them by the sections of the
+ * applied policy. */
 int policy_fits(const struct policy *p, const struct config *now, char *why, size_t why_len);
 void policy_rebase(struct policy *p);
 
@@ -58,8 +59,8 @@ struct policy_status {
 };
 void policy_get_status(const struct policy *p, struct policy_status *ret);
 
-/* What to apply: files or, if `rollback` is true, a version from the store (0: the empty
- * policy). */
+/* What to apply: the files `file` or, if `rollback` is true, the version `version` from the store
+ * (0: the empty policy). */
 struct policy_request {
     const struct document_file *file; /* [files] */
     size_t files;
@@ -97,7 +98,7 @@ void policy_plan_fini(struct policy_plan *plan);
 int policy_apply(struct policy *p, struct policy_plan *plan, const char *by, const char *reason,
                  uint64_t *ret_version, char *why, size_t why_len);
 /* Appends a policy as lines (libfabmgr/policy/lines.h): the sections of this version, and the
- * sections of fabricd.yaml that the version does not have. version 0: only the sections of
+ * sections of fabricd.yaml that the version does not have. `version` 0: only the sections of
  * fabricd.yaml. Returns NOT_FOUND, NOMEM or an error of the store, with why[]. */
 int policy_lines(const struct policy *p, uint64_t version, struct fab_text *to, char *why,
                  size_t why_len);

@@ -11,19 +11,19 @@ struct policy {
     uint64_t version;
     char hash[65];
     struct fab_declared declared; /* the sections of the version in force */
-    /* the policy in fabricd.yaml, of which only the sections are used */
+    /* the policy in fabricd.yaml; only its sections are used */
     struct fab_policy base;
     /* The timer is set while interrupted decisions of the version in force wait until this manager
      * is master and knows the fabric. It calls policy_settle, which then carries them out. */
     struct loop_timer *settle;
     /* Number of requests to approve or disapprove devices that the manager has not answered yet.
-     * When it becomes 0, the store gets the version in force as settled
-     * (store_put_policy_settled). */
+     * When it becomes 0, the store records that the decisions of the version in force were carried
+     * out (store_put_policy_settled). */
     uint32_t pending;
 };
 
-/* A version from the store. policy_stored_load loads it; version 0 stands for the newest one.
- * policy_stored_read reads its text as a policy. */
+/* A version from the store. policy_stored_load loads it (`version` 0: the newest version), and sets
+ * `found` to false if the store does not have it. policy_stored_read reads its text as a policy. */
 struct policy_stored {
     bool found;
     uint64_t version;
@@ -39,7 +39,8 @@ int policy_join(const struct fab_policy *base, const struct fab_declared *d,
 /* Defined in check.c. Compares the names and the partitions of the plan with the fabric. */
 int policy_check_names(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
 int policy_check_partitions(struct policy *p, struct policy_plan *plan);
-/* Finds the port NODE/PORT. Returns NOT_FOUND with a sentence in why[]. */
+/* Finds the port `place`, which has the form NODE/PORT. Returns NOT_FOUND, with the reason in
+ * why[]. */
 int policy_find_port(const struct fab_view *v, const char *place, uint32_t *ret_port, char *why,
                      size_t len);
 /* Appends a line to `list`, a list of the plan. */
@@ -47,10 +48,11 @@ void policy_note(struct policy_plan *plan, struct fab_text *list, const char *fm
     __attribute__((format(printf, 3, 4)));
 
 /* Defined in decide.c. The decisions are isolated links and approvals. */
-/* Returns an error and why[] if the manager would refuse a decision. */
+/* Returns an error, with the reason in why[], if the manager would refuse a decision of the
+ * plan. */
 int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
-/* Carries out the decisions of the version in force. Takes back the decisions that `before` has and
- * the version in force lacks. */
+/* Carries out the decisions of the version in force. Takes back those decisions of the previous
+ * version `before` that the version in force lacks. */
 void policy_decide(struct policy *p, const struct fab_declared *before, const char *by);
 /* Called when a crash or a hand-over may have interrupted the decisions of the version in force.
  * Sets a timer, which carries them out once this manager is master and knows the fabric. */

@@ -18,7 +18,7 @@
 #include "libfabmgr/grpc/descriptor.h"
 #include "proto/descriptors.h"
 
-/* The option fabric.v1.role of a method has this number in access.proto. */
+/* field number of the method option fabric.v1.role in access.proto */
 #define ROLE_OPTION 50501
 /* minimum time in us between two events about refused calls of the same caller */
 #define REFUSALS_US 60000000ull
@@ -107,8 +107,8 @@ static enum config_role find_needed(const struct rpc *r, const struct service *s
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-/* Returns true if an event about refused calls of this caller may be emitted now, and stores the
- * present time as the time of the event. */
+/* Returns true if an event about refused calls of this caller may be emitted now. In this case,
+ * also stores the caller and the present time in *r. */
 static bool may_report(struct refusals *r, const char *caller, uint64_t now)
 {
     size_t oldest = 0;
@@ -144,7 +144,7 @@ static void report(struct rpc *r, const struct caller *who, enum config_role rol
     r->refusals.unreported = 0;
 }
 
-/* Writes the entry of rpc.roles that would match this caller, such as "'user: alice'". */
+/* Writes to ret[] an entry for rpc.roles that would match this caller, such as "'user: alice'". */
 static void propose(const struct caller *who, char *ret, size_t len)
 {
     if (who->transport == CALLER_UNIX && who->user[0] != '\0')

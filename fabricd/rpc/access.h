@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decides which caller may call which method. The option fabric.v1.role of a method, in the proto
- * files, says which role its callers need. The setting rpc.roles says which role a caller has; its
- * value at the time of the call counts. */
+/* Checks the roles of callers. The option fabric.v1.role of a method, in the proto files, says
+ * which role a caller needs for this method. The setting rpc.roles says which role a caller has;
+ * each call uses the value that the setting has at that time. */
 #ifndef FABRICD_RPC_ACCESS_H
 #define FABRICD_RPC_ACCESS_H
 
@@ -11,7 +11,8 @@
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
 
-/* The role checks for the gRPC layer. Only for connections whose `context` is a struct rpc. */
+/* The role checks that the gRPC layer calls. They need a connection whose `context` is a struct
+ * rpc. */
 extern const struct grpc_access access_by_role;
 
 /* The role of a caller, and why the caller has it. */
@@ -38,7 +39,7 @@ void access_table_fill(struct access_table *t, const struct service *const *serv
 #define REFUSALS_CALLERS 16
 /* Limits the number of events about refused calls. */
 struct refusals {
-    /* the callers in the last events about refused calls, each with the time of its event */
+    /* the callers in the last events about refused calls, and the time of each of these events */
     struct {
         char caller[CALLER_TEXT_LEN];
         uint64_t at_us;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocates the messages and strings of a reply in an arena (answer.h). If an allocation fails,
- * the arena remembers it. */
+/* Allocates the messages and strings of a reply in an arena (answer.h). If an allocation fails, the
+ * arena records the failure. */
 #include "fabricd/rpc/answer.h"
 
 #include <arpa/inet.h>

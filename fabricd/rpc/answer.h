@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An answer owns the memory of one reply of an RPC, and frees all of it at once. If an allocation
- * fails, the service continues without this part of the reply. answer_reply then sends an error
- * instead of the incomplete message. */
+ * fails, the service continues, and leaves out a part of the reply. answer_reply or answer_send
+ * then sends an error instead of the incomplete message. */
 #ifndef FABRICD_RPC_ANSWER_H
 #define FABRICD_RPC_ANSWER_H
 
@@ -20,8 +20,8 @@ struct answer {
  * Returns NULL if memory ran out. */
 void *answer_alloc(struct answer *a, size_t count, size_t item);
 /* Allocates and initializes a protobuf message of type `Type`. `prefix` is the prefix of the
- * functions that protobuf-c generates for this type, such as fabric__v1__node. The value is NULL if
- * memory ran out. */
+ * functions that protobuf-c generates for this type, such as fabric__v1__node. The value of the
+ * macro is NULL if memory ran out. */
 #define ANSWER_NEW(a, Type, prefix)                                                                \
     ({                                                                                             \
         Type *new_ = answer_alloc(a, 1, sizeof *new_);                                             \
@@ -32,13 +32,13 @@ void *answer_alloc(struct answer *a, size_t count, size_t item);
 /* answer_text copies a text, and replaces bytes that are not valid UTF-8. The functions that return
  * a text never return NULL; if memory ran out, they return an empty string. */
 char *answer_text(struct answer *a, const char *text);
-/* Returns a text of the program itself, such as "EDR", without a copy. */
+/* Returns `text` itself, not a copy. Only for constant texts of the program, such as "EDR". */
 char *answer_constant(const char *text);
-/* Like answer_text, but keeps line ends. */
+/* Like answer_text, but keeps line breaks. */
 char *answer_lines(struct answer *a, const char *text);
-/* Writes a GUID as a text such as "0x0002c90300a1b2c3"; "" if guid is 0. */
+/* Returns a GUID as a text such as "0x0002c90300a1b2c3"; "" if guid is 0. */
 char *answer_guid(struct answer *a, uint64_t guid);
-/* Writes a GID as a text such as "fe80::2:c903:a1:b2c3". */
+/* Returns a GID as a text such as "fe80::2:c903:a1:b2c3". */
 char *answer_gid(struct answer *a, const uint64_t gid[2]);
 
 /* Sends the message as the reply of the call, and frees the answer. */

@@ -13,15 +13,15 @@ struct audit;
 /* Creates the recorder of calls. store == NULL: calls are written only to the log of the daemon.
  * Returns OK or NOMEM. */
 int audit_new(struct loop *loop, struct store *store, struct audit **ret);
-/* logs the head before it frees `a`, which may be NULL */
+/* Logs the head of the audit log, and frees `a`. `a` may be NULL. */
 void audit_free(struct audit *a);
 
 /* Returns false if the database cannot be written now. The caller must then refuse all changes. */
 bool audit_is_ready(const struct audit *a);
 /* Returns a new number, which identifies the rows of one call. */
 uint64_t audit_call_number(struct audit *a);
-/* Stores a BEGIN row: a change is about to be made. The function sets row->time_us and row->kind.
- */
+/* Stores a BEGIN row, which says that a change is about to be made. The function sets row->time_us
+ * and row->kind. */
 void audit_begin(struct audit *a, struct audit_row *row);
 
 /* a call that waits until the row with its result is on the disk */
@@ -31,8 +31,8 @@ typedef void audit_stored(void *ctx, bool stored);
  * once. Otherwise the caller must wait: `done` is called when the row is stored (`stored` is true)
  * or cannot be stored. */
 struct audit_held *audit_end(struct audit *a, struct audit_row *row, audit_stored *done, void *ctx);
-/* Stores an END row about a client whose certificate was refused. A limit of its own applies to the
- * rate of such rows, because anybody can cause them. */
+/* Stores an END row about a client whose certificate was refused. The rate of such rows has a
+ * separate limit, because anybody can cause them. */
 void audit_refused(struct audit *a, struct audit_row *row);
 /* Forgets the callback that audit_end got, because the call has ended early. The row is still
  * stored. */

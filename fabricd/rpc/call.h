@@ -48,16 +48,16 @@ void *call_context(const struct call *c); /* returns the member `context` of str
 struct caller *call_caller(const struct call *c);
 /* returns the text of the caller, for logs: "alice (uid 1000)" */
 const char *call_peer(const struct call *c);
-/* Decodes the reason that the client gave in the header fabric-reason, as valid UTF-8; "": the
- * client gave none. */
+/* Writes to ret[] the decoded reason from the request header fabric-reason, as valid UTF-8; "": the
+ * client gave no reason. */
 void call_reason(const struct call *c, char ret[RPC_MAX_REASON + 1]);
 
-/* Returns true if the client does not need a majority for a decision, which then may be known to
- * this manager only (majority.h). */
+/* Returns true if the client accepts that only this manager stores its decision, without a majority
+ * of the etcd servers (majority.h). */
 bool call_is_local(const struct call *c);
 
-/* Returns the role (enum config_role) that the caller had when the call began. 0: the role is not
- * known, because the server has no such method. */
+/* Returns the role (enum config_role) that the caller had when the call began. 0: the role was not
+ * determined, because the server does not have the method that the client called. */
 unsigned call_role(const struct call *c);
 void call_set_role(struct call *c, unsigned role);
 
@@ -77,8 +77,8 @@ void call_reply(struct call *c, const ProtobufCMessage *message);
  *
  * call_audit_change sets the values before and after the change; NULL: not known. The service calls
  * it first. call_audit_object sets the object of the change, such as "leaf-1/12", and stores a
- * BEGIN row. The service calls it before it makes the change. call_audit_result sets the value
- * after the change, if this value is not known before.
+ * BEGIN row. The service calls it before it makes the change. If the value after the change is
+ * known only when the change is made, the service sets it with call_audit_result.
  */
 void call_audit_change(struct call *c, const char *before, const char *after);
 void call_audit_result(struct call *c, const char *after);
@@ -90,7 +90,7 @@ void call_audit_object(struct call *c, const char *fmt, ...) __attribute__((form
  * then on, the service must not use the call.
  *
  * The gRPC layer calls `drain` when the client has taken all messages sent so far. `drain` may be
- * NULL; otherwise the response headers are sent at once.
+ * NULL. If it is not NULL, the gRPC layer sends the response headers at once.
  */
 struct call_hooks {
     void (*gone)(struct call *c, void *data);

@@ -4,8 +4,8 @@
  *
  * The functions do not use the name service, which could block the event loop for seconds while a
  * directory server does not answer. The kernel knows the supplementary groups (SO_PEERGROUPS), and
- * the name of a user is looked up only in /etc/passwd. So a user of a directory server has the text
- * "uid 5000".
+ * the name of a user is looked up only in /etc/passwd. So a user whom only a directory server knows
+ * has the text "uid 5000".
  */
 #include "fabricd/rpc/caller.h"
 

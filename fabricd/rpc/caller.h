@@ -69,8 +69,8 @@ int caller_other(struct caller **ret);
 /* Returns true if both callers are the same user or certificate subject. All clients that are not
  * authenticated count as the same. */
 bool caller_is_same(const struct caller *a, const struct caller *b);
-/* Takes a reference, and returns `c`. A reference is needed to use the caller after the end of its
- * call. */
+/* Takes a reference, and returns `c`. Code that uses a caller after the end of the call needs a
+ * reference. */
 struct caller *caller_ref(struct caller *c);
 void caller_unref(struct caller *c); /* `c` may be NULL */
 

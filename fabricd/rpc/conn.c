@@ -181,7 +181,7 @@ static void conn_close(struct conn *c)
     free(c);
 }
 
-/* Returns the name by which the log calls the client. */
+/* Returns the name of the client for the log. */
 static const char *name_of(const struct conn *c)
 {
     return c->grpc != NULL ? grpc_caller(c->grpc)->text : "an unknown client";
@@ -229,8 +229,9 @@ static bool is_idle(const struct conn *c)
     return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
 }
 
-/* Returns a rank that tells which connection is closed first to make room: 2 (first): its
- * handshakes are not complete; 1: it is idle; 0 (last): it has calls or unsent answers. */
+/* Returns the rank of a connection when one must be closed; higher ranks are closed first. 2: the
+ * handshakes of the connection are not complete; 1: it is idle; 0: it has calls or unsent
+ * answers. */
 static int dispensable(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -263,11 +264,12 @@ static bool goes_first(const struct conn *c, const struct conn *other)
     return my_rank != 1 || c->last_in <= other->last_in;
 }
 
-/* Closes a connection if the pool of the new connection `newcomer` has too many. The client with
- * the most connections in the pool loses one: the oldest whose handshakes are not complete (first
- * those from addresses that never completed a handshake), else the one that has been idle longest,
- * else the oldest. If this is the newcomer's own client, and all its other connections have calls
- * or unsent answers, closes none and returns false: the caller must close the newcomer. */
+/* Closes a connection if the pool of the new connection `newcomer` has too many connections. The
+ * client with the most connections in the pool loses one: the oldest whose handshakes are not
+ * complete (first those from addresses that never completed a handshake), else the one that has
+ * been idle longest, else the oldest. If this client is that of the newcomer, and all its other
+ * connections have calls or unsent answers, the function closes no connection and returns false;
+ * the caller must then close the newcomer. */
 static bool make_way(struct conn *newcomer)
 {
     struct conn_set *set = newcomer->set;
@@ -468,7 +470,7 @@ static int conn_begin(struct conn *c, struct caller *caller)
 }
 
 /* Takes over the socket of a complete TLS handshake. If the settings were reloaded since the
- * handshake began, checks the client by the new settings. */
+ * handshake began, and the new settings do not accept the client, returns DENIED. */
 static int begin_tls(struct conn *c, const struct handshake_result *r)
 {
     const char *why;
@@ -518,8 +520,8 @@ static int begin_unix(struct conn *c, int fd)
     return rc == FAB_OK && !make_way(c) ? FAB_E_LIMIT : rc;
 }
 
-/* Counts a connection from the network for its address, until the handshake has shown who the
- * client is. */
+/* Counts a network connection among those of its address, until the handshake has shown who the
+ * client is. Returns false if the connection must be closed. */
 static bool join_peer(struct conn *c, uint64_t peer)
 {
     struct client *client = client_of(c->set, peer);

@@ -23,7 +23,8 @@ struct conn_set_input {
     struct audit *audit;
     /* holds decisions until a majority has confirmed them; NULL: decisions do not wait */
     struct majority *majority;
-    struct call_counts *counts; /* counts the clients that meet a limit; NULL: nobody counts them */
+    /* counts of the clients that met a limit; NULL: they are not counted */
+    struct call_counts *counts;
 };
 /* Creates an empty set of connections. Returns NOMEM. */
 int conn_set_new(const struct conn_set_input *in, struct conn_set **ret);
@@ -36,22 +37,23 @@ void conn_set_free(struct conn_set *set); /* closes all connections; `set` may b
  * are not complete, then the one that has been idle longest, then the oldest. If this is the client
  * of the new connection, and all other connections of this client have calls or unsent answers, the
  * new connection is closed.
- * peer: the IPv4 address of the client, or the first 64 bits of its IPv6 address, because a single
- * host may have all IPv6 addresses with the same 64 bits. */
+ * `peer`: the IPv4 address of the client, or the first 64 bits of its IPv6 address, because a
+ * single host may have all IPv6 addresses with the same 64 bits. */
 void conn_accept_unix(struct conn_set *set, int fd);
 void conn_accept_tls(struct conn_set *set, int fd, uint64_t peer); /* call conn_set_use first */
 
-/* Counts a client that met a limit before it had a connection. `who` is its name for the log. */
+/* Counts and logs a client that met a limit before it had a connection. `who` is the name of the
+ * client for the log. */
 void conn_set_note(struct conn_set *set, enum call_limit limit, const char *who);
 
 /* Closes a connection without calls, to free a descriptor. Prefers network connections, and never
  * closes the newest connection. Returns false if there is no such connection. */
 bool conn_set_make_room(struct conn_set *set);
 
-/* Sets the context of new TLS connections, which must be valid until the next call of conn_set_use
- * or conn_set_free. Closes open connections whose client certificates the new context does not
- * accept. The first call starts the thread of the TLS handshakes, and only this call can return
- * NOMEM. */
+/* Sets the TLS context of new connections. The context must be valid until the next call of
+ * conn_set_use or conn_set_free. Closes open connections whose client certificates the new context
+ * does not accept. The first call starts the thread of the TLS handshakes, and only this call can
+ * return NOMEM. */
 int conn_set_use(struct conn_set *set, SSL_CTX *ssl_ctx);
 
 /* Refuses those calls in progress that their callers may no longer make (grpc_review). */

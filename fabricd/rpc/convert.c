@@ -159,8 +159,8 @@ static void place_name(const struct fab_fabric *f, uint32_t port, char name[FAB_
     snprintf(name, FAB_NODE_DESC_LEN + 8, "%s/%u", f->nodes[p->node].name, p->num);
 }
 
-/* Sets *ret to the condition of the port's link, and says why the link is slower than it could be.
- * Returns false if the port has no link that is up. */
+/* Sets *ret to the condition of the port's link. If this condition is not the best one, also sets
+ * *ret_reason to the reason. Returns false if the port has no link that is up. */
 static bool link_condition(struct answer *a, const struct fab_fabric *f, uint32_t port,
                            struct fab_link_condition *ret, char **ret_reason)
 {

@@ -16,7 +16,7 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/view/view.h"
 
-/* The next functions make messages from objects of the view. The arguments `node` and `port` are
+/* The next functions convert objects of the view to messages. The arguments `node` and `port` are
  * ids in the fabric of the view. If memory ran out, each function returns NULL and marks the answer
  * as failed. */
 /* Returns the base LID of a port; 0: it has none yet. */
@@ -26,13 +26,13 @@ Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint3
 Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v, uint32_t port);
 Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info);
 Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint32_t port);
-/* Converts an LFT entry to a message, which also names the port that owns the LID. */
+/* Converts an LFT entry. The message also names the port that owns the LID. */
 Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_view *v, uint32_t lid,
                                            uint8_t out_port);
 Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
                                      const struct fab_verdict *verdict);
-/* Converts the state of the manager. v == NULL: no view is published yet. `census`: the numbers
- * of nodes and ports of the view's fabric. */
+/* Converts the state of the manager. v == NULL: no view is published yet. `census`: the counts of
+ * nodes and links in the fabric of the view. */
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
                                    const struct sm_unresponsive *unresponsive,
                                    uint32_t unresponsive_count, const struct fab_view *v,
@@ -44,8 +44,8 @@ Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
 int64_t read_time(const Google__Protobuf__Timestamp *t, int64_t otherwise);
 Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us);
 Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_flapping *f);
-/* Converts a port that need not be in the view. `place` is its name, such as "leaf-1/12"; the part
- * before the slash is the name of its node. */
+/* Converts a port, which need not be in the view. `place` is its name, such as "leaf-1/12"; the
+ * part before the slash is the name of its node. */
 Fabric__V1__PortRef *convert_place(struct answer *a, uint64_t guid, uint8_t port,
                                    const char *place);
 Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that several services of congestion control use. */
+/* Functions that several RPCs about congestion control use. */
 #ifndef FABRICD_RPC_CONVERT_CONGESTION_H
 #define FABRICD_RPC_CONVERT_CONGESTION_H
 

@@ -13,8 +13,8 @@ struct excluded {
     struct sm_flapping *flapping;
     uint32_t isolated_count, flapping_count;
 };
-/* Lists the links that are isolated or held down, in memory of the answer. Returns false if there
- * is no memory. */
+/* Fills *ret with the links that are isolated or held down. The lists are in memory of the answer.
+ * Returns false if memory ran out. */
 bool excluded_read(struct answer *a, const struct sm *sm, struct excluded *ret);
 /* If the link of a port is up, but routes avoid it, returns why: "isolated", "held down" or "in
  * maintenance". Otherwise returns "". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Once a minute, compares the times at which the TLS files expire with the clock. For each file,
- * emits one event when operators must be warned, and one event when the file has expired. */
+/* Checks once a minute which TLS files expire soon or have expired. For each file, emits one event
+ * when operators must be warned, and one event when the file has expired. */
 #include "fabricd/rpc/expiry.h"
 
 #include <inttypes.h>

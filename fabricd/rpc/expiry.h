@@ -13,17 +13,18 @@
 #include "fabricd/loop/loop.h"
 
 struct expiry;
-/* Creates the object that watches the expiry of TLS files. It also writes the times of expiry to
- * *times, for the metrics; *times must exist as long as the object. `times` may be NULL. Returns OK
- * or NOMEM. */
+/* Creates the object that watches the expiry of TLS files. The object also writes the times of
+ * expiry to *times, for the metrics; *times must exist as long as the object. `times` may be NULL.
+ * Returns OK or NOMEM. */
 int expiry_new(struct loop *loop, struct bus *bus, struct tls_expiry *times, struct expiry **ret);
 void expiry_free(struct expiry *e); /* `e` may be NULL */
 
-/* From now on, watches the files that the server uses now, and not those of the last call. `times`
- * has their times of expiry. Emits events at once for files that expire soon. If this function
- * returns NOMEM, it has changed nothing. */
+/* Makes the object watch `files`, which the server uses from now on, instead of the files of the
+ * last call. `times` has the times at which they expire. Emits events at once for files that expire
+ * soon. If this function returns NOMEM, it has changed nothing. */
 int expiry_set(struct expiry *e, const struct tls_expiry *times, const struct config_tls *files);
-/* Writes a sentence about the files that expire soon or have expired; "" if there are none. */
+/* Writes to ret[] a sentence about the files that expire soon or have expired; "" if there are
+ * none. */
 void expiry_alarm(const struct expiry *e, char *ret, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds nodes that are gone by their names, and writes what the manager knows about them. */
+/* Looks up names among the nodes that are gone, and describes these nodes in answers. */
 #include "fabricd/rpc/gone.h"
 
 #include <inttypes.h>
@@ -165,8 +165,9 @@ static size_t node_length(const char *what)
     return digits > 0 && slash[1 + digits] == '\0' ? (size_t)(slash - what) : strlen(what);
 }
 
-/* Finds nodes that are gone by their name. `what` is such a name, with or without "/PORT". Returns
- * false if there are no such nodes. */
+/* Looks for `what` among the nodes that are gone: first for the whole text, then for the text
+ * without "/PORT". Sets *ret_len to the length of the part that was found. Returns false if no node
+ * matches. */
 static bool find(struct rpc *r, const char *what, struct store_gone_found *ret, size_t *ret_len)
 {
     size_t lens[2] = {strlen(what), node_length(what)};

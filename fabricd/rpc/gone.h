@@ -11,7 +11,7 @@
 #include "fabricd/rpc/server.h"
 #include "fabricd/store/gone.h"
 
-/* What the functions below need for all messages of one answer. */
+/* The data that the functions below need for all messages of one answer. */
 struct gone {
     struct rpc *rpc;
     const struct fab_view *view;
@@ -21,22 +21,22 @@ struct gone {
 /* Fills in *g for the messages of a new answer. Returns false if there is no memory. */
 bool gone_begin(struct gone *g, struct rpc *rpc, const struct fab_view *v, struct answer *a);
 Fabric__V1__GoneNode *gone_convert_node(const struct gone *g, const struct store_gone_node *node);
-/* Converts a link that is gone. near: node GUID of the end that becomes `a` in the message. near ==
- * 0: the end at a switch becomes `a`, if only one end is at a switch. */
+/* Converts a link that is gone. `near`: the node GUID of the end that becomes `a` in the message.
+ * near == 0: if only one end is at a switch, this end becomes `a`. */
 Fabric__V1__GoneLink *gone_convert_link(const struct gone *g, const struct store_gone_link *link,
                                         uint64_t near);
 
-/* Finds a node that is gone by the text of a user. Call this function only if the text matches no
- * node of the fabric. NOT_FOUND: no node that is gone matches. EXISTS: several match equally
+/* Looks for the name, GUID or LID `what` among the nodes that are gone. Call this function only if
+ * no node of the fabric matches `what`. Returns NOT_FOUND, or EXISTS if several nodes match equally
  * well. */
 int gone_find(struct rpc *r, const char *what, uint64_t *ret_guid);
-/* Returns true if a node that is gone matches the text better than all nodes of the fabric. In this
- * case the caller must not use the node of the fabric: if "host-1" is gone and "host-10" is not,
- * the text "host-1" does not mean "host-10". `found`: the result of fab_view_find_node or
- * fab_view_find_port. */
+/* Returns true if the caller must look for `what` among the nodes that are gone: either no node of
+ * the fabric matches `what`, or a node that is gone matches it better. For example, if "host-1" is
+ * gone and "host-10" is not, the text "host-1" does not mean "host-10". `found`: the result of
+ * fab_view_find_node or fab_view_find_port. */
 bool gone_is_better(struct rpc *r, const struct fab_view *v, const char *what, int found);
-/* If a node that is gone matches the text of the user, writes since when it is gone and where it
- * was last seen. Otherwise returns false. */
+/* If a node that is gone matches `what`, writes to why[] since when the node has been gone and
+ * where it was last seen. Otherwise returns false. */
 bool gone_explain(struct rpc *r, const struct fab_view *v, const char *what, char *why,
                   size_t why_len);
 

@@ -41,7 +41,7 @@ struct call {
     void *data;
     unsigned role;
     bool handled, finished;
-    /* the service's notes about the call for the audit log; NULL: none */
+    /* what the service noted about the call for the audit log; NULL: nothing yet */
     struct notes *notes;
     /* Not NULL: the result of the call waits until its row in the audit log is stored. The result
      * is in `code` and `message` (from malloc, or NULL). */
@@ -49,7 +49,7 @@ struct call {
     /* Not NULL: the call waits until this manager can make its decision or, when it is finished,
      * until a majority has confirmed the decision. */
     struct majority_held *confirming;
-    uint64_t dropped; /* majority_dropped() before the call changed anything */
+    uint64_t dropped; /* result of majority_dropped() before the call changed anything */
     enum fab_grpc_code code;
     char *message;
 };
@@ -121,7 +121,7 @@ static struct notes *notes_of(struct call *c)
     return c->notes;
 }
 
-/* Returns the name of the called method without its service: "DisablePort". */
+/* Returns the name of the called method without its service, such as "DisablePort". */
 static const char *method_name(const struct call *c)
 {
     const char *slash = strrchr(c->stream->request.path, '/');
@@ -136,9 +136,8 @@ void call_reason(const struct call *c, char ret[RPC_MAX_REASON + 1])
     fab_grpc_utf8_clean(decoded, len, ret, RPC_MAX_REASON + 1);
 }
 
-/* Returns a row of the audit log with what is known about the call. reason[] receives the decoded
- * header fabric-reason. The row points to reason[], and to texts that are valid until the call
- * ends. */
+/* Makes a row of the audit log from the data of the call. reason[] receives the decoded header
+ * fabric-reason. The row points to reason[], and to texts that are valid until the call ends. */
 static struct audit_row row_of(const struct call *c, char reason[RPC_MAX_REASON + 1])
 {
     const struct notes *n = c->notes;
@@ -225,8 +224,8 @@ bool call_is_local(const struct call *c)
     return strcmp(c->stream->request.local, "yes") == 0;
 }
 
-/* Returns true if a majority must confirm what the call decides, and the client did not send
- * "fabric-local". */
+/* Returns true if the call makes a decision that a majority must confirm. Returns false if the
+ * client does not need the majority (call_is_local). */
 static bool needs_majority(const struct call *c)
 {
     return c->grpc->in.majority != NULL && c->method != NULL && c->method->decides &&
@@ -385,7 +384,7 @@ static const struct service *find_service(const struct grpc *g, const char *name
     return NULL;
 }
 
-/* Finds the method by its path in the request, such as "/fabric.v1.FabricService/GetStatus".
+/* Finds the method that the path of a request names, such as "/fabric.v1.FabricService/GetStatus".
  * Returns NULL if there is no such method. */
 static const struct method *find_method(const struct grpc *g, const char *path,
                                         const struct service **ret_service)
@@ -514,8 +513,8 @@ static void on_others_known(void *ctx, enum majority_result result)
         refuse_new_master(c);
 }
 
-/* Returns true if the method can decide now. If not, finishes the call, or calls its method
- * later. */
+/* Returns true if the method may make its decision now. Otherwise either finishes the call with an
+ * error, or waits for the decisions of the former masters and then calls the method. */
 static bool can_decide(struct call *c)
 {
     struct majority *m = c->grpc->in.majority;
@@ -759,9 +758,9 @@ void grpc_tick(struct grpc *g, uint64_t now_us)
     g->busy = false;
 }
 
-/* Returns true if the call has begun a change that cannot be stopped. The change has a BEGIN row in
- * the audit log. A call that answers with a stream, such as a backup, has a BEGIN row, too, but can
- * be stopped. */
+/* Returns true if the call has begun a change that cannot be stopped. Such a call has a BEGIN row
+ * in the audit log. A call that answers with a stream, for example of a backup, has a BEGIN row,
+ * too, but can be stopped. */
 static bool is_changing(const struct call *c)
 {
     bool stream = c->hooks != NULL && c->hooks->drain != NULL;

@@ -32,7 +32,7 @@ struct grpc_access {
 struct grpc_input {
     const struct service *const *services; /* table of services, NULL-terminated */
     void *context;                         /* value that call_context returns to the services */
-    /* the client at the other end of the connection, which takes a reference */
+    /* the client at the other end; the connection takes a reference to it */
     struct caller *caller;
     const struct grpc_access *access; /* NULL: every caller may call every method */
     /* Tells the owner of the connection that there are bytes to send, so that it must call
@@ -44,8 +44,8 @@ struct grpc_input {
     /* Holds decisions until a majority of the etcd servers has confirmed them; NULL: decisions do
      * not wait. */
     struct majority *majority;
-    /* calls: number of calls in progress of this client, on all its connections; NULL: no limit
-     * applies to these calls. limited: counts the calls that are refused because of this limit. */
+    /* `calls`: number of calls that this client has in progress, on all its connections; NULL: this
+     * number is not limited. `limited`: counts the calls that are refused because of this limit. */
     unsigned *calls;
     struct limited *limited;
 };
@@ -56,8 +56,8 @@ const struct caller *grpc_caller(const struct grpc *g);
 /* Ends all calls, calls their hooks `gone`, and frees g, which may be NULL. */
 void grpc_free(struct grpc *g);
 
-/* The next functions forward to the functions of h2.h with the same end of the name, such as
- * h2_receive, and return the same errors. */
+/* Each of the next functions calls the function of h2.h whose name has the same ending, for example
+ * h2_receive, and returns its result. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
 bool grpc_done(const struct grpc *g);
@@ -71,8 +71,8 @@ size_t grpc_calls(const struct grpc *g);
 uint64_t grpc_deadline(const struct grpc *g);
 void grpc_tick(struct grpc *g, uint64_t now_us); /* ends calls whose deadline has passed */
 /* Refuses those calls in progress that the caller may no longer make, because the roles have
- * changed. If a call has begun a change, the change is completed, so that the audit log has its
- * true result. */
+ * changed. A call that has begun a change may complete it, so that the audit log gets the true
+ * result of the change. */
 void grpc_review(struct grpc *g);
 
 #endif

@@ -38,16 +38,16 @@ struct h2 {
     LIST_HEAD(, h2_stream) list;
     size_t streams, queued;
     uint64_t now_us;
-    /* The result of h2_headers_until. There is only one, because the frames of a header block
-     * follow each other directly, so at most one header block is incomplete. */
+    /* The result of h2_headers_until. One value is enough for all streams, because the frames of a
+     * header block follow each other directly, so at most one header block is incomplete. */
     uint64_t headers_until;
-    /* budget: number of frames that the client may still send (limits.h). The budget grows with
-     * time; budget_us: the time up to which its growth was added. */
+    /* `budget`: number of frames that the client may still send (limits.h). The budget grows with
+     * time; its growth up to the time `budget_us` has been added. */
     uint32_t budget;
     uint64_t budget_us;
-    /* Where the counting of frames is in the received bytes. skip: number of payload bytes before
-     * the next frame header. head: number of bytes of this header that were received. length:
-     * length of the payload, from the bytes of the header so far. */
+    /* The state of pay(), which finds the frame headers in the received bytes. `skip`: number of
+     * payload bytes before the next frame header. `head`: number of bytes of this header that were
+     * received. `length`: length of the payload, computed from these bytes. */
     uint32_t skip, head, length;
     bool ready;
 };
@@ -423,7 +423,7 @@ static int session_new(struct h2 *h)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_send);
-    /* without this, nghttp2 keeps closed streams for the priority tree */
+    /* without this option, nghttp2 keeps closed streams for its priority tree */
     nghttp2_option_set_no_closed_streams(option, 1);
 #if HAVE_DECL_NGHTTP2_OPTION_SET_STREAM_RESET_RATE_LIMIT
     /* By default, nghttp2 ends a connection whose client resets more than 33 streams per second for

@@ -2,7 +2,7 @@
 /*
  * The server side of one HTTP/2 connection, with its streams. This code uses neither a socket nor a
  * clock: its caller passes received bytes and fetches the bytes to be sent. Only the request
- * headers that it keeps and the trailers that it sends are specific to gRPC.
+ * headers that this code keeps and the trailers that it sends are specific to gRPC.
  */
 #ifndef FABRICD_RPC_H2_H
 #define FABRICD_RPC_H2_H
@@ -73,8 +73,8 @@ void h2_shut(struct h2 *h);
 
 /* Returns true if the client's connection preface and settings have arrived. */
 bool h2_ready(const struct h2 *h);
-/* Returns the time by which the headers of a request must be complete; UINT64_MAX: no headers are
- * incomplete. */
+/* Returns the time by which the headers of a request must be complete; UINT64_MAX: no request has
+ * incomplete headers. */
 uint64_t h2_headers_until(const struct h2 *h);
 size_t h2_streams(const struct h2 *h); /* returns the number of open streams */
 /* Returns the number of bytes that were written to streams and not yet fetched by h2_produce. */
@@ -88,8 +88,8 @@ size_t h2_queued(const struct h2 *h);
 int h2_write(struct h2_stream *s, uint8_t *data, size_t len);
 /* Sends the response headers now, before any data. Returns NOMEM. */
 int h2_start(struct h2_stream *s);
-/* Tells the stream that the gRPC layer has more to write. The stream calls `drain` when it can take
- * more. */
+/* Tells the stream that the gRPC layer has more data to write. The stream calls `drain` when it can
+ * take this data. */
 void h2_resume(struct h2_stream *s);
 /* Ends the stream after all written data, with the trailers grpc-status and grpc-message (message
  * NULL: no grpc-message). Returns NOMEM. */

@@ -40,8 +40,8 @@ struct handshake {
 
 struct handshakes {
     pthread_t thread;
-    /* epoll: the set on which the thread waits; urgent: the set of the urgent handshakes, which is
-     * also a member of `epoll` */
+    /* `epoll`: the set on which the thread waits. `urgent`: the set of the urgent handshakes, which
+     * is also a member of `epoll`. */
     int epoll, urgent;
     int stop; /* eventfd that tells the thread to end */
     /* eventfd, used as a semaphore: each finished handshake adds 1, and each call of on_finished
@@ -158,7 +158,7 @@ static void *run_handshakes(void *ctx)
 {
     struct handshakes *set = ctx;
     thread_set_name("fabricd-tls");
-    /* this thread runs only if the loop thread and other programs leave time */
+    /* this thread runs only while the loop thread and other programs leave CPU time unused */
     thread_set_background();
     for (;;) {
         struct epoll_event e;

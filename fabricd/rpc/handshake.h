@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TLS handshakes on a thread of their own. A handshake takes up to 1 ms of CPU time. While many
+ * Makes TLS handshakes on a separate thread. A handshake takes up to 1 ms of CPU time; while many
  * clients connect, this would delay the event loop too much.
  *
  * The connections (conn.c) limit the number of pending handshakes and their duration.
@@ -26,15 +26,15 @@ struct handshake_result {
      * the result owns both. */
     int fd;
     SSL *ssl;
-    /* The client of a complete handshake. If the client's certificate was refused, the result of
-     * caller_refused. NULL: the handshake failed for another reason, or memory ran out. */
+    /* The client. If its certificate was refused, this is the result of caller_refused. NULL: the
+     * handshake failed for another reason, or memory ran out. */
     struct caller *caller;
     /* after a failure, OpenSSL's code of the reason; 0: the client closed the connection */
     unsigned long error;
 };
 typedef void handshake_done(void *ctx, const struct handshake_result *r);
 
-/* Starts the thread. Returns NOMEM, also if no thread can be created. */
+/* Starts the thread. Returns NOMEM, even if the reason is that no thread can be created. */
 int handshakes_new(struct loop *loop, struct handshakes **ret);
 /* Stops the thread, and closes the connections of all handshakes whose results the loop thread has
  * not taken. `h` may be NULL. */

@@ -9,8 +9,8 @@ const struct fab_hosts *hosts_of_view(struct rpc *r, const struct fab_view *v)
     struct host_cache *cache = &r->hosts;
     if (cache->generation != 0 && cache->generation == v->generation)
         return &cache->hosts;
-    /* The hosts are those of the former view, unless nodes were added, removed or renamed. To find
-     * them anew takes milliseconds. */
+    /* The hosts are those of the former view, unless nodes were added, removed or renamed. Finding
+     * them again would take milliseconds. */
     if (cache->generation != 0 && cache->locations == v->policy.locations &&
         fab_hosts_fit(&cache->hosts, v->fabric)) {
         cache->generation = v->generation;

@@ -16,13 +16,13 @@ struct host_cache {
     uint64_t generation;
 };
 struct rpc;
-/* Returns the hosts of the view. The result is valid until the method returns. Returns NULL if
+/* Returns the hosts of the view. The result is valid until the RPC method returns. Returns NULL if
  * memory ran out; need_hosts then also finishes the call with an error. */
 const struct fab_hosts *hosts_of_view(struct rpc *r, const struct fab_view *v);
 const struct fab_hosts *need_hosts(struct call *c, const struct fab_view *v);
 void hosts_end(struct host_cache *c);
 
-/* Returns the location of a node: that of its host for an adapter, otherwise its own. */
+/* Returns the location of a node. If the node is an adapter, this is the location of its host. */
 const struct fab_location *location_of_node(const struct fab_hosts *h, const struct fab_view *v,
                                             uint32_t node);
 /* Returns true if `wanted` is the name of the rack (case does not matter), is a pattern that
@@ -32,7 +32,7 @@ bool is_rack(const char *rack, const char *wanted);
  * is_rack takes it. */
 bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t node,
                 const char *rack);
-/* Like is_in_rack, for a switch: the hosts need not be known. */
+/* Like is_in_rack, but only for switches; the function does not need the hosts of the view. */
 bool is_switch_in_rack(const struct fab_view *v, uint32_t sw, const char *rack);
 /* Returns true if at least one node is in a rack that matches `rack` (see is_in_rack). Otherwise
  * finishes the call with an error. */

@@ -19,8 +19,8 @@
 #define RPC_PEER_BURST 200u
 #define RPC_PEER_RATE 20u
 #define RPC_PEERS 4096
-/* number of connections that a listener accepts in RPC_ACCEPT_US, so that they do not occupy the
- * event loop */
+/* Maximum number of connections that a listener accepts in RPC_ACCEPT_US. The limit leaves time for
+ * the other work of the event loop. */
 #define RPC_ACCEPTS 32
 #define RPC_ACCEPT_US 5000ull
 /* Number of descriptors that the process needs besides those of connections. If the process may
@@ -50,7 +50,7 @@
 /* Maximum time in us for which the server handles received bytes of one connection before it
  * continues with other connections. */
 #define RPC_TURN_US 500ull
-/* the server handles this number of received bytes, and then checks whether RPC_TURN_US is used
+/* after each slice of this number of received bytes, the server checks whether RPC_TURN_US is used
  * up */
 #define RPC_SLICE 128u
 /* Maximum time in us from the acceptance of a connection to the end of the TLS and HTTP/2
@@ -98,8 +98,8 @@
 /* Maximum CPU time in us that the worker thread spends on one part of a study: on a whole
  * GetQuality or WhatIf, and on one engine of CompareEngines. */
 #define RPC_STUDY_CPU_US 600000000ull
-/* Maximum number of endports that a client may name, to get the quality of the tables between these
- * endports. */
+/* Maximum number of endports that a client may name in a request for the quality of the tables. The
+ * quality is then that of the paths between these endports. */
 #define RPC_JOB_ENDS 200000u
 /* maximum number of names in a WhatIf request */
 #define RPC_FAILURES_MAX 4096u

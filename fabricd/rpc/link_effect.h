@@ -7,9 +7,10 @@
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/server.h"
 
-/* Adds to each link what it costs while it stays in use (errors, and LIDs with packets on the
- * link), and how many uplinks remain while it is isolated. Then sorts the links by their effect,
- * the greatest first. Links in use come before isolated ones. */
+/* Fills in two effects of each link: what the link costs while it stays in use (errors per hour,
+ * and the number of LIDs whose packets use the link), and how many uplinks remain while the link is
+ * isolated. Then sorts the links by their effect, the greatest first. Links in use come before
+ * isolated ones. */
 void link_effect_add(struct call *c, struct answer *a, Fabric__V1__ListUnhealthyLinksResponse *m);
 
 #endif

@@ -58,7 +58,7 @@ struct listener {
     ino_t ino;
 };
 
-/* Returns the address of a client in the form that the argument `peer` of conn_accept_tls has. */
+/* Converts the address of a client to the argument `peer` of conn_accept_tls. */
 static uint64_t peer_of(const struct sockaddr *from)
 {
     uint64_t peer = 0;

@@ -18,8 +18,8 @@ struct listen_input {
     const char *group;
 };
 /* Listens at an address. Replaces the file of a Unix socket on which no process answers. Returns
- * EXISTS (another process answers on the socket), INVAL, IO or NOMEM. why[] says what failed and
- * what to do. */
+ * EXISTS (another process answers on the socket, or the file is not a socket), INVAL, IO or NOMEM.
+ * why[] says what failed and what to do. */
 int listen_open(const struct listen_input *in, const struct config_listen *at,
                 struct listener **ret, char *why, size_t why_len);
 /* stops listening, and removes the file of a Unix socket; `l` may be NULL */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Holds the results of decisions. The threads of the replica cannot call the loop, so a timer
- * checks every LOOK_US which decisions are confirmed. */
+/* Holds back the results of decisions until they are confirmed. The threads of the replica cannot
+ * call the loop, so a timer checks every LOOK_US which decisions are confirmed. */
 #include "fabricd/rpc/majority.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 struct majority_held {
     TAILQ_ENTRY(majority_held) entry;
-    bool begins; /* a decision that is not made yet (majority_await_others) */
+    bool begins; /* true: the decision is not made yet (majority_await_others) */
     uint64_t mark, dropped, until_us;
     majority_done *done;
     void *ctx;
@@ -54,10 +54,11 @@ bool majority_can_decide(const struct majority *m)
     return m->replica == NULL || !sm_lacks_decisions(m->sm);
 }
 
-/* Returns the result that is known now. LATE: none is known yet. */
+/* Returns the result that is known now; LATE if the change is neither confirmed nor dropped yet. */
 static enum majority_result result_of(const struct majority *m, uint64_t mark, uint64_t dropped)
 {
-    /* The order matters: a change is dropped before it can look confirmed. */
+    /* This must come before majority_dropped: a dropped change can look confirmed, but only after
+     * it was counted as dropped. */
     bool confirmed = m->replica == NULL || replica_is_confirmed(m->replica, mark);
     if (majority_dropped(m) != dropped)
         return MAJORITY_DROPPED;

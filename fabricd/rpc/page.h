@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pages of long lists. A page token identifies the last element of a page by a key (such as a GUID)
- * and not by its index, so that a client can continue after the fabric changed.
+ * and not by its index, so that a client can continue after the fabric changed. Only the tokens of
+ * the baseline list have an index.
  */
 #ifndef FABRICD_RPC_PAGE_H
 #define FABRICD_RPC_PAGE_H
@@ -16,11 +17,11 @@
  * lists. */
 struct page_key {
     /* the list: 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events, 'r' reroutes,
-     * 'c' contingencies, 'x' counters, 'k' partitions, 'm' their members, 'v' services, 'i'
-     * subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members,
-     * 'C' rules of a class, 'a' audit log, 'G' nodes that are gone, 'L' links that are gone,
-     * 'H' samples of a port, 'S' hosts, 'I' and 'J' inventory of nodes and of gone nodes, 'M' of
-     * cables */
+     * 'c' contingencies, 'x' counters, 'k' partitions, 'm' members of a partition, 'v' services,
+     * 'i' subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' members of a
+     * multicast group, 'C' rules of a class, 'a' audit log, 'G' nodes that are gone, 'L' links that
+     * are gone, 'H' samples of a port, 'S' hosts, 'I' and 'J' inventory of nodes and of gone nodes,
+     * 'M' of cables */
     char list;
     /* Only in lists of nodes, ports and links, in which all switches come first. true: the element
      * belongs to an adapter or router; false: to a switch. */
@@ -34,7 +35,7 @@ struct page_key {
     uint64_t high;
 };
 /* Parses a page token. *ret_given is false if the token is empty, which means the first page.
- * Returns FORMAT if this is not a token of this list. */
+ * Returns FORMAT if the token is not valid, or is from another list. */
 int page_parse(char list, const char *token, struct page_key *ret, bool *ret_given);
 char *page_token(struct answer *a, const struct page_key *key);
 /* Returns the number of elements on a page: `asked`, but at most RPC_PAGE_MAX. For 0, returns

@@ -114,8 +114,8 @@ static int need_resolved_hosts(struct resolving *r)
     return rc;
 }
 
-/* Adds those endports of the adapters of a host that are up and have a LID. `name`: what the client
- * named, for messages. */
+/* Adds the endports of a host that are up and have a LID. `name`: what the client named, for
+ * messages. */
 static int add_ends_of_host(struct resolving *r, const char *name, uint32_t host)
 {
     const struct fab_view *v = r->s->view;
@@ -133,8 +133,8 @@ static int add_ends_of_host(struct resolving *r, const char *name, uint32_t host
     return FAB_OK;
 }
 
-/* Adds the hosts with this name: one host or, if `rack` is true, all hosts in a rack. Returns
- * NOT_FOUND if there is none. On other errors, the study fails. */
+/* Adds the endports of the host with this name or, if `rack` is true, of all hosts in the rack with
+ * this name. Returns NOT_FOUND if there is no such host. On other errors, the study fails. */
 static int add_hosts(struct resolving *r, const char *name, bool rack)
 {
     uint32_t before = r->m->end_count, found = 0;
@@ -153,8 +153,9 @@ static int add_hosts(struct resolving *r, const char *name, bool rack)
                : refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "has no active link to a switch");
 }
 
-/* Finds a name that is not the name of one endport: the name of a host or of a rack. `rc`: why it
- * is not. */
+/* Adds the endports that a name selects if it did not select a single endport: those of a host or
+ * of a rack. `rc`: the result of fab_view_find_port. EXISTS: several endports match the name, so it
+ * can be the name of a host. */
 static int resolve_other(struct resolving *r, const char *name, int rc)
 {
     if (strncmp(name, FAB_FILTER_RACK, strlen(FAB_FILTER_RACK)) == 0)
@@ -185,8 +186,8 @@ static int resolve_name(void *ctx, const char *name)
     return rc;
 }
 
-/* Adds the endports that a text names. If a node has this text as its name, brackets in it are not
- * expanded. */
+/* Adds the endports that a text names. If the whole text is the name of a node, brackets in the
+ * text are not expanded. */
 static int resolve_text(struct resolving *r, const char *text)
 {
     char why[512];

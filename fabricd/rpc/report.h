@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions by which several RPCs measure routes (service_quality.c, service_compare.c,
+/* Functions that measure routes for several RPCs (service_quality.c, service_compare.c,
  * service_whatif.c). They find the endports that the client named. They also compute, verify and
- * measure the tables of an engine, and make its report. */
+ * measure the tables of an engine, and make the report about it. */
 #ifndef FABRICD_RPC_REPORT_H
 #define FABRICD_RPC_REPORT_H
 
@@ -34,8 +34,8 @@ struct measure { /* the options of the message QualityOptions */
  * it has finished the call with an error. */
 int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOptions *options);
 void measure_fini(struct measure *m);
-/* Finds the endports by name. Called on the worker thread only. Returns false if the study has
- * failed. */
+/* Looks up the names in m->names, and sets m->ends. Called on the worker thread only. Returns false
+ * if the study has failed. */
 bool measure_resolve(struct measure *m, struct study *s);
 /* Measures the quality of tables (load, congestion, path lengths). m->ends must be port ids of
  * `fabric`. Called on the worker thread only. Returns false if the study has failed or was

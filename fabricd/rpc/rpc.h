@@ -37,12 +37,12 @@ struct rpc_input {
     const struct config *config;
     /* Path of fabricd.yaml, for backups; NULL: the manager has no such file. */
     const char *settings_file;
-    /* counters of calls and studies; NULL: nobody counts them */
+    /* counters of calls and studies; NULL: they are not counted */
     struct call_counts *counts;
-    /* maximum CPU time of a study in us, which tests set; 0: the limit of limits.h */
+    /* maximum CPU time of a study in us, set by tests only; 0: the limit in limits.h */
     uint64_t study_cpu_us;
-    /* Memory to which the server writes the times at which the TLS files expire; NULL: nobody needs
-     * them. */
+    /* The server writes here the times at which the TLS files expire; NULL: these times are not
+     * needed. */
     struct tls_expiry *expiry;
     /* Writes the page of metrics for GetDiagnostics; fabricd/metrics makes this page. NULL: there
      * is no such page. */
@@ -53,12 +53,13 @@ struct rpc_input {
     struct fab_sim *sim;
     struct transport *sim_transport;
 };
-/* Listens at all addresses of the configuration. Returns INVAL, EXISTS (another process serves an
- * address), IO or NOMEM. why[] says which address failed and what to do. */
+/* Listens at all addresses of the configuration. Returns INVAL, DENIED (every user can read or
+ * write the TLS key), EXISTS (another process serves an address), IO or NOMEM. why[] says which
+ * address failed and what to do. */
 int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len);
-/* Reads the files of the TLS settings again. New connections use the files. Closes open connections
- * of clients whose certificates the files no longer permit. On an error nothing changes, and why[]
- * names the file. Returns OK, INVAL, DENIED or NOMEM. */
+/* Reads the files of the TLS settings again. New connections use the new contents. Closes the open
+ * connections of clients whose certificates are no longer accepted. On an error nothing changes,
+ * and why[] names the file. Returns OK, INVAL, DENIED or NOMEM. */
 int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_t why_len);
 /* Refuses the calls in progress whose callers no longer have the role that these calls need. Called
  * when the setting rpc.roles may have changed. */

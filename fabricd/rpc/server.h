@@ -61,8 +61,8 @@ extern const struct service service_fabric, service_sim, service_health, service
  * returns or calls a function that can begin a round. A method that needs the view longer takes a
  * reference. Returns NULL if there is no view yet; the call is then finished with an error. */
 struct fab_view *need_view(struct call *c);
-/* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
- * NULL. */
+/* Like need_view, but also returns NULL, and finishes the call with an error, if the view has no
+ * tables. */
 struct fab_view *need_target(struct call *c);
 /* Returns the store. If the manager has no store, finishes the call with an error and returns
  * NULL. */
@@ -81,9 +81,9 @@ int look_up_port(const struct fab_view *v, const char *node, uint32_t number, ui
 /* `hosts`: the hosts of the view; NULL: `what` cannot name a rack. See fab_view_filter_read. */
 int look_up_filter(const struct fab_view *v, const struct fab_hosts *hosts, const char *what,
                    struct fab_view_filter *ret, struct refusal *ret_refusal);
-/* These functions find the node, endport or port that the client named; for the loop thread. They
- * return NOT_FOUND, EXISTS (the name is ambiguous) or INVAL; the call is then finished with an
- * error. */
+/* These functions find the node, endport or port that the client named. Call them on the loop
+ * thread only. They return NOT_FOUND, EXISTS (the name is ambiguous) or INVAL; the call is then
+ * finished with an error. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
@@ -109,8 +109,8 @@ bool read_page(struct call *c, char list, const char *token, uint32_t size, stru
 void refuse_token(struct call *c, const char *token);
 
 struct answer;
-/* Defined in service_policy.c. Writes the number of the policy version in force and the names of
- * its sections. Returns the number of sections. */
+/* Defined in service_policy.c. Sets *ret_version to the version of the applied policy that is in
+ * force, and *ret_sections to the names of its sections. Returns the number of sections. */
 size_t list_policy_sections(struct answer *a, const struct policy *p, uint64_t *ret_version,
                             char ***ret_sections);
 /* Defined in service_backup.c. Frees the backup, after all calls have ended. */
@@ -165,9 +165,9 @@ struct port_range {
     uint32_t first, end;
     struct fab_view_filter filter;
 };
-/* Finds the ports that come after a page token in a list of ports. `node` selects the ports of the
- * list, and `kind` identifies the list, as in page_parse. Returns FORMAT (wrong token), INVAL,
- * NOT_FOUND or EXISTS; the call is then finished with an error. */
+/* Sets *ret to the ports of a list that come after the page token. `node` selects the ports of the
+ * list, and `kind` identifies the list, as the argument `list` of page_parse. Returns FORMAT (wrong
+ * token), INVAL, NOT_FOUND or EXISTS; the call is then finished with an error. */
 int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
                     const char *node, struct port_range *ret);
 

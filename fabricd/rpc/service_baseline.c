@@ -172,8 +172,8 @@ void list_baseline(struct call *c, const void *request)
 }
 
 /* Marks the devices and links that the request names. marks[] has one element for each device or
- * link that is not approved. If a text of the request names none of these devices and links,
- * finishes the call with an error and returns false. */
+ * link that is not approved. If a name in the request matches none of them, finishes the call with
+ * an error and returns false. */
 static bool mark_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__ApproveBaselineRequest *q, bool *marks)
 {
@@ -253,7 +253,7 @@ static void approval_begin(struct approval *p)
     call_later(p->c, &hooks, p);
 }
 
-/* If `status` is an error of the manager, finishes the call with this error. */
+/* If `status` is an error, finishes the call with this error, and frees `p`. */
 static void approval_check(struct approval *p, int status)
 {
     if (status >= 0)
@@ -289,8 +289,8 @@ static void take(struct call *c)
     approval_check(p, sm_baseline_take(call_rpc(c)->in.sm, call_peer(c), on_approved, p));
 }
 
-/* Lists the devices that mark_all() has marked, and adds the first RPC_PAGE_MAX of them to the
- * reply. Returns their number. */
+/* Copies the places of the devices that mark_all() has marked to place[], and adds the first
+ * RPC_PAGE_MAX of these devices to the reply. Returns the number of marked devices. */
 static uint32_t add_marked(struct approval *p, const struct fab_view *v, const bool *marks,
                            struct fab_place *place)
 {
@@ -335,8 +335,8 @@ static void approve_marked(struct call *c, const struct fab_view *v, const bool 
     approval_check(p, sm_baseline_approve(sm, place, n, call_peer(c), on_approved, p));
 }
 
-/* Answers a dry run, which changes nothing: lists what would be approved if the present fabric
- * became the baseline. */
+/* Answers a dry run, which changes nothing: the reply says how many ports and links would be
+ * approved if the present fabric became the baseline. */
 static void rehearse(struct call *c, const struct fab_view *v)
 {
     Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
@@ -376,8 +376,8 @@ static bool refuse_approval(struct call *c, const Fabric__V1__ApproveBaselineReq
     return true;
 }
 
-/* If the request names no nodes, and every device is at its approved place, answers that there is
- * nothing to approve. Otherwise returns false. */
+/* If the request names no nodes, and every device is at its approved place, replies that there is
+ * nothing to approve, and returns true. */
 static bool nothing_waits(struct call *c, const Fabric__V1__ApproveBaselineRequest *q,
                           uint32_t count)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Implements GetRoutingChoice: the record of how the engine of the active tables was chosen. */
+/* Implements GetRoutingChoice, which shows how the manager chose the engine of the active
+ * tables. */
 #include "fabric/v1/route.pb-c.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/server.h"

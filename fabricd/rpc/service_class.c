@@ -21,8 +21,8 @@
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
 /* Returns the bitset of the VLs that a class uses on ISLs. *ret_least is the smallest share of
- * bandwidth that the VLArbitration table of an ISL guarantees the class, in per mille. In large
- * fabrics, examines only PORTS_LOOKED_AT ports, to limit the time. */
+ * bandwidth, in per mille, that the VLArbitration tables of the ISLs guarantee to the class. In
+ * large fabrics, examines only PORTS_LOOKED_AT ports, to limit the time. */
 static uint16_t check_isls(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;
@@ -183,7 +183,7 @@ static void fill_rules(struct answer *a, const struct fab_classes *all, int clas
     }
 }
 
-/* Returns the number of the class with this name; -1: no class has it. */
+/* Returns the number of the class with this name; -1: there is no such class. */
 static int find_class(const struct fab_classes *all, const char *name)
 {
     if (all != NULL)

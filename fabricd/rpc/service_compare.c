@@ -29,8 +29,9 @@ static void work(struct study *s)
     r->lane_sets = fab_policy_classes_count(s->view->policy.classes);
     if (!measure_resolve(&c->measure, s))
         return;
-    /* At first, each traffic class has its own set of VLs. If the engine fails, it gets larger
-     * sets: half as many, which classes share. */
+    /* At first, each traffic class has its own set of VLs. While the engine cannot route with the
+     * VLs of one set, the number of sets is halved: each set then has more VLs, and classes share
+     * the sets. */
     while (report_make(r, s, &c->measure, f, lids) && r->status != FAB_OK && r->lane_sets > 1)
         r->lane_sets /= 2;
     if (report_good(r))

@@ -158,8 +158,8 @@ static Fabric__V1__CongestionLogEntry *convert_event_of(struct answer *a, const 
     return m;
 }
 
-/* Lists the numbers of the bits that are set in a congestion log. ports: true for the bitset of
- * ports (256 bits), false for the bitset of service levels (16 bits). */
+/* Lists the numbers of the bits that are set in a congestion log. `ports` selects the bitset: true
+ * for that of the ports (256 bits), false for that of the service levels (16 bits). */
 static uint32_t *convert_bits(struct answer *a, const struct fab_congestion_log *log, bool ports,
                               size_t *ret_count)
 {

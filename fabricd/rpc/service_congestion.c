@@ -62,7 +62,8 @@ static void forget_inquiry(struct call *c, void *data)
 }
 
 /* Answers the call if congestion control has computed the settings for the view of the call.
- * Otherwise waits for these settings, and is then called again. */
+ * Otherwise asks congestion control to call this function again when it has computed them, at most
+ * TRIES times. */
 static void go_on(void *ctx)
 {
     struct inquiry *q = ctx;
@@ -81,8 +82,7 @@ static void go_on(void *ctx)
     inquiry_free(q);
 }
 
-/* Answers the call by what->answer, as soon as congestion control has computed the settings for the
- * view. */
+/* Calls what->answer as soon as congestion control has computed the settings for the view. */
 static void inquire(struct call *c, struct fab_view *v, const struct inquiry *what)
 {
     static const struct call_hooks hooks = {.gone = forget_inquiry};

@@ -4,8 +4,8 @@
  *
  * A page lists contingencies in the order of severity, but the manager does not sort them. To make
  * a page, the method collects the most severe contingencies after the page token in a heap. The
- * least severe contingency in the heap is at its top. If the method finds a more severe
- * contingency, it replaces the one at the top.
+ * least severe contingency of the heap is at its top, and is replaced when the method finds a more
+ * severe one.
  */
 #include <stdlib.h>
 

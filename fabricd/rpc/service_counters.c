@@ -83,9 +83,9 @@ static Fabric__V1__PortSample *convert_sample(struct answer *a, const uint16_t *
     return m;
 }
 
-/* Converts a port. If its node is not in the view, the result has only the GUID of the node.
- * *ret_peer: the port at the other end of the link; NULL: the port has no link now. *ret_id: the id
- * of the port; FAB_NONE: the port is not in the view. */
+/* Converts a port. If the port is not in the view, the result has only the node GUID and the port
+ * number. *ret_peer: the port at the other end of the link; NULL: the port has no link now.
+ * *ret_id: the id of the port; FAB_NONE: the port is not in the view. */
 static Fabric__V1__PortRef *convert_place_of(struct answer *a, const struct fab_view *v,
                                              uint64_t guid, uint8_t port,
                                              Fabric__V1__PortRef **ret_peer, uint32_t *ret_id)
@@ -116,7 +116,8 @@ static Fabric__V1__TopPort *convert_top(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* Returns the history. If there is none, finishes the call with an error and returns NULL. */
+/* Returns the history. If there is none, or it has no samples, finishes the call with an error and
+ * returns NULL. */
 static struct counters *need_history(struct call *c, struct counters_health *ret)
 {
     struct counters *history = call_rpc(c)->in.history;
@@ -333,9 +334,9 @@ static bool find_place(struct call *c, const struct fab_view *v, const char *nod
     return false;
 }
 
-/* Reads the times and the page token of a request. The level depends on the times only, so all
- * pages have samples of one level. Returns false if the request is wrong; the call is then finished
- * with an error. */
+/* Reads the times and the page token of a request. The level of the history does not depend on the
+ * page token, so all pages have samples of the same level. Returns false if the request is wrong;
+ * the call is then finished with an error. */
 static bool read_times(struct call *c, const Fabric__V1__GetPortHistoryRequest *q,
                        const struct counters_health *health, struct port_study *ret)
 {

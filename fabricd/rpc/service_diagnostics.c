@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Implements GetDiagnostics: texts for a report about a fault. The loop thread writes the parts
- * that show its own state. This takes as long as one request for the metrics. A study writes the
- * parts that come from files. No part contains a secret, and the call changes nothing. */
+ * that show its own state, which takes as long as one request for the metrics. A study writes the
+ * other parts, which come from files. No part contains a secret, and the call changes nothing. */
 #include <inttypes.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ struct diagnostics {
 
 /* ---- on the loop thread ---------------------------------------------------------------------- */
 
-/* Writes which settings are not in force, because the applied policy replaces them. */
+/* Names the sections of the settings that are not in force, because the applied policy replaces
+ * them. */
 static void write_policy(const struct policy *p, struct fab_text *to)
 {
     struct policy_status s;
@@ -105,8 +106,8 @@ static void diagnostics_free(struct study *s)
     free(d);
 }
 
-/* Sets wanted[] for the part of this name; "": for all parts. Returns NOT_FOUND if there is no such
- * part. */
+/* Sets wanted[] for the part with the name `part`; for all parts if `part` is "". Returns NOT_FOUND
+ * if there is no such part. */
 static int choose(const char *part, bool wanted[PARTS])
 {
     int rc = FAB_E_NOT_FOUND;

@@ -207,7 +207,7 @@ static Fabric__V1__Drain *convert_drain(struct answer *a, const struct sm_drain_
     return m;
 }
 
-/* Lists the drains in memory of the answer. Returns NULL if there is no memory. */
+/* Returns a list of all drains, in memory of the answer; NULL: memory ran out. */
 static struct sm_drain_info *all_drains(struct answer *a, const struct sm *sm, uint32_t *ret_count)
 {
     *ret_count = sm_drain_list(sm, NULL, 0);
@@ -375,8 +375,8 @@ static bool is_named(const struct fab_view *v, const struct sm_drain_info *d, co
     return strcmp(place, d->name) == 0;
 }
 
-/* Ends the drains that the client named. In a dry run, only counts them. *ret_ended: the number of
- * these drains. */
+/* Ends the drains that the client named. In a dry run, only counts them. Adds their number to
+ * *ret_ended. */
 static int end_named(struct call *c, const struct fab_view *v, const Fabric__V1__EndDrainRequest *q,
                      const struct sm_drain_info *list, uint32_t count, uint32_t *ret_ended)
 {

@@ -4,7 +4,7 @@
  * (libfabmgr/health/drain_plan.h).
  *
  * The planner checks for each batch whether it cuts off a part of the fabric. At 11,664 hosts this
- * takes 0.1 s and more, so it runs as a study.
+ * takes 0.1 s and more, so the planner runs as a study (study.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,8 @@ static Fabric__V1__DrainBatch *convert_batch(struct answer *a, const struct fab_
     return m->switches != NULL ? m : NULL;
 }
 
-/* Returns the number of switches in each batch, in memory of the answer; NULL: no memory. */
+/* Returns an array with the number of switches in each batch, in memory of the answer; NULL: memory
+ * ran out. */
 static uint32_t *count_switches(struct answer *a, const struct fab_fabric *f,
                                 const struct fab_drain_plan *p)
 {
@@ -109,8 +110,8 @@ static void plan_study_free(struct study *s)
     free(p);
 }
 
-/* Returns a study of the switches in a rack; rack "": all switches. NULL: no memory. *ret_empty: no
- * switch is in the rack. */
+/* Returns a study of the switches in a rack; rack "": of all switches. Sets *ret_empty to true if
+ * no switch is in the rack. Returns NULL if memory ran out. */
 static struct plan_study *make_study(const struct fab_view *v, const char *rack,
                                      uint32_t keep_percent, bool *ret_empty)
 {
@@ -151,8 +152,8 @@ void get_drain_plan(struct call *c, const void *request)
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
         return;
     }
-    /* To find all hosts takes milliseconds. They matter only if the rack has no switch: it may have
-     * hosts, or there is no such rack. */
+    /* Finding all hosts takes milliseconds, and is only needed if the rack has no switch: the hosts
+     * show whether there is such a rack. */
     const struct fab_hosts *h = empty ? need_hosts(c, v) : NULL;
     if (empty && (h == NULL || !need_rack(c, h, v, q->rack)))
         plan_study_free(&p->study);

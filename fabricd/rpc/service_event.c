@@ -5,9 +5,9 @@
  * A follower is a call of WatchEvents, with the sequence number of the last event that it sent. A
  * follower has no queue: when the client can take more (drain), the follower reads the next events.
  * Events that are older than the journal in memory come from the store, all others from the
- * journal. Once a follower has reached the newest event, its next event must stay in the journal.
- * If the journal has dropped this event, the manager ends the call, and a last response says where
- * to resume.
+ * journal. After a follower has once reached the newest event, it reads only from the journal. If
+ * the journal has dropped the next event of the follower, the manager ends the call, and a last
+ * response says where to resume.
  *
  * The follower reports every gap: events that the store does not have any more, and debug events
  * that the journal dropped before a slow follower could send them.
@@ -32,7 +32,7 @@
 #define STORE_CHUNK 256u
 #define STORE_CHUNKS_AT_ONCE 8u
 #define EVENTS_AT_ONCE 64u
-/* How much the clocks of two managers may differ (event.proto). */
+/* maximum difference in us between the clocks of two managers (event.proto) */
 #define CLOCKS_US INT64_C(5000000)
 /* Maximum number of events in the store that are examined to find the last event before a time. */
 #define SEARCHED 65536u
@@ -42,9 +42,9 @@ struct follower {
     struct rpc *rpc;
     /* the WatchEvents call of this follower; NULL: sending failed, which has finished the call */
     struct call *call;
-    /* sequence number of the last event that was sent or skipped */
+    /* sequence number of the last event that the follower sent or skipped */
     uint64_t sent;
-    /* Number of events of severity debug that were sent or skipped (journal.h). */
+    /* number of events of severity debug that the follower sent or skipped (journal.h) */
     uint64_t debug_sent;
     int min_severity; /* enum EventSeverity of the API */
     /* Not 0: the client has followed the journal of another manager, and the next response must say
@@ -158,7 +158,7 @@ static bool send_debug(struct follower *f)
     const struct event *e = journal_debug_at(j, f->debug_sent + 1, &after);
     if (e != NULL && after > f->sent)
         return false;
-    if (e == NULL) { /* without memory, the journal did not store this event */
+    if (e == NULL) { /* the journal had no memory to store this event */
         pass_over_debug(f, 1);
         return true;
     }
@@ -221,7 +221,8 @@ static void drain(struct call *c, void *data)
     (void)c;
     struct follower *f = data;
     const struct journal *j = f->rpc->journal;
-    /* since the last call, the journal may have dropped the event that is next for this follower */
+    /* since the last call of this function, the journal may have dropped the event that is next for
+     * this follower */
     if (is_behind(f)) {
         leave_behind(f);
         return;
@@ -258,7 +259,7 @@ void followers_turn(void *ctx)
  * newest event. */
 struct search {
     int64_t before_us;
-    /* the result so far: no event with a higher sequence number occurred before the time */
+    /* the result so far: no event with a higher sequence number occurred before `before_us` */
     uint64_t at;
     unsigned seen;
     bool found;
@@ -273,7 +274,9 @@ static void look_at(void *ctx, const struct event *e)
         x->at = e->seq - 1;
 }
 
-/* Returns the sequence number of the last event that occurred before time_us. */
+/* Returns the sequence number of the last event that occurred before time_us. Examines about
+ * SEARCHED events of the store; if all of them are later, returns the number before the first of
+ * them. */
 static uint64_t sequence_before(const struct rpc *r, int64_t time_us)
 {
     struct search x = {.before_us = time_us, .at = journal_newest(r->journal)};
@@ -293,7 +296,7 @@ static uint64_t sequence_before(const struct rpc *r, int64_t time_us)
     return x.at;
 }
 
-/* Sets the event after which the follower begins, as the request says. */
+/* Sets f->sent to the event after which the follower begins, as the request demands. */
 static void choose_beginning(struct follower *f, const Fabric__V1__WatchEventsRequest *q)
 {
     bool other = q->journal[0] != '\0' && strcmp(q->journal, f->rpc->journal_name) != 0;

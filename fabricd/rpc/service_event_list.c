@@ -26,7 +26,7 @@ struct listing {
     struct concern concern;
     int64_t since_us, until_us;
     uint32_t want;
-    /* the events with this sequence number or a higher one were examined */
+    /* all events with this or a higher sequence number have been examined */
     uint64_t before;
     uint32_t seen; /* number of events that were examined in this chunk of the store */
     bool over;     /* true: all further events are too old */
@@ -34,7 +34,7 @@ struct listing {
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-/* Returns true if a pattern in the list, which is separated by commas, matches the type. */
+/* Returns true if one of the patterns in `list` matches the type. Commas separate the patterns. */
 static bool is_type(const char *list, const char *type)
 {
     char pattern[80];

@@ -5,8 +5,8 @@
  * slow client, the manager keeps only a position in the file and a reference to the view.
  *
  * Some files need a study (study.h) first. For a routing certificate, the study numbers the
- * channels, which takes as long as a proof of the tables. For the formats of Slurm, it adds the
- * nodes and links that are gone to the fabric.
+ * channels, which takes as long as a proof of the tables. For the formats of Slurm, the study adds
+ * the nodes and links that are gone to a copy of the fabric.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "libfabmgr/export/export.h"
 #include "libfabmgr/wire/wire.h"
 
-/* Data for a file that is not in the view. */
+/* Data that some files need besides the view. */
 struct extra {
     struct fab_verify_numbers numbers; /* numbers of the channels in a routing certificate */
     /* for the formats of Slurm: the fabric, with the nodes and links that are gone; NULL: the
@@ -30,7 +30,7 @@ struct exporting {
     struct fab_view *view;
     struct fab_export *export;
     struct extra extra;
-    uint16_t *load; /* [port_count] loads for a picture; NULL: not known */
+    uint16_t *load; /* [port_count] loads of the ports, for a picture; NULL: not known */
 };
 
 static void extra_fini(struct extra *e)
@@ -108,8 +108,8 @@ static uint16_t load_of(const struct pm *pm, const struct fab_fabric *f, uint32_
     return load < 1000 ? (uint16_t)load : 1000;
 }
 
-/* Collects the loads of the links between switches. The picture has no loads if no load is known,
- * or if memory runs out. */
+/* Collects the loads of the links between switches. If no load is known, or memory runs out,
+ * x->load stays NULL, and the picture shows no loads. */
 static void find_loads(struct exporting *x, const struct pm *pm)
 {
     const struct fab_fabric *f = x->view->fabric;

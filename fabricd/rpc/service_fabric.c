@@ -309,7 +309,8 @@ const struct service service_fabric = {
 struct fab_view *need_view(struct call *c)
 {
     struct fab_view *v = sm_view_to_show(call_rpc(c)->in.sm);
-    /* The manager itself keeps a reference until the method returns, so this one is not needed. */
+    /* The subnet manager keeps its own reference until the method returns, so the reference from
+     * sm_view_to_show is not needed. */
     fab_view_unref(v);
     if (v != NULL)
         return v;
@@ -398,8 +399,8 @@ static int found(struct call *c, int rc, const struct refusal *refusal)
     return rc;
 }
 
-/* Does the same as `found` for a node or endport that the client named. If a node that is gone has
- * this name, the message says so. */
+/* Does the same as `found` for a node or endport that the client named. If a node that is gone
+ * matches this name better, the message describes that node. */
 static int found_named(struct call *c, const struct fab_view *v, const char *what, int rc,
                        struct refusal *refusal)
 {

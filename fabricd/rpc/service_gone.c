@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Implements ListGoneNodes, ListGoneLinks and ForgetNodes. A page token has the GUID of the last
- * row on the page, and the time since which it is gone. */
+ * row on the page, and the time since which this node or link has been gone. */
 #include <stdio.h>
 
 #include "fabric/v1/gone.pb-c.h"
@@ -90,7 +90,7 @@ static void add_link(void *ctx, const struct store_gone_link *l)
 }
 
 /* Reads what the client named: a node or port, a host or a rack, in the fabric or gone. On an
- * error, finishes the call. */
+ * error, finishes the call and returns the error. */
 static int read_object(struct call *c, const struct fab_view *v, const char *what,
                        struct concern *ret)
 {
@@ -121,7 +121,8 @@ static void select_links(struct answer *a, const struct concern *concern,
     query->port = concern->port == FAB_ALL_PORTS ? 0 : (uint8_t)concern->port;
 }
 
-/* Answers with a page of the links of the objects; concern == NULL: of all links. */
+/* Replies with a page of the links of the objects in `concern` that are gone; concern == NULL: of
+ * all links that are gone. */
 static void reply_links(struct call *c, struct store *store, const struct fab_view *v,
                         const struct concern *concern, const struct page *page)
 {
@@ -166,16 +167,16 @@ void list_gone_links(struct call *c, const void *request)
 
 /* ---- forgetting ------------------------------------------------------------------------------ */
 
-/* What to forget: the node `guid` or, if it is 0, all nodes and links that have been gone since a
- * time before `before`. */
+/* What to forget: the node `guid` or, if `guid` is 0, all nodes and links that left the fabric
+ * before the Unix time `before` in s. */
 struct forgetting {
     uint64_t guid;
     int64_t before;
     struct store_gone_count count;
 };
 
-/* Finds the node that the client wants to forget. Returns false if it is not gone, or if there is
- * no such node; the call is then finished with an error. */
+/* Finds the node that the client wants to forget. Returns false if this node is still in the
+ * fabric, or if there is no such node; the call is then finished with an error. */
 static bool find_forgotten(struct call *c, const struct fab_view *v, const char *what,
                            struct forgetting *f)
 {
@@ -219,8 +220,8 @@ static void count_link(void *ctx, const struct store_gone_link *l)
     ((struct forgetting *)ctx)->count.links++;
 }
 
-/* Adds the nodes that will be forgotten to the answer. Counts these nodes, and the links that will
- * be forgotten with them. */
+/* Adds to the answer the nodes that will be forgotten, at most FORGOTTEN_SHOWN. Counts all these
+ * nodes, and the links that will be forgotten with them. */
 static int list_forgotten(struct store *store, struct forgetting *f, struct rows *r)
 {
     const struct store_gone_nodes old = {.before = f->before, .after_since = INT64_MAX};

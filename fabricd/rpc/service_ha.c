@@ -109,8 +109,8 @@ static bool is_named(const struct sm_manager *o, const char *name)
     return strcmp(o->name, name) == 0 || strcasecmp(guid, name) == 0 || strcasecmp(node, name) == 0;
 }
 
-/* Returns the port GUID of the only manager with this name. Returns 0 if no manager or several
- * managers have the name; the call is then finished with an error. */
+/* Returns the port GUID of the manager with this name. If no manager or several managers have the
+ * name, finishes the call with an error and returns 0. */
 static uint64_t find_manager(struct call *c, const char *name)
 {
     struct sm_manager others[SM_MANAGERS_MAX];
@@ -199,9 +199,8 @@ void hand_over(struct call *c, const void *request)
 
 /* ---- priority -------------------------------------------------------------------------------- */
 
-/* Writes the end of a sentence: which other manager would become master if this manager, which is
- * master now, got the new priority. Writes "" if this manager would stay master, or is not
- * master. */
+/* Writes to ret[] the end of a sentence: which other manager would become master if this manager
+ * got the new priority. Writes "" if this manager would stay master, or is not master now. */
 static void describe_election(struct sm *sm, const struct sm_ha_status *s, uint8_t priority,
                               char *ret, size_t len)
 {

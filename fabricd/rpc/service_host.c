@@ -69,8 +69,8 @@ static Fabric__V1__Host *convert_host(struct answer *a, const struct fab_view *v
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Finds the host by its name, or by the name, GUID or LID of an adapter. On an error, finishes the
- * call. */
+/* Finds a host by its name, or by the name, GUID or LID of one of its adapters. On an error,
+ * finishes the call. */
 static int find_host(struct call *c, const struct fab_view *v, const struct fab_hosts *h,
                      const char *what, uint32_t *ret_host)
 {

@@ -63,7 +63,7 @@ static void convert_device(struct answer *a, const struct inventory_node *n,
         m->uptime = convert_duration(a, n->uptime_s * UINT64_C(1000000));
 }
 
-/* The states of the API follow each other in the order of enum inventory_state. */
+/* The API has the states in the same order as enum inventory_state. */
 static Fabric__V1__InventoryState convert_state(uint8_t state)
 {
     return (Fabric__V1__InventoryState)(FABRIC__V1__INVENTORY_STATE__INVENTORY_STATE_UNREAD +
@@ -269,7 +269,8 @@ static void fill_modules(struct answer *a, struct call *c, struct port_range *ra
                          Fabric__V1__ListCableInventoryResponse *m)
 {
     const struct fab_view *v = range->filter.view;
-    const struct inventory_node *n = NULL; /* what is known of the node `node` */
+    /* the inventory of the node `node`; NULL: nothing is known */
+    const struct inventory_node *n = NULL;
     uint32_t i, node = FAB_NONE;
     m->cables = answer_alloc(a, want, sizeof *m->cables);
     for (i = range->first; m->cables != NULL && i < range->end; i++) {

@@ -2,9 +2,10 @@
 /*
  * Implements GetAffectedJobs: finds the jobs of a scheduler that a fault affects.
  *
- * Links and hosts that are gone are not in the view. So the study first adds them to the fabric
- * (fab_fabric_restore), and looks up all names there. No table leads over a link that is gone, so
- * the study counts the pairs whose paths pass the switches at the ends of this link.
+ * Links and hosts that are gone are not in the view. The study therefore first makes a fabric that
+ * also has them (fab_fabric_restore), and looks up all names in this fabric. The tables have no
+ * path over a link that is gone. For such a link, the study counts the pairs whose paths pass a
+ * switch at one of its ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,14 +47,15 @@ struct job_study {
     /* bitset of the switches at the ends of those failed ISLs that are down, by their ids in the
      * view */
     uint64_t *near;
-    uint32_t *ends; /* ids in the view of the endports of the present job */
-    uint64_t *seen; /* bitset of the endports of the present job, by their ids in `whole` */
+    uint32_t *ends; /* the endports of the job that is examined now, by their ids in the view */
+    /* bitset of the endports of the job that is examined now, by their ids in `whole` */
+    uint64_t *seen;
     uint32_t links, down;
 };
 
 /* ---- the fault ------------------------------------------------------------------------------- */
 
-/* Returns the id that a port of j->whole has in the view; FAB_NONE: its node is gone. */
+/* Returns the id in the view of a port of j->whole; FAB_NONE: the view does not have the port. */
 static uint32_t in_view(const struct job_study *j, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(j->whole, port);
@@ -110,7 +112,7 @@ static bool find_failures(struct job_study *j)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-/* Compares two host names up to their first points. */
+/* Compares two host names without their domains: only the parts before the first dots. */
 static int compare_short(const char *a, const char *b)
 {
     size_t len[2] = {strcspn(a, "."), strcspn(b, ".")};
@@ -140,7 +142,7 @@ static uint32_t find_host(const struct job_study *j, const char *name)
     return found;
 }
 
-/* The state while the hosts of one job are looked up. */
+/* the state of looking up the hosts of one job */
 struct looking {
     struct job_study *j;
     struct job *job;

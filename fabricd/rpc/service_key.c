@@ -11,8 +11,8 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
-/* Copies what the messages about the M_Key and about the CC_Key have in common. A macro, because
- * they are different types. */
+/* Fills in the fields that the messages about the M_Key and about the CC_Key have in common. This
+ * is a macro, because the two messages have different types. */
 #define FILL_KEY(m, k, time, a)                                                                    \
     do {                                                                                           \
         (m)->set = (k)->set;                                                                       \

@@ -15,8 +15,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/condition.h"
 
-/* Which links a page lists: at most `want` links that have a port with an id of at least `first`
- * and that the filter selects. degraded: true: only degraded links. */
+/* Which links a page lists: at most `want` links, from the port id `first` on, that the filter
+ * selects. If `degraded` is true, only degraded links. */
 struct query {
     uint32_t first, want;
     struct fab_view_filter filter;

@@ -46,8 +46,7 @@ static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct 
     return m;
 }
 
-/* Returns the index of the first multicast group of the page, which is the next one after the key
- * of the page token. */
+/* Returns the index of the first multicast group after the key of the page token. */
 static size_t group_after(const struct fab_mcast_groups *g, const struct page_key *key)
 {
     const uint64_t mgid[2] = {key->high, key->number};

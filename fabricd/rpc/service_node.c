@@ -82,7 +82,7 @@ void list_nodes(struct call *c, const void *request)
 struct past {
     struct gone g;
     Fabric__V1__GetNodeResponse *m;
-    /* GUID of the node that the request is about; messages name the end at this node first */
+    /* GUID of the node that the client named; messages name the end of a link at this node first */
     uint64_t near;
 };
 
@@ -98,8 +98,8 @@ static void add_earlier(void *ctx, const struct store_gone_link *l)
     p->m->earlier_links[p->m->n_earlier_links++] = gone_convert_link(&p->g, l, p->near);
 }
 
-/* Gets the link that a switch port had before. Adds the node at its other end, unless this is the
- * node of the request. */
+/* Receives the last former link of a switch port, and adds it to the reply, unless one of its ends
+ * is the node that the client named. */
 static void add_replaced(void *ctx, const struct store_gone_link *l)
 {
     struct past *p = ctx;
@@ -108,8 +108,8 @@ static void add_replaced(void *ctx, const struct store_gone_link *l)
             gone_convert_link(&p->g, l, l->end[l->end[0].is_switch].guid);
 }
 
-/* Adds the links that the node had before. For an adapter or router, also adds the nodes that were
- * connected before to the same switch ports. */
+/* Adds the former links of the node. For an adapter or router, also adds the former links of the
+ * switch ports to which it is connected now: they show which nodes it has replaced. */
 static void add_past(struct past *p, uint32_t node)
 {
     const struct fab_fabric *f = p->g.view->fabric;

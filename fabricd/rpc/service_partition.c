@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListPartitions and ListPartitionMembers, from the P_Key tables of the view's target.
+ * Implements ListPartitions and ListPartitionMembers, which read the P_Key tables of the view's
+ * target.
  */
 #include <stdlib.h>
 #include <string.h>

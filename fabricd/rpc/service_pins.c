@@ -19,7 +19,8 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns the switch port to which the node is connected; NULL: to none. */
+/* Returns the port to which the node is connected; NULL: the node has no link, or memory ran
+ * out. */
 static Fabric__V1__PortRef *place_of(struct answer *a, const struct fab_view *v, uint32_t node)
 {
     const struct fab_node *n = &v->fabric->nodes[node];
@@ -63,8 +64,8 @@ static Fabric__V1__NodePin *convert_pin(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* Lists the pins, and the nodes that wait for an approval, in the order of their GUIDs. Begins with
- * the first GUID above `after`. */
+/* Lists the pins, and the nodes that wait for an approval, in the order of their GUIDs. Begins
+ * after the GUID in the page token. */
 static void fill_pins(struct answer *a, const struct fab_view *v, const struct fab_pins *pins,
                       bool waiting_only, const struct page *page,
                       Fabric__V1__ListNodePinsResponse *m)
@@ -135,7 +136,7 @@ static void refuse_known(struct call *c, const struct fab_node *n)
                 n->name, n->guid);
 }
 
-/* Answers a dry run. If `node` is FAB_NONE, the request is for all nodes that wait for an
+/* Answers the dry run of an approval of the node; node == FAB_NONE: of all nodes that wait for an
  * approval. */
 static void rehearse_approval(struct call *c, const struct fab_view *v, uint32_t node)
 {
@@ -204,8 +205,8 @@ void approve_node(struct call *c, const void *request)
 
 /* ---- dropping a pin -------------------------------------------------------------------------- */
 
-/* Finds the pins that the text `what` names by GUID, node name or host name. Returns their number.
- * *ret_guid is the GUID of one of them, so it is only useful if the number is 1. */
+/* Finds the pins whose GUID, node name or host name is `what`, and returns their number. *ret_guid
+ * is the GUID of one of these pins; it is only useful if there is just one. */
 static size_t find_pins(const struct fab_pins *pins, const char *what, uint64_t *ret_guid)
 {
     char *end;

@@ -122,7 +122,7 @@ static void refuse_plan(struct call *c, int status, const char *why)
                 why[0] != '\0' ? why : fab_base_status_text(status));
 }
 
-/* Makes the plan that a request asks for. On an error finishes the call and returns false. */
+/* Makes the plan that the request demands. On an error, finishes the call and returns false. */
 static bool make_plan(struct call *c, const struct policy_request *q, struct policy_plan *ret)
 {
     char why[POLICY_WHY_LEN];
@@ -191,8 +191,9 @@ static void on_round(void *ctx, int status, const char *message)
     reply_applied(p, text);
 }
 
-/* Returns false if the client must look at the plan first: it has not confirmed the change, or the
- * policy has changed. The call is then finished with an error. */
+/* Returns false if the client must look at the plan first, because it has not confirmed the change,
+ * or because another version of the policy is in force than it expects. The call is then finished
+ * with an error. */
 static bool may_apply(struct call *c, const Fabric__V1__ApplyPolicyRequest *q,
                       const struct policy_plan *plan)
 {

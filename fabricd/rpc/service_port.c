@@ -41,7 +41,7 @@ static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__Por
     return state == 0 || (p->present && p->info.port_state == (uint8_t)state);
 }
 
-/* For each port of one node: the port to which it was last connected. */
+/* For each port of one node: the port to which it was last connected, and when. */
 struct last_peers {
     struct answer *a;
     struct store *store; /* NULL: nothing is stored */
@@ -52,8 +52,7 @@ struct last_peers {
     } of[256];
 };
 
-/* maximum number of former links that are read for a node; the links that went down last come
- * first */
+/* maximum number of former links that are read for a node, beginning with those that left last */
 #define LAST_LINKS 1024
 
 static void take_last_peer(void *ctx, const struct store_gone_link *l)
@@ -74,8 +73,8 @@ static void take_last_peer(void *ctx, const struct store_gone_link *l)
     }
 }
 
-/* Adds the port at the other end of a link that is up, but that routes avoid. Returns false if the
- * link is not of this kind. */
+/* If the link of the port is up, but routes avoid it, adds the port at its other end to the
+ * message. Otherwise returns false. */
 static bool add_excluded_peer(struct answer *a, const struct sm *sm, const struct fab_fabric *f,
                               uint32_t port, Fabric__V1__Port *m)
 {
@@ -96,7 +95,7 @@ static bool add_excluded_peer(struct answer *a, const struct sm *sm, const struc
     return true;
 }
 
-/* Adds the last peer of a port that has no peer now. */
+/* If the port has no link now, adds the port at the other end of its last link to the message. */
 static void add_last_peer(struct last_peers *last, const struct fab_fabric *f, uint32_t port,
                           Fabric__V1__Port *m)
 {
@@ -195,7 +194,7 @@ static void on_enabled(void *ctx, int status, const char *message)
     request_end(ctx, status, message, &m.base, &m.message);
 }
 
-/* Writes what disabling or enabling the port would do. */
+/* Writes to text[] what disabling or enabling the port would do. */
 static void describe_effect(const struct fab_view *v, uint32_t port, bool disabled, bool enable,
                             char *text, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements ListServices and ListSubscriptions. These methods list the services and subscriptions
- * that hosts registered at subnet administration.
+ * that hosts have registered with subnet administration.
  */
 #include <inttypes.h>
 #include <stdio.h>

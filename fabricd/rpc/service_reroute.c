@@ -23,8 +23,8 @@ static void take(void *ctx, const struct reroute *r)
         rows->row[rows->count++] = *r;
 }
 
-/* Collects the reroutes with generations below `before`, newest first. before == 0: begins with the
- * newest reroute. */
+/* Collects the reroutes whose generations are lower than `before`, newest first; before == 0: all
+ * reroutes. */
 static void collect(struct rpc *r, uint64_t before, struct rows *rows)
 {
     rows->count = sm_reroutes(r->in.sm, before, rows->row, rows->want);

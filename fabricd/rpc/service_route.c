@@ -3,8 +3,9 @@
  * Implements TracePath, GetForwardingTable and GetVerdict, from the active tables.
  *
  * The request of GetVerdict can demand that the tables are verified again. In a large fabric, this
- * verification would take too long on the loop thread. A worker task with a reference to the view
- * therefore makes it. If the call ends before the task, the result is dropped.
+ * verification would take too long on the loop thread. A worker task, which has a reference to the
+ * view, therefore verifies the tables. If the call ends before the worker task, the result is
+ * dropped.
  */
 #include "fabricd/rpc/server.h"
 
@@ -30,15 +31,14 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* Returns the VL of a packet on hop `i`. To find the port by which the packet enters the node of
- * this hop, follows the link of the hop before. */
+/* Returns the VL of a packet on hop `i`. The packet enters the node of this hop by the port at the
+ * other end of the link of hop i - 1. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {
     uint32_t out = t->ports[i],
              in = i > 0 ? fab_fabric_port(v->fabric, t->ports[i - 1])->peer : out;
-    /* if the source of the path is the switch itself, the packet comes from port 0 of this
-     * switch */
+    /* if the path begins at this switch, the packet comes from port 0 of the switch */
     if (i == 1 &&
         fab_fabric_node_is_switch(v->fabric, fab_fabric_port(v->fabric, t->ports[0])->node))
         in = t->ports[0];
@@ -71,8 +71,8 @@ static const char *path_problem(int rc)
     return "the tables lead no further";
 }
 
-/* Returns the traffic class that the rules give a path of which only the source, the destination
- * and the P_Key are known. A rule that asks for a service ID or a QoS class does not match. */
+/* Returns the traffic class that the rules give to a path if only its source, its destination and
+ * its P_Key are known. A rule that asks for a service ID or a QoS class does not match. */
 static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t from, uint32_t to,
                           uint16_t pkey)
 {
@@ -249,8 +249,8 @@ static Fabric__V1__MulticastVerdict *convert_multicast(struct answer *a, const s
     return m;
 }
 
-/* Sends the reply of GetVerdict. again: the result of the verification that the client requested;
- * NULL: it requested none. */
+/* Sends the reply of GetVerdict. `again`: the result of the new verification; NULL: the client did
+ * not request one. */
 static void reply_verdict(struct call *c, const struct fab_view *v,
                           const struct fab_verdict *verdict, const struct proof *again)
 {

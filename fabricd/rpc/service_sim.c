@@ -15,8 +15,8 @@
 
 typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Calls `fn`, which causes a fault, for a port of the node; number 0: for all ports of the node.
- * Returns NOT_FOUND if no cable is there. */
+/* Causes a fault at a port of the node, by a call of `fn`; number 0: at all ports of the node.
+ * Returns NOT_FOUND if none of these ports has a cable. */
 static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
 {
     int rc = FAB_E_NOT_FOUND;
@@ -31,8 +31,9 @@ static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
     return rc;
 }
 
-/* Causes the fault at all nodes that the name of a host or rack selects. Unlike a view, the
- * simulated fabric also has the nodes without a link. On an error, finishes the call. */
+/* Causes the fault at all nodes that the name of a host or rack selects. The nodes are those of the
+ * simulated fabric, because a view lacks the nodes without a link. On an error, finishes the
+ * call. */
 static int do_at_several(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;

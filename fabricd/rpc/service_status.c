@@ -17,8 +17,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 
-/* Adds the reason why the database cannot be written. Does nothing if `m` is NULL, because memory
- * ran out. */
+/* Adds the reason why the database cannot be written. `m` is NULL if memory ran out; the function
+ * then does nothing. */
 static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *store)
 {
     struct store_health health = {0};
@@ -30,8 +30,8 @@ static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *sto
 
 #define GONE_SHOWN_S 86400 /* the status counts the nodes that left in the last 24 hours */
 
-/* Adds how many nodes left in the last 24 hours. Does nothing if `m` is NULL, because memory ran
- * out. */
+/* Adds how many nodes left in the last 24 hours. `m` is NULL if memory ran out; the function then
+ * does nothing. */
 static void add_gone(Fabric__V1__Status *m, struct store *store)
 {
     struct store_gone_count count = {0};
@@ -43,8 +43,8 @@ static void add_gone(Fabric__V1__Status *m, struct store *store)
     m->gone_others = count.others;
 }
 
-/* Adds which TLS files expire soon or have expired. Does nothing if `m` is NULL, because memory ran
- * out. */
+/* Adds the warning about TLS files that expire soon or have expired. `m` is NULL if memory ran out;
+ * the function then does nothing. */
 static void add_expiry(struct answer *a, Fabric__V1__Status *m, const struct expiry *e)
 {
     char alarm[1024];

@@ -61,7 +61,7 @@ static void take_snapshot(void *ctx, const struct store_snapshot *s)
     all->named += !s->automatic;
 }
 
-/* Reads the list of snapshots. Returns false if the call is finished with an error. */
+/* Reads the list of snapshots. On an error, finishes the call and returns false. */
 static bool read_snapshots(struct call *c, struct answer *a, struct snapshots *ret)
 {
     *ret = (struct snapshots){.a = a};
@@ -106,8 +106,8 @@ static const Fabric__V1__TopologySnapshot *find_snapshot(const struct snapshots 
     return NULL;
 }
 
-/* Checks the name of a new snapshot, and the limits of snapshots. Returns false if the call is
- * finished with an error. */
+/* Checks the name of a new snapshot, and the limits of snapshots. If no snapshot may be made,
+ * finishes the call with an error and returns false. */
 static bool may_make(struct call *c, const struct snapshots *all, const char *name)
 {
     const struct config *config = call_rpc(c)->in.config;
@@ -211,7 +211,8 @@ void delete_snapshot(struct call *c, const void *request)
 
 /* One of the two topologies that the call compares. */
 struct side {
-    struct store_snapshot snapshot; /* the snapshot; if its name is "", the present topology */
+    /* the snapshot to compare; if `name` is "", the present topology is compared instead */
+    struct store_snapshot snapshot;
     char name[STORE_SNAPSHOT_NAME], by[200];
     struct fab_fabric *fabric;
 };
@@ -260,7 +261,7 @@ static char *mode_text(struct answer *a, const struct fab_fabric *f, uint32_t po
     return answer_text(a, text);
 }
 
-/* Writes the node and its first link to the message about a change. */
+/* Fills in the node and its first link in the message about a change. */
 static void say_node(struct answer *a, const struct fab_fabric *f, uint32_t node,
                      Fabric__V1__TopologyChange *m)
 {
@@ -337,8 +338,8 @@ static void comparison_free(struct study *s)
 
 /* ---- choosing the snapshots ------------------------------------------------------------------ */
 
-/* Which snapshot to select: the one with this name or, if `name` is NULL, the last one that was not
- * made after `time`. */
+/* Which snapshot to select: the one with this name or, if `name` is NULL, the newest one that was
+ * made at or before `time`. */
 struct choice {
     const char *name;
     int64_t time;
@@ -358,7 +359,8 @@ static void choose(void *ctx, const struct store_snapshot *s)
     side->snapshot.by = side->by;
 }
 
-/* Finds the snapshot that the client named. Returns false if the call is finished with an error. */
+/* Finds the snapshot that the client named. If there is none, finishes the call with an error and
+ * returns false. */
 static bool find_side(struct call *c, struct store *store, const char *name,
                       const Google__Protobuf__Timestamp *time, struct side *ret)
 {

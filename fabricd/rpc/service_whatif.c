@@ -7,7 +7,8 @@
  * Like the manager, the study first tries a local repair of the active tables (libfabmgr/repair).
  * If no local repair is possible, or if the request names engines, it tries the engines in order.
  *
- * The worker thread looks up the names in the request, because there may be 4,096.
+ * The worker thread, not the loop thread, looks up the names in the request, because there can be
+ * 4,096 of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,8 +105,8 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* Copies the list of endports between which the quality is measured. Leaves out the endports that
- * the failure cuts off. Returns false if memory ran out. */
+/* Makes the options for the quality after the failure: the list of endports without those that the
+ * failure cuts off. Returns false if memory ran out. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
@@ -192,8 +193,8 @@ static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t l
 }
 
 /* Chooses tables as the manager does. At first, each traffic class has its own set of VLs. If no
- * engine can route with the VLs of one set, halves the number of sets, so that classes share larger
- * sets, and tries all engines again. */
+ * engine can route with the VLs of one set, halves the number of sets (classes then share larger
+ * sets), and tries all engines again. */
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
     uint8_t lane_sets = fab_policy_classes_count(w->study.view->policy.classes);
@@ -207,8 +208,8 @@ static bool choose(struct whatif_study *w, const struct measure *m)
     return false;
 }
 
-/* Repairs the active tables for a fabric without the failed links and nodes. Returns false if no
- * local repair is possible. */
+/* Makes a local repair of the active tables, for the fabric without the failed links and nodes.
+ * Returns false if no local repair is possible. */
 static bool repaired(struct whatif_study *w, struct fab_target *target)
 {
     const struct fab_view *v = w->study.view;

@@ -132,8 +132,8 @@ static void work(void *ctx)
 
 static void run_next(struct studies *all);
 
-/* Improves the error message if `work` did not find a name: if a node that is gone has this name,
- * the message says so. */
+/* If `work` did not find a name, but a node that is gone has this name, replaces the error message
+ * by one about this node. */
 static void explain_missing(struct study *s)
 {
     if (s->code == FAB_GRPC_NOT_FOUND && s->missing[0] != '\0' && s->view != NULL)

@@ -27,8 +27,8 @@ struct study_kind {
     bool (*tell)(struct study *s);
     /* frees the study, and the data that studies of this kind have besides `struct study` */
     void (*free)(struct study *s);
-    /* What the client can request to need less CPU time, such as "fewer samples", for the error
-     * message. NULL: there is nothing, so this kind of study has no limit of CPU time. */
+    /* For the error message: what a client can request so that the study needs less CPU time, such
+     * as "fewer samples". NULL: nothing; the CPU time of this kind of study then has no limit. */
     const char *less;
 };
 /* base of all studies: the struct of each kind begins with this struct */
@@ -41,8 +41,8 @@ struct study {
     struct study_client *client;
     struct fab_view *view;
     atomic_bool stop;
-    /* Only for the worker thread. cpu_end: value of clock_cpu_ns at which this part of the study
-     * has used up its CPU time; 0: no limit. over: true: its CPU time is used up. */
+    /* Only for the worker thread. `cpu_end`: value of clock_cpu_ns at which this part of the study
+     * has used up its CPU time; 0: no limit. `over` is true if the CPU time is used up. */
     uint64_t cpu_end;
     bool over;
     enum fab_grpc_code code;
@@ -56,8 +56,8 @@ struct study_client {
     struct caller *who; /* NULL: the record is free */
     unsigned count;     /* number of studies that are queued or running */
     unsigned queued;
-    /* Number of the client's last turn. A client that had no studies gets the next number, as if it
-     * had just had a turn, so that it waits behind the clients that came before. */
+    /* Number of the client's last turn. When a client without studies queues one, it gets the next
+     * number, as if it had just had a turn, so that it waits behind the other clients. */
     uint64_t turn;
 };
 /* Returns the index of the client whose study runs next: among the clients with a queued study, the
@@ -65,11 +65,11 @@ struct study_client {
 size_t study_next(const struct study_client *clients, size_t count);
 
 int studies_new(struct rpc *r, struct studies **ret); /* returns NOMEM */
-/* Frees all studies. Call this function after all calls have ended. all may be NULL. */
+/* Frees all studies. Call this function after all calls have ended. `all` may be NULL. */
 void studies_free(struct studies *all);
 
 /* Queues a study, and takes it over. The caller has allocated the study with calloc, and has set
- * only the data of this kind of study. v may be NULL if the study needs no view. If the study
+ * only the data of this kind of study. `v` may be NULL if the study needs no view. If the study
  * cannot be queued, the function finishes the call with an error and frees the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);

@@ -41,12 +41,12 @@ static int complain(char *why, size_t why_len, const char *setting, const char *
     return FAB_E_INVAL;
 }
 
-/* Refuses a private key that every user can read. */
+/* Refuses a private key that every user can read or write. */
 static int check_key_mode(const char *file, char *why, size_t why_len)
 {
     struct stat st;
     if (stat(file, &st) != 0 || (st.st_mode & S_IRWXO) == 0)
-        /* OpenSSL will report that the file cannot be read */
+        /* if stat() has failed, OpenSSL will report that the file cannot be read */
         return FAB_OK;
     snprintf(why, why_len, "TLS key %s: every user can read or write this file; run 'chmod o= %s'",
              file, file);
@@ -155,7 +155,8 @@ static int64_t unix_time(const ASN1_TIME *t)
     return t != NULL && ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
-/* Stores the time from which, and the time until which, an object in the file is valid. */
+/* Called for each object of a file, with its period of validity. Stores the earliest end of these
+ * periods, and the time of the warning before this end. */
 static void note_period(struct tls_expiry *e, enum tls_file file, const ASN1_TIME *from,
                         const ASN1_TIME *to)
 {

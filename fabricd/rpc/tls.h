@@ -16,13 +16,13 @@ struct tls_files {
      * not checked for revocation */
     const char *crl;
 };
-/* Creates the server's TLS context from the files. Returns IO or INVAL; why[] names the file and
- * the error. */
+/* Creates the server's TLS context from the files. Returns INVAL, DENIED (every user can read or
+ * write the key) or NOMEM; why[] names the file and the error. */
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
 
-/* Finds out when the certificates and revocation lists of the context expire. The warning is due 30
- * days before the expiry. If the period of validity is shorter than 90 days, the warning is due
- * when a third of this period is left. */
+/* Finds out when the certificates and revocation lists of the context expire; for each file, the
+ * first expiry counts. The warning is due 30 days before the expiry. If the period of validity is
+ * shorter than 90 days, the warning is due when a third of this period is left. */
 void tls_expiry_of(SSL_CTX *ctx, struct tls_expiry *ret);
 
 /* Returns the certificate of the client if the handshake failed because the certificate was not

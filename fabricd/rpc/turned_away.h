@@ -16,8 +16,9 @@ struct turned_away {
     /* number of failed handshakes that were not logged since the last message */
     uint64_t unlogged;
 };
-/* Logs and counts the client of a failed handshake. If many handshakes fail, the log names only
- * some of the clients. */
+/* Call this function for each failed handshake. If the certificate of the client was refused, it is
+ * recorded in the audit log. Otherwise the failure is logged, unless the client only closed the
+ * connection. If many handshakes fail, the log names only some of the clients. */
 void turned_away_note(struct turned_away *t, struct audit *audit, const struct handshake_result *r);
 
 #endif
