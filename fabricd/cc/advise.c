@@ -53,7 +53,8 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
 
 void cc_report_advice(struct cc *cc, uint64_t now)
 {
-    /* the sentences for the bits that are set in `kinds`, one for each, the lowest bit first */
+    /* [n] the sentence for the n-th of the bits that are set in `kinds`, counted from the lowest
+     * bit */
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
     uint64_t interval = cc->in.config->counters.interval_s * UINT64_C(1000000);
     uint32_t kinds, n = 0;

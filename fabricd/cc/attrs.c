@@ -12,8 +12,8 @@
 #include "fabricd/cc/private.h"
 
 #define PORTS_A_BLOCK 32
-/* value of Control_Map: a Set changes the victim mask (0x01), the threshold with the packet size
- * (0x04), and the marking rate (0x10) */
+/* Value of Control_Map with which a Set changes the victim mask (0x01), the threshold with the
+ * packet size (0x04), and the marking rate (0x10) */
 #define MAP_SWITCH 0x15u
 #define MAP_ALL_SLS 0xffffu
 

@@ -19,7 +19,7 @@
 
 #define TICK_BUSY_US 10000u
 #define TICK_IDLE_US 250000u
-/* Minimum time in us before the settings are computed again for the same view, after they became
+/* Minimum time in us between the beginnings of two computations, if the settings have become
  * stale. */
 #define COMPUTE_LEAST_US 1000000u
 #define RECENT_US UINT64_C(3600000000)
@@ -160,7 +160,7 @@ void cc_tick(void *ctx)
             cc_keys_tick(cc, now);
         }
     }
-    /* needs no idle subnet manager, because it sends no requests */
+    /* cc_tell_outcome sends no requests, so the subnet manager need not be idle */
     if (cc_applies(cc) && cc->generation != 0)
         cc_tell_outcome(cc);
     bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0 || cc->keys.proposed);

@@ -35,8 +35,8 @@ struct cc_input {
      * advice is computed without counters. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
-    /* The store and the replication by which managers share the CC_Key; NULL: managers do not share
-     * it. */
+    /* The store and the replication through which managers share the CC_Key; NULL: managers do not
+     * share it. */
     struct store *store;
     struct replica *replica;
 };
@@ -44,8 +44,8 @@ struct cc_input {
  * FORMAT if the key file cannot be read or written. */
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
-/* Call this function after the configuration changed. It adopts a changed CC_Key, lets all settings
- * be computed again, and lets devices that did not answer be tried again. */
+/* Call this function after the configuration has changed. It adopts a changed CC_Key. All settings
+ * are then computed again, and devices that did not answer are tried again. */
 void cc_reload(struct cc *cc);
 
 enum cc_state {
@@ -80,7 +80,7 @@ struct cc_status {
     /* log_reads: number of congestion logs that were read since the start. log_events: number of
      * congestion events in them. */
     uint64_t log_reads, log_events;
-    /* number of devices that support congestion control, but not the attribute CongestionLog */
+    /* number of devices whose congestion log the manager has stopped reading (log.c) */
     uint32_t without_log;
     /*
      * Number of times since the start that a device was found with other settings than the manager
@@ -125,34 +125,35 @@ void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
  * begins when a majority has confirmed the new key. If `local` is true, the rotation begins at
  * once.
  *
- * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key or
+ * On an error, why[] has the reason. Returns UNSUPPORTED if fabricd did not generate the key or
  * congestion.apply is not set. Returns DENIED if another manager is master, or if another manager
  * would not learn the new key. Returns BUSY if devices are being programmed, or the last rotation
  * is not complete. Returns EXISTS if give_up is false and some devices may still have the previous
  * key; the manager would lose access to them. Also returns IO or NOMEM. */
 int cc_key_rotate(struct cc *cc, bool give_up, bool local, char *why, size_t why_len);
-/* Returns the error, and the sentence, with which cc_key_rotate would refuse a rotation now. Makes
- * no key. */
+/* Checks whether cc_key_rotate would begin a rotation now, but makes no key. Returns OK, or the
+ * error with which cc_key_rotate would refuse, with the reason in why[]. */
 int cc_key_rotate_check(const struct cc *cc, bool give_up, char *why, size_t why_len);
 
 /* The congestion log of a device. cc_logs lists the logs of all devices of one node. With node_guid
- * 0, it lists all devices that logged anything or have no log. It writes the first `max` logs to
- * ret[], and returns the number of all logs. The manager reads logs only if congestion.apply is set
- * and counters.interval is not 0. */
+ * 0, it lists all devices that have logged something, and all devices whose log cannot be read. It
+ * writes the first `max` logs to ret[], and returns the number of all logs. The manager reads logs
+ * only if congestion.apply is set and counters.interval is not 0. */
 struct cc_log_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
     uint8_t port;
-    bool none; /* the device has no log */
+    bool none; /* the device does not support logs, or reading its log has failed too often */
     /* Unix time in us at which the log was last read; 0: not read yet */
     int64_t read_us;
     /* The log, valid until the caller returns to the event loop; NULL: the log is empty. */
     const struct fab_congestion_log *log;
 };
 uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max);
-/* senders[] has an element for each LID below `lids`. Adds to it the number of adapters that were
- * recently throttled on paths to this LID. The numbers come from recent entries of congestion logs.
- * Recent means the last minute, or the last two counter intervals if these are longer. */
+/* Counts the senders to each LID in the recent entries of the congestion logs. senders[lid], for
+ * each LID below `lids`, is raised by the number of adapters that were recently throttled on paths
+ * to this LID. Recent means the last minute, or the last two counter intervals if these are
+ * longer. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
 
 /* Writes the present advice as sentences into ret[]. Returns the number of sentences, at most

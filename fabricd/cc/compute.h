@@ -68,8 +68,8 @@ void cc_work_free(struct cc_work *w); /* the argument may be NULL */
 /* ---- classes.c ---- */
 /* Copies the SLs of each traffic class from `vls`, the VL tables of the view, to w. */
 void cc_note_classes(const struct fab_vls *vls, struct cc_work *w);
-/* Finds for each SL the largest number of senders to one endport; 0: all endports may send.
- * Returns NOMEM. */
+/* Writes to ret[], for each SL, the largest number of senders to one endport; 0: all endports may
+ * send. Returns NOMEM. */
 int cc_class_fan_in(const struct cc_work *w, uint32_t ret[FAB_CONGESTION_SLS]);
 
 #endif

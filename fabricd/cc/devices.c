@@ -2,8 +2,8 @@
 /*
  * Starts computations of congestion settings, copies their results to the list of devices, and
  * keeps this list. A device is identified by the GUID of the port that owns its LID. The list has a
- * digest of each device's computed settings. By this digest, the manager sends requests after a new
- * view only to devices whose settings change.
+ * digest of each device's computed settings. The digests show which devices get other settings with
+ * a new view; the manager sends requests only to these devices.
  *
  * At most one computation runs at a time. If a device reports a table size that changes the
  * settings, the settings become stale and the timer starts another computation. When a computation
@@ -95,8 +95,8 @@ static void forget_devices(struct cc *cc)
     }
 }
 
-/* After a reload of the settings file: lets the manager ask the devices again that it had given up
- * because they did not answer. */
+/* Called after a reload of the settings file. Makes those devices pending again that the manager
+ * had given up because they did not answer. */
 static void try_again(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count; i++) {
@@ -193,7 +193,8 @@ static void finish(struct cc *cc, struct cc_work *w, int status)
         log_error("congestion", "the congestion settings could not be computed: %s",
                   fab_base_status_text(status));
         /* If copying has failed in the middle, some devices have the settings for the new view, the
-         * others those for the view before. So the settings count as belonging to no view. */
+         * others still those for the view before. The settings therefore count as belonging to no
+         * view. */
         cc->generation = 0;
         cc->stale = true;
     }

@@ -68,8 +68,8 @@ static bool is_behind(const struct cc_device *d)
            !refuses_class(d);
 }
 
-/* Lists in *ret the GUIDs of all devices that may have the key from before the rotation. Called
- * when a rotation begins. Returns NOMEM. */
+/* Writes to *ret the list of the GUIDs of all devices that may have the key from before the
+ * rotation. Called when a rotation begins. Returns NOMEM. */
 static int list_devices(const struct cc *cc, struct store_m_key *ret)
 {
     size_t count = 0;
@@ -83,8 +83,8 @@ static int list_devices(const struct cc *cc, struct store_m_key *ret)
     return FAB_OK;
 }
 
-/* The current key has changed. Lets the manager read the key of this device again. If the device
- * had the key that was current, it now has the previous key. */
+/* Called after the current key has changed. Makes the manager read the key of this device again. If
+ * the device had the key that was current until now, that key is now the previous one. */
 static void look_again(struct cc_device *d)
 {
     d->key = d->key == CC_KEY_CURRENT ? CC_KEY_FORMER : CC_KEY_UNREAD;
@@ -134,7 +134,7 @@ int cc_keys_use(struct cc *cc, struct store_m_key *file, char *why, size_t why_l
 }
 
 /* Computes the contents of the key file after a change of the CC_Key to `key`. The caller writes
- * the file. Returns NOMEM, with a sentence in why[]. */
+ * the file. Returns OK, or NOMEM with the reason in why[]. */
 static int next_file(const struct cc *cc, uint64_t key, struct store_m_key *ret, char *why,
                      size_t why_len)
 {
@@ -147,8 +147,8 @@ static int next_file(const struct cc *cc, uint64_t key, struct store_m_key *ret,
     return r;
 }
 
-/* Writes the new and the previous key to the key file, and then begins to use the new key.
- * Returns IO or NOMEM, with a sentence in why[]. */
+/* Writes the new and the previous key to the key file, and then begins to use the new key. Returns
+ * OK, or IO or NOMEM with the reason in why[]. */
 static int change_to(struct cc *cc, uint64_t key, char *why, size_t why_len)
 {
     struct store_m_key file;
@@ -227,8 +227,8 @@ static bool has_left_previous(const struct cc_device *d)
 }
 
 /* The key file lists the devices that may have the previous key. Removes from this list the devices
- * that no longer have it, and returns their number. Also counts the devices that do not have the
- * current key yet (cc->keys.due). */
+ * that no longer have the previous key, and returns the number of removed devices. Also counts the
+ * devices that do not have the current key yet (cc->keys.due). */
 static size_t strike_out(struct cc *cc)
 {
     struct cc_keys *k = &cc->keys;
@@ -330,7 +330,7 @@ bool cc_is_master(const struct cc *cc)
 }
 
 /* Begins to use a new key. If managers share the key and `local` is false, this manager uses the
- * new key when a majority has confirmed it; if not, at once. */
+ * new key when a majority has confirmed it. Otherwise it uses the new key at once. */
 static int rotate_to(struct cc *cc, uint64_t key, bool local, char *why, size_t why_len)
 {
     struct store_m_key file;

@@ -116,8 +116,8 @@ static void found_current(struct cc_job *j, const struct fab_cc_key_info *info)
         give(j, current(j));
 }
 
-/* Asks the device with the key in the key file that was not tried yet. Returns false if both were
- * tried. */
+/* Sends a Get with that key of the key file that the job has not tried yet. Returns false if the
+ * job has tried both keys. */
 static bool ask_other(struct cc_job *j)
 {
     uint64_t other = j->key == current(j) ? former(j) : current(j);
@@ -174,8 +174,8 @@ void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a)
     } else if (j->set) {
         ask_back(j);
     } else if (!ask_other(j)) {
-        /* No answer to a Get with either key of the key file. Some devices ignore a Get with a
-         * wrong key. */
+        /* The device answered no Get, neither with the current key nor with the previous key. Some
+         * devices ignore a Get with a wrong key. */
         cc_job_finish(j, d->key == CC_KEY_UNREAD ? CC_UNSUPPORTED : CC_FAILED, true);
     }
 }

@@ -6,11 +6,12 @@
  *
  * A request with a wrong key starts the lease of a device's key, and a request with the right key
  * stops it. The manager therefore sends at least three requests with the CC_Key within one lease
- * period to each device that has the manager's key. For a device whose log is not read, this
- * request is a Get of CongestionKeyInfo.
+ * period to each device that has the manager's key. To a device whose log is not read, it sends a
+ * Get of CongestionKeyInfo instead.
  *
  * The manager stops reading the log of a device if the device does not support logs, or if CC_TRIES
- * successive reads fail. It tries again after the device has left the fabric and come back.
+ * successive reads fail. The manager tries again after the device has left the fabric and come
+ * back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 /* number of devices whose logs are read in a timer tick, unless the pass over all devices is late
  */
 #define TICK_DEVICES 4
-/* maximum number of requests that are sent in a timer tick, also if the pass over all devices is
+/* maximum number of requests that are sent in a timer tick, even if the pass over all devices is
  * late */
 #define TICK_MOST 8
 #define WAITING_MOST 16
@@ -53,8 +54,8 @@ static uint64_t pass_us(const struct cc *cc)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Stores a log that was read from a device. Allocates the memory when the device reports a log
- * entry for the first time. */
+/* Stores in `d` a log that was read from the device. Allocates the memory when the device reports a
+ * log entry for the first time. */
 static void keep(struct cc_device *d, const struct fab_congestion_log *log)
 {
     if (d->log == NULL && log->count == 0 && log->counter == 0)

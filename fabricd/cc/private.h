@@ -34,8 +34,8 @@ struct cc_device {
     uint64_t port_guid, node_guid;
     /* digest of the settings that were computed for the device; 0: none */
     uint64_t want;
-    /* digest of the settings that are programmed in the device; 0: unknown; 1: they are being
-     * written */
+    /* digest of the settings that are programmed in the device; 0: unknown; 1: the settings are
+     * being written */
     uint64_t digest;
     /* number of the last computation whose result included the device; devices that a result does
      * not include have left the fabric */
@@ -97,10 +97,10 @@ struct cc_job {
     uint8_t block; /* number of the block of this attribute */
     bool set;      /* the request in flight is a Set */
     bool active;
-    /* true: the job is waiting until the subnet manager is idle, with its next request not sent
-     * yet */
+    /* true: the next request of the job is prepared, but will be sent only when the subnet manager
+     * is idle */
     bool parked;
-    /* The members below are only for CC_STEP_KEY. */
+    /* The members from `only_key` to `lease_s` are only for CC_STEP_KEY. */
     /* true: the settings of the device need no change, so the job ends when the device has the
      * current key */
     bool only_key;
@@ -121,8 +121,8 @@ struct cc_job {
 
 struct cc_keys { /* state of key.c */
     struct store_m_key file;
-    /* number of devices that do not have the current key yet, without the devices that the manager
-     * has given up */
+    /* number of devices that do not have the current key yet; devices that the manager has given up
+     * are not counted */
     uint32_t due;
     uint64_t counted_us; /* manager's clock in us when `due` was last counted */
     /* true: since `due` was last counted, a device has shown another key than before */
@@ -133,9 +133,9 @@ struct cc_keys { /* state of key.c */
      * the limit. */
     uint64_t minute_us;
     uint32_t emitted, left_out;
-    /* Members of share.c. Managers share the key by a row of the database
-     * (fabricd/store/shared_key.h). proposed: the row has a new key. As long as no majority has
-     * confirmed it, this manager does not use it. */
+    /* Members of share.c. Managers share the key through a row of the database
+     * (fabricd/store/shared_key.h). proposed: the row has a new key that no majority has confirmed
+     * yet. Until then, this manager does not use the new key. */
     bool proposed, told_unreadable;
     /* store_mark() of this manager's last change of the shared row; 0: no change since the start */
     uint64_t row_mark;
@@ -240,8 +240,8 @@ void cc_key_answered(struct cc_job *j, const uint8_t *attr);
 void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a);
 
 /* ---- key.c: the key file, and the rotation ---- */
-/* Reads the key file. If the settings file has another CC_Key, this key becomes the current one,
- * and the one in the key file the previous one. Returns NOMEM, IO, DENIED or FORMAT. */
+/* Reads the key file. If the settings file has another CC_Key, that key becomes the current key,
+ * and the key in the key file becomes the previous key. Returns NOMEM, IO, DENIED or FORMAT. */
 int cc_keys_init(struct cc *cc);
 void cc_keys_fini(struct cc *cc);
 void cc_keys_reload(struct cc *cc);
@@ -254,39 +254,41 @@ uint64_t cc_key_of(const struct cc *cc, const struct cc_device *d);
 /* Returns true if the key file has a current or a previous key. */
 bool cc_has_keys(const struct cc *cc);
 void cc_key_is(struct cc *cc, struct cc_device *d, enum cc_key key);
-/* Emits events about changes in the CongestionKeyInfo that a device has shown. */
+/* Emits an event if the CongestionKeyInfo of a device shows new key violations, or shows that the
+ * device does not protect the current key. */
 void cc_key_watch(struct cc *cc, struct cc_device *d, const struct fab_cc_key_info *info);
 
 bool cc_is_master(const struct cc *cc);
-/* The caller has written the keys in `file` to the key file. Uses them from now on: cancels all
- * requests, and lets the manager read the keys of all devices again. If the result is OK, `file` is
- * taken over. Returns NOMEM, with a sentence in why[]. */
+/* Uses the keys in `file` from now on: cancels all requests, and makes the manager read the keys of
+ * all devices again. The caller must have written these keys to the key file before. Returns OK,
+ * after taking over `file`; or NOMEM, with the reason in why[]. */
 int cc_keys_use(struct cc *cc, struct store_m_key *file, char *why, size_t why_len);
 
 /* ---- share.c: the CC_Key that managers share ---- */
 bool cc_keys_shared(const struct cc *cc); /* this manager shares its CC_Key */
-/* Returns whether all other managers in the fabric, and those in subnet.managers, share the CC_Key
- * with this one. */
+/* Returns true if all other managers in the fabric, and all managers in subnet.managers, share the
+ * CC_Key with this manager. */
 bool cc_keys_shared_with_others(const struct cc *cc);
-/* Copies the key file to the row of the database by which managers share the key. Does nothing if
- * this manager is not master, or if a new key is proposed. Call this function after the key file
+/* Copies the key file to the row of the database through which managers share the key. Does nothing
+ * if this manager is not master, or if a new key is proposed. Call this function after the key file
  * has changed. */
 void cc_keys_tell(struct cc *cc);
-/* Proposes the new key in `file`: writes it to the row of the database by which managers share the
- * key. When a majority has confirmed the row, cc_share_tick uses the key. Returns an error of
- * store_put_shared_key, with a sentence in why[]. */
+/* Proposes the new key in `file`: writes it to the row of the database through which managers share
+ * the key. When a majority has confirmed the row, cc_share_tick uses the key. Returns OK, or an
+ * error of store_put_shared_key with the reason in why[]. */
 int cc_keys_propose(struct cc *cc, const struct store_m_key *file, char *why, size_t why_len);
 /* Uses the CC_Key that the managers share, if it has changed. */
 void cc_share_tick(struct cc *cc);
 
 /* ---- log.c ---- */
 void cc_log_tick(void *ctx);
-/* Forgets the requests for logs. Call this function after the requests were cancelled. */
+/* Call this function after all requests were cancelled. Sets the number of requests for logs in
+ * flight to 0. */
 void cc_log_stop(struct cc *cc);
 
 /* ---- attrs.c: the value that each attribute of a device must have ---- */
-/* `data` has an attribute as read from the device (FAB_GS_DATA bytes). Sets the computed values in
- * it. Returns true if a value was different, so that the device must be written. */
+/* Sets the computed values in `data`, which is an attribute as read from the device (FAB_GS_DATA
+ * bytes). Returns true if a value was different; `data` must then be written to the device. */
 bool cc_merge(const struct cc *cc, const struct cc_device *d, enum cc_step step, uint8_t block,
               uint8_t *data);
 /* Returns the number of blocks of the attribute that a step of a job reads and writes. */

@@ -171,7 +171,9 @@ static void learn_ability(struct cc_job *j, const uint8_t *attr)
     }
 }
 
-/* Handles the answer to a Get or a Set. `attr` has the values that the device reports. */
+/* Compares `attr`, the values that the device reports in the answer to a Get or a Set, with the
+ * computed values. If they differ after a Get, sends a Set. If they differ after a Set, programming
+ * has failed. */
 static void learn_values(struct cc_job *j, uint8_t *attr)
 {
     struct cc_device *d = cc_job_device(j);
@@ -197,9 +199,9 @@ bool cc_says_unknown(uint16_t status)
     return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
 }
 
-/* Handles a request of a job that got no valid answer. If a switch refuses to show the settings of
- * single ports, it counts as programmed, because its switch-wide settings are written. If a device
- * answered Gets but not a Set, the job assumes that it has another CC_Key. */
+/* Handles a request of a job that got no valid answer. A switch that refuses to show the settings
+ * of single ports counts as programmed, because its switch-wide settings are written. If a device
+ * answered Gets but not a Set, the job assumes that the device has another CC_Key. */
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool unresponsive = a->status == FAB_E_TIMEOUT;
@@ -230,8 +232,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && j->step != CC_STEP_KEY && cc_job_device(j)->digest != 1) {
-        /* 1: the settings are being written. The device then is not counted once more when its next
-         * block is written. */
+        /* 1: the settings are being written. Because of this value, the device is not counted again
+         * when its next attribute or block is written. */
         cc_job_device(j)->digest = 1;
         cc->written++;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shares the file cc_key with the other managers of the fabric by a row of the database
+ * Shares the file cc_key with the other managers of the fabric through a row of the database
  * (fabricd/store/shared_key.h), if replication.wrapping_key is set and fabricd makes the CC_Key.
  * fabricd/sm/keys/share.c does the same for the M_Key, and says why the key in the row replaces the
  * key in the file.
@@ -97,9 +97,9 @@ static uint64_t state_of(const struct cc *cc)
            cc_is_master(cc);
 }
 
-/* Returns true if the shared row must not be loaded yet. Either this manager's own change of the
- * row is not written to the database yet; then the row is older than the key file. Or this manager
- * has proposed a new key that no majority has confirmed yet. */
+/* Returns true if the shared row must not be loaded yet. There are two such cases: this manager's
+ * own change of the row is not written to the database yet, so the row is older than the key file;
+ * or this manager has proposed a new key that no majority has confirmed yet. */
 static bool waits(const struct cc *cc)
 {
     const struct cc_keys *k = &cc->keys;

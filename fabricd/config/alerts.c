@@ -145,7 +145,7 @@ int alerts_take(const struct raw *raw, struct report *report, struct config_aler
     for (unsigned i = 0; i < raw->alerts_count && rc == FAB_OK; i++) {
         char entry[PATH_LEN / 2];
         snprintf(entry, sizeof(entry), "alerts[%u]", i);
-        /* increments the count first, so that alerts_fini frees the entry even if take_alert
+        /* count the entry before it is filled in, so that alerts_fini frees it even if take_alert
          * fails */
         ret->count++;
         rc = take_alert(entry, &raw->alerts[i], report, &ret->alert[i]);

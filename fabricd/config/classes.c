@@ -71,7 +71,8 @@ static int take_values(struct taking *t, const struct raw_class *raw, struct fab
     return rc;
 }
 
-/* Returns true if partitions.conf defines the group or partition that a member of a rule names. */
+/* Returns true if partitions.conf defines the group or partition that the member `m` of a rule
+ * names, or if `m` names neither. */
 static bool is_known(const struct fab_partitions *all, const struct fab_class_member *m)
 {
     bool known = m->kind != FAB_CLASS_PARTITION && m->kind != FAB_CLASS_OF_OTHERS;
@@ -83,7 +84,7 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
 }
 
 /* Checks the names of groups and partitions in the rule that was added last. `first`: index of the
- * first group of this rule. Returns NOT_FOUND, with a message in the report, if a name is
+ * first group of this rule. Returns OK; or NOT_FOUND with a message in the report, if a name is
  * unknown. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {

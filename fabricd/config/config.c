@@ -90,8 +90,8 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    /* INVAL is no failure here: the path of the default socket is too long for the system. The
-     * default is then no address, and the operator must configure one. */
+    /* INVAL means that the path of the default socket is too long for the system. This is no
+     * failure: there is then no default address, and the operator must configure one. */
     if (rc == FAB_E_INVAL)
         rc = FAB_OK;
     free(listen);
@@ -179,8 +179,8 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
 static int take_listen(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200], path[32];
-    /* the list is NULL if the file does not have the key, and also if the list in the file is
-     * empty */
+    /* raw->listen is NULL both if the file does not have the key and if the list is empty. An empty
+     * list drops the default address; without the key, the default stays. */
     if (!place_has(report, "listen"))
         return FAB_OK;
     drop_listen(c);
@@ -472,7 +472,8 @@ static const char *missing_tls(const struct config_tls *tls)
 
 /* Returns true if the TLS configuration is incomplete: there is a TLS address, or one of the three
  * files that TLS needs, but not all three files. path[] gets the path of the setting that needs the
- * missing file, such as "listen[1]". *ret_missing is the missing one: "cert", "key" or "ca". */
+ * missing file, such as "listen[1]". *ret_missing is the name of the first missing file: "cert",
+ * "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -646,7 +647,8 @@ int config_load_text(const char *text, size_t len, const char *name, struct conf
 
 /* ---- the file ---- */
 
-/* Returns DENIED if the configuration file contains a key and every user can read the file. */
+/* Returns DENIED, with a message in why[], if the configuration file contains a secret key and its
+ * mode gives other users access. */
 static int check_mode(const char *file, const struct config *c, char *why, size_t why_len)
 {
     struct stat st;

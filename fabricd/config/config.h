@@ -22,7 +22,7 @@ struct config_listen {
     enum config_listen_kind kind;
     /* address as configured, such as "unix:/run/fabricd/fabricd.sock" or "tls:[::1]:7471" */
     char *text;
-    /* Of a "unix:" address, the path of the socket. Of a "tls:" address, the host name, or the IP
+    /* The path of the socket in a "unix:" address. In a "tls:" address: the host name, or the IP
      * address without brackets; "*" means all local addresses. */
     char *host;
     uint16_t port; /* port number, 1 to 65535; only for tls */
@@ -45,7 +45,7 @@ struct config_sweep {
      * other times, a trap starts a sweep at once (fabricd/sm/core/rounds.c). */
     uint32_t trap_settle_ms;
     /* If a sweep finds that more than this percentage of the nodes are lost, another sweep must
-     * confirm it; 0: no confirmation. */
+     * confirm the loss; 0: no confirmation. */
     uint32_t confirm_loss_percent;
 };
 
@@ -67,7 +67,7 @@ struct config_replication {
 struct config_managers {
     /* time in ms between two polls of the master, while this manager is standby */
     uint32_t standby_poll_ms;
-    /* Maximum number of requests a second by which a standby manager reads the fabric and its
+    /* Maximum number of requests per second that a standby manager sends to read the fabric and its
      * tables. 0: it does not read them. */
     uint32_t standby_rate;
     /* Time in s for which this manager does not hand over to a manager that has lost the role of
@@ -83,11 +83,11 @@ struct config_flapping {
      * held down. */
     uint32_t hold_down_s;
     uint32_t max_hold_down_s; /* maximum hold-down time in s */
-    /* of a switch's uplinks, of its downlinks, and of its other ISLs: maximum percentage that may
-     * be excluded */
+    /* Maximum percentage of the uplinks of a switch that may be excluded. The same maximum applies
+     * to its downlinks, and to its other ISLs. */
     uint32_t max_excluded_percent;
-    /* The capacity floor: of the uplinks of a leaf, and of a pod, the smallest percentage that must
-     * stay in use; 0: there is no floor. */
+    /* The capacity floor: minimum percentage of the uplinks of each leaf, and of each pod, that
+     * must stay in use; 0: there is no floor. */
     uint32_t min_capacity_percent;
 };
 
@@ -100,8 +100,8 @@ enum config_on_errors {
 struct config_counters {
     /* time in s in which the counters of every port are read once; 0: never */
     uint32_t interval_s;
-    /* Length of the window in s: the increases of a counter in this time are added up, and the sum
-     * is compared with the threshold. */
+    /* Length of the window in s: the manager compares the sum of the increases of a counter in this
+     * time with the threshold. */
     uint32_t within_s;
     enum config_on_errors on_errors; /* what the manager does about an unhealthy link */
     /* Number of windows (of within_s seconds) in which a counter must cross its threshold before
@@ -270,7 +270,7 @@ struct config {
      * no rebalances */
     uint32_t rebalance_s;
     /* gone_days: time in days after which nodes and links that are gone are forgotten. gone_nodes:
-     * maximum number of nodes that are gone. */
+     * maximum number of gone nodes that are kept. */
     uint32_t gone_days, gone_nodes;
     /* snapshots_keep: number of automatic snapshots of the topology. snapshots_mb: maximum size of
      * all snapshots in MiB. */
@@ -298,17 +298,17 @@ struct config {
 };
 
 /* Sets every setting to its default. The variables $STATE_DIRECTORY and $RUNTIME_DIRECTORY, which
- * systemd sets, replace /var/lib/fabricd and /run/fabricd. Returns OK, or NOMEM; the caller then
- * has nothing to free. */
+ * systemd sets, replace /var/lib/fabricd and /run/fabricd. Returns OK or NOMEM; after NOMEM, the
+ * caller has nothing to free. */
 int config_defaults(struct config *ret);
 /*
- * Reads a configuration file. After an error *ret is unchanged, and why[] has a sentence, which
+ * Reads a configuration file. After an error, *ret is unchanged, and why[] has the reason, which
  * begins with "FILE:LINE:COLUMN: " if the position of the error is known.
  *
  * Returns NOT_FOUND, DENIED or IO if this file, or a file named in it, cannot be read. Returns
- * FORMAT if the file is not valid, and RANGE or INVAL if a value is not accepted. For a list,
- * returns EXISTS if it repeats a name, LIMIT if it is too long, and NOT_FOUND if it refers to an
- * unknown name. Also returns NOMEM.
+ * FORMAT if the file is not valid, and RANGE or INVAL if a value is not accepted. Returns EXISTS if
+ * a list repeats a name, LIMIT if a list is too long, and NOT_FOUND if a list refers to an unknown
+ * name. Also returns NOMEM.
  */
 int config_load(const char *file, struct config *ret, char *why, size_t why_len);
 /* Like config_load, but reads the text of a configuration file from memory. Messages use `name` as
@@ -326,9 +326,9 @@ int config_difference(const struct config *old, const struct config *now, char *
  * a secret key is shown only if it says where the key comes from ("generated" or "file:PATH").
  * Settings that are not in the schema are left out. */
 void config_show(const struct config *c, struct fab_text *to);
-/* Adds a listen address from the command line. replace: true: drops all earlier addresses first.
- * This is for the first address on the command line, which overrides the file. Returns OK, NOMEM,
- * or INVAL with the reason in why[]. */
+/* Adds a listen address from the command line. If `replace` is true, drops all earlier addresses
+ * first; the first address on the command line needs this, because it overrides the file. Returns
+ * OK, NOMEM, or INVAL with the reason in why[]. */
 int config_listen_add(struct config *c, const char *address, bool replace, char *why,
                       size_t why_len);
 /* Checks conditions on several keys: the TLS files for a TLS address, and the policy. config_load

@@ -101,8 +101,8 @@ static int compare_paths(const char *a, const char *b)
     split(b, &b_len);
     int order = strncmp(a, b, a_len < b_len ? a_len : b_len);
     /* The lines are sorted as whole lines, in which a ':' follows the path. If one path is the
-     * beginning of the other, the order of the lines depends on this ':'. So strcmp compares it,
-     * too. */
+     * beginning of the other, the order of the lines depends on this ':'. strcmp therefore compares
+     * the ':', too. */
     return order != 0 || a_len == b_len ? order : strcmp(a, b);
 }
 

@@ -7,8 +7,8 @@
 #include "fabricd/config/slurp.h"
 #include "libfabmgr/base/status.h"
 
-/* Reads a file as slurp() does. An error is reported at the position of the setting with this
- * path. */
+/* Reads a file as slurp() does. If there is an error, its message has the position of the setting
+ * `path`. */
 static int read_file(struct report *report, const char *path, const char *file, size_t most,
                      const char *what, char **ret_text, size_t *ret_len)
 {

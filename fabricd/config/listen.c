@@ -45,8 +45,8 @@ static int parse_port(const char *text, uint16_t *ret)
     return FAB_OK;
 }
 
-/* Parses HOST:PORT. An IPv6 address must be in brackets, so that the last colon is always the one
- * before the port. */
+/* Parses HOST:PORT. An IPv6 address must be in brackets, so that its colons cannot be mistaken for
+ * the colon before the port. */
 static int parse_host(const char *where, const char *form, struct config_listen *l, char *expected,
                       size_t len)
 {
@@ -71,9 +71,9 @@ static int parse_tls(const char *where, struct config_listen *l, char *expected,
                       l, expected, len);
 }
 
-/* Finishes the parsing of the address `l`, of which rc is the result so far. If rc is FAB_OK,
- * copies the text into the address, and moves the address to *ret; otherwise frees it. Returns rc
- * or NOMEM. */
+/* Finishes the parsing of the address `l`. `rc` is the result of the parsing so far. If it is
+ * FAB_OK, copies the text into `l`, and moves `l` to *ret; otherwise frees `l`. Returns `rc` or
+ * NOMEM. */
 static int conclude(int rc, const char *text, struct config_listen *l, struct config_listen *ret)
 {
     if (rc == FAB_OK && (l->text = strdup(text)) == NULL)

@@ -5,7 +5,7 @@
  * with libyaml, into a tree whose nodes have a line and a column. A path such as "listen[1]"
  * identifies a node.
  *
- * place.c also rejects two errors that the schema cannot exclude: duplicate keys, and a second
+ * place.c also rejects what the schema cannot exclude: duplicate keys, NUL characters, and a second
  * document. config.c limits the size of the configuration file, and so the size of the tree.
  */
 #include "fabricd/config/place.h"
@@ -205,7 +205,7 @@ static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
 }
 
 /* Returns the byte at a position in the text. The position is a mark of libyaml, whose index counts
- * characters and not bytes. So the byte is found by line and column. */
+ * characters and not bytes. The byte is therefore found by line and column. */
 static char byte_at(const char *text, size_t len, const yaml_mark_t *at)
 {
     yaml_mark_t mark = {0};

@@ -20,9 +20,9 @@ struct report {
     size_t why_len;
 };
 
-/* Parses the text, so that the functions below can find lines and columns. Returns OK, NOMEM or
- * FORMAT (the text is no YAML, or has a duplicate key or a second document; the report has the
- * message). */
+/* Parses the text, so that the functions below can find lines and columns. Returns OK; NOMEM; or
+ * FORMAT with a message in the report, if the text is no YAML, or has a duplicate key or a second
+ * document. */
 int place_open(const char *text, size_t len, struct report *report);
 void place_close(struct report *report);
 /* Returns true if the configuration file is empty or has only comments. */

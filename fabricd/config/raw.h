@@ -186,14 +186,14 @@ struct raw {
 };
 
 /* Checks the text of the file against the schema (keys and types) and returns its values. *ret is
- * NULL if the file sets nothing. Returns NOMEM, or FORMAT with a message in the report. */
+ * NULL if the file sets nothing. Returns OK, NOMEM, or FORMAT with a message in the report. */
 int raw_load(const char *text, size_t len, struct report *report, struct raw **ret);
 void raw_free(struct raw *raw);
 
 /* ---- settings.c ---- */
 
 struct config;
-/* Returns a text about the values that a setting such as "subnet.lmc" accepts, for example "a
+/* Returns a text that says which values a setting such as "subnet.lmc" accepts, for example "a
  * number from 0 to 7". The text is a constant, or is in buffer[]. */
 const char *setting_expected(const char *path, char *buffer, size_t len);
 /* Returns true if the value of the setting with this path, such as "rpc.roles.viewer[0].user", is a
@@ -203,11 +203,12 @@ bool setting_is_secret(const char *path, size_t len);
 /* Returns true if the value of a secret setting is the word "generated" or "derived", so that the
  * manager makes the key. Such a value is no secret. */
 bool setting_is_made(const char *value);
-/* Checks all keys except those whose values are lists, and stores their values in *c. Returns
+/* Checks all keys except those whose values are lists, and stores their values in *c. Returns OK,
  * NOMEM, or RANGE or INVAL with a message in the report. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
-/* Returns the path of the setting, such as "subnet.lmc", that a message of fab_policy_validate is
- * about ("lmc is ..."). Returns NULL if the message does not begin with the key of a setting. */
+/* Finds the setting that a message of fab_policy_validate is about, by the first word of the
+ * message. For "lmc is ...", returns the path "subnet.lmc". Returns NULL if this word is not the
+ * key of a setting. */
 const char *setting_path(const char *sentence);
 /* Parses a GUID or a GID prefix: "0x0002c90300000001" or "0002:c903:0000:0001". Returns INVAL if
  * the text has another form. */
@@ -223,8 +224,8 @@ int classes_take(const struct raw_qos *raw, struct report *report, struct config
 /* ---- replication.c ---- */
 
 struct config_replication;
-/* Reads the list of etcd servers, and checks that the settings for TLS are complete. Returns NOMEM
- * or INVAL. */
+/* Reads the list of etcd servers, and checks that the settings for TLS are complete. Returns OK or
+ * NOMEM; or INVAL, FORMAT or an error of secret_read, with a message in the report. */
 int replication_take(const struct raw_replication *raw, struct report *report, struct config *c);
 void replication_fini(struct config_replication *r);
 
@@ -240,8 +241,9 @@ void roles_fini(struct config_roles *roles);
 /* ---- alerts.c ---- */
 
 struct config_alerts;
-/* Reads the list `alerts`. Errors: FORMAT (an entry has no target, or two), INVAL (a wrong value),
- * those of slurp_secret, NOMEM. The caller must call alerts_fini even after an error. */
+/* Reads the list `alerts`. Errors: FORMAT (an entry has no target or two targets, or a wrong URL),
+ * INVAL (another wrong value), those of slurp_secret, NOMEM. The caller must call alerts_fini even
+ * after an error. */
 int alerts_take(const struct raw *raw, struct report *report, struct config_alerts *ret);
 void alerts_fini(struct config_alerts *alerts);
 

@@ -53,8 +53,8 @@ static bool is_san(const char *text)
     return false;
 }
 
-/* Finds which of the keys user, group, cn and san an entry of rpc.roles has. Returns FORMAT if it
- * has none or several of them. */
+/* Finds which of the keys user, group, cn and san an entry of rpc.roles has. Returns FORMAT if the
+ * entry has none or several of these keys. */
 static int find_subject(const struct raw_role_entry *raw, enum config_subject *ret,
                         const char **ret_name)
 {

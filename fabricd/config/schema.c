@@ -404,8 +404,8 @@ static void listen_to_cyaml(cyaml_log_t level, void *ctx, const char *fmt, va_li
     }
 }
 
-/* Returns the schema of the keys in the mapping, or in each mapping of the list, that is the value
- * of f. Returns NULL if the value is neither. */
+/* If the value of `f` is a mapping or a list of mappings, returns the schema of the keys in these
+ * mappings. Otherwise returns NULL. */
 static const cyaml_schema_field_t *fields_below(const cyaml_schema_field_t *f)
 {
     if (f->value.type == CYAML_MAPPING)
@@ -441,8 +441,8 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    /* The path does not say in which element of a list the key is, so place.c cannot find it. Then
-     * the line and column of the parser are reported. */
+    /* The path does not say in which element of a list the key is, so place.c cannot find it. In
+     * this case the message has the line and column that libcyaml reported. */
     if (!place_has(r, path))
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);

@@ -345,7 +345,8 @@ const char *setting_expected(const char *path, char *buffer, size_t len)
     return buffer;
 }
 
-/* Returns true if a path is that of the setting. An index such as "[0]" in the path is ignored. */
+/* Returns true if `path`, of `len` bytes, is the path of the setting. Ignores an index such as
+ * "[0]" in `path`. */
 static bool is_path_of(const struct setting *s, const char *path, size_t len)
 {
     const char *at = s->path, *end = path + len;
@@ -424,8 +425,8 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Returns the code (1 to 5) in PortInfo for a value: the code for which the function meaning()
- * returns the value. Returns 0 if there is none. */
+/* Returns the code (1 to 5) by which PortInfo represents a value; 0: there is none. meaning()
+ * returns the value that a code represents. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {
     for (uint8_t i = 1; i <= 5; i++)

@@ -16,7 +16,7 @@ static bool may_show(const char *path, size_t path_len, const char *value)
 static void show(const char *line, size_t len, struct fab_text *to)
 {
     const char *colon = memmem(line, len, ": ", 2);
-    char value[16]; /* copy of the first bytes of the value, from which may_show decides */
+    char value[16]; /* copy of the first bytes of the value; may_show needs no more of it */
     if (colon == NULL)
         return;
     const char *from = colon + 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads files piece by piece, so that it allocates memory for the real size of a file and not for
- * the maximum size. */
+/* Reads files piece by piece, because memory is then allocated for the real size of a file and not
+ * for the maximum size. */
 #include "fabricd/config/slurp.h"
 
 #include <errno.h>
@@ -72,8 +72,8 @@ int slurp(const char *file, size_t most, const char *what, char **ret_text, size
     return slurp_stream(fopen(file, "re"), file, most, what, ret_text, ret_len, why, why_len);
 }
 
-/* Checks that only the owner of the open file can read and write it. Returns IO, FORMAT or DENIED,
- * with a message in why[]. */
+/* Checks that only the owner of the open file can read and write it. Returns OK, or IO, FORMAT or
+ * DENIED with a message in why[]. */
 static int check_secret(int fd, const char *file, const char *what, char *why, size_t why_len)
 {
     struct stat st;

@@ -13,8 +13,8 @@
 #include "libfabmgr/inventory/odd.h"
 
 #define PLACE_LEN (FAB_NODE_DESC_LEN + 5)
-/* A temperature that has reached its limit counts as too hot until it has fallen by this amount
- * below the limit. Unit: 0.125 degrees Celsius. */
+/* A temperature that has reached its limit counts as too hot until it is lower than the limit by
+ * this amount. Unit: 0.125 degrees Celsius. */
 #define HYSTERESIS (5 * 8)
 /* time in us until the next visit of a device that did not answer */
 #define RETRY_US (600 * UINT64_C(1000000))
@@ -39,8 +39,8 @@ static bool is_hot(bool was_hot, int16_t now, int16_t limit)
     return was_hot ? now > limit - HYSTERESIS : now >= limit;
 }
 
-/* Returns the temperature at which the module is hot: its warning limit or, if it has none, its
- * alarm limit. */
+/* Returns the limit from which on the module counts as too hot: its warning limit or, if it has
+ * none, its alarm limit. */
 static int16_t module_limit(const struct fab_module *m)
 {
     return m->warning != FAB_NO_TEMPERATURE ? m->warning : m->temperature.limit;
@@ -106,8 +106,9 @@ static void report_module(struct inventory *inv, const struct inventory_node *n,
                .previous_part = was->module.part, .previous_serial = was->module.serial);
 }
 
-/* Compares the modules with those of the visit before, reports what changed, and checks their
- * temperatures. */
+/* Compares the modules that this visit has read with those of the visit before. Emits an event for
+ * each module that was exchanged, and for each temperature that has reached its limit or is normal
+ * again. */
 static void compare_modules(struct inventory *inv, const struct inventory_node *was,
                             struct inventory_node *now)
 {
@@ -136,8 +137,8 @@ static bool has_stopped(const struct inventory_node *n, unsigned fan)
     return (n->fans >> fan & 1) != 0 && n->fan_rpm[fan] == 0;
 }
 
-/* Reports the fans that stand still and did not at the visit before, and those that run again. A
- * fan that the device does not report any more counts as running. */
+/* Emits an event for each fan that has stopped since the visit before, and for each fan that runs
+ * again. A fan that the device no longer reports counts as running. */
 static void report_fans(struct inventory *inv, const struct inventory_node *was,
                         const struct inventory_node *now)
 {
@@ -151,8 +152,8 @@ static void report_fans(struct inventory *inv, const struct inventory_node *was,
     }
 }
 
-/* Returns true if a visit read something that the database does not have yet. Temperatures and the
- * time of the visit do not count. */
+/* Returns true if the visit has read something that the database does not have yet. Differences in
+ * temperatures and in the time of the visit do not count. */
 static bool has_changed(const struct inventory_node *was, const struct inventory_node *now)
 {
     if (was->read_us == 0 || was->module_count != now->module_count ||
@@ -247,7 +248,7 @@ struct odd {
     struct fab_firmware *all; /* [count] */
     char (*model)[24];        /* [count] */
     size_t count;
-    /* number of devices that have odd firmware now, but did not have it at the comparison before */
+    /* number of devices that have odd firmware now, but did not have it in the comparison before */
     uint32_t fresh;
     char names[NAMES_LEN];
 };

@@ -2,10 +2,10 @@
 /*
  * Creates the inventory, decides which device is visited next, and answers queries.
  *
- * A timer ticks TICKS times a second. The setting inventory.requests limits the requests per
- * second: each tick sets how many requests (tokens) all visits together may send until the next
- * tick. The first visit of a device is due at once. Each later visit is due one interval after the
- * visit before it.
+ * A timer ticks TICKS times a second, or less often if inventory.requests is lower. This setting
+ * limits the requests per second: each tick sets how many requests (tokens) all visits together may
+ * send until the next tick. The first visit of a device is due at once. Each later visit is due one
+ * interval after the visit before it.
  */
 #include "fabricd/inventory/inventory.h"
 
@@ -86,8 +86,8 @@ static void unref_view(void *ctx)
 
 static void end_comparison(struct inventory *inv, bool good)
 {
-    /* this may be the last reference, and to free the tables of a large fabric takes milliseconds
-     */
+    /* This may be the last reference to the view. Another thread frees its tables, which takes
+     * milliseconds in a large fabric. */
     if (inv->compared)
         loop_discard(inv->in.loop, unref_view, inv->compared);
     inv->compared = good ? fab_view_ref(inv->view) : NULL;
@@ -102,8 +102,8 @@ static bool is_compared(const struct inventory *inv, const struct fab_view *v)
     return was && was->fabric == v->fabric && was->generation == v->generation;
 }
 
-/* If there is a new view, begins to compare the inventory with it. Returns false if the manager has
- * no view yet, or is busy. */
+/* Begins to compare the inventory with the present view, unless it was compared with this view
+ * already. Returns false if the manager is busy or has no view yet. */
 static bool see_view(struct inventory *inv)
 {
     struct fab_view *v = sm_is_quiet(inv->in.sm) ? sm_view(inv->in.sm) : NULL;
@@ -117,9 +117,9 @@ static bool see_view(struct inventory *inv)
     return good;
 }
 
-/* Compares the next nodes of a new view with the inventory. Returns true if the inventory agrees
- * with the present view. Returns false if nodes are left, if the manager has no view yet, or if it
- * is busy. */
+/* Compares the next nodes of a new view with the inventory. Returns true if all nodes of the
+ * present view were compared. Returns false if nodes are left, or if the manager is busy or has no
+ * view yet. */
 static bool follow_view(struct inventory *inv)
 {
     if (!inv->view && !see_view(inv))

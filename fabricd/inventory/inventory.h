@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inventory: what the devices of the fabric and their modules say about themselves, by vendor
+ * The inventory: what the devices of the fabric and their modules say about themselves in vendor
  * attributes (libfabmgr/wire/vendor.h). The manager visits every device once in each interval and
  * reads its temperatures more often. It sends few requests at a time, and only while the subnet
- * manager is idle. It sends none if the setting inventory.read does not permit it. All functions
- * must be called on the loop thread.
+ * manager is idle. It sends none if the setting inventory.read is false. All functions must be
+ * called on the loop thread.
  */
 #ifndef FABRICD_INVENTORY_INVENTORY_H
 #define FABRICD_INVENTORY_INVENTORY_H
@@ -29,13 +29,13 @@ struct inventory_input {
  * many agents, or IO or FORMAT if the store could not be read. */
 int inventory_new(const struct inventory_input *in, struct inventory **ret);
 void inventory_free(struct inventory *inv); /* inv may be NULL */
-/* Call this function after the configuration changed. Ends all visits if inventory.read is false
- * now. */
+/* Call this function after the configuration has changed. If inventory.read is now false, ends all
+ * visits. */
 void inventory_reload(struct inventory *inv);
 
 enum inventory_state {
-    INVENTORY_UNREAD, /* the device was not read yet, or the setting inventory.read is false */
-    /* the last visit read the device; this visit may have been before a restart of the manager */
+    INVENTORY_UNREAD, /* the device was not read yet, for example because inventory.read is false */
+    /* the last visit read the device; it may have taken place before the manager restarted */
     INVENTORY_READ,
     INVENTORY_UNSUPPORTED, /* the device does not support the attributes */
     INVENTORY_NO_ANSWER,   /* the device did not answer in the last visit */
@@ -46,7 +46,7 @@ const char *inventory_state_name(enum inventory_state state);
 struct inventory_module {
     struct store_module known;
     int16_t now; /* temperature in 0.125 degrees Celsius, or FAB_NO_TEMPERATURE */
-    bool hot;    /* true: the temperature of the module is above a limit */
+    bool hot;    /* true: the temperature of the module has reached its limit */
 };
 struct inventory_node {
     uint64_t guid;
@@ -72,7 +72,7 @@ struct inventory_node {
     char usual[FAB_INVENTORY_FIRMWARE];
     bool odd;
 };
-/* In the functions below, inv may be NULL. */
+/* In inventory_find and inventory_each_gone, inv may be NULL. */
 /* Returns what is known of a node; NULL: nothing. The pointer is valid until the next iteration of
  * the event loop. */
 const struct inventory_node *inventory_find(const struct inventory *inv, uint64_t guid);
@@ -88,7 +88,7 @@ struct inventory_status {
     /* [enum inventory_state] number of nodes of the fabric in this state. odd: number of nodes with
      * odd firmware */
     uint32_t state[4], odd;
-    uint32_t hot;     /* number of devices and modules above a limit */
+    uint32_t hot;     /* number of devices and modules whose temperature has reached its limit */
     uint32_t modules; /* number of modules known in the fabric */
 };
 void inventory_get_status(const struct inventory *inv, struct inventory_status *ret);
@@ -101,8 +101,8 @@ struct inventory_firmware {
     char psid[17], version[FAB_INVENTORY_FIRMWARE];
     uint32_t nodes;
 };
-/* Counts the devices of the fabric by model and firmware, one row for each pair, and returns the
- * rows. *ret_count: number of rows. Rows beyond INVENTORY_FIRMWARES are left out. */
+/* Returns the rows of the last comparison of firmware, one for each pair of model and firmware
+ * version. *ret_count: number of rows. Pairs beyond INVENTORY_FIRMWARES have no row. */
 const struct inventory_firmware *inventory_firmwares(const struct inventory *inv,
                                                      uint32_t *ret_count);
 

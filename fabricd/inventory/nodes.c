@@ -12,8 +12,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* Maximum work of one call of inventory_compare, in nodes that have not changed since the last
- * comparison. A node that must be compared counts as COMPARE_WORK of them. */
+/* Maximum work of one call of inventory_compare. A node that has not changed since the last
+ * comparison counts as 1, and a node that must be compared counts as COMPARE_WORK. */
 #define WORK_MOST 2048u
 #define COMPARE_WORK 8u
 
@@ -76,7 +76,7 @@ int inventory_load(struct inventory *inv)
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
-/* Returns the LID to which requests for the node are sent; 0: it has none yet. */
+/* Returns the LID to which requests for the node are sent; 0: the node has no LID yet. */
 static uint16_t lid_of(const struct fab_view *v, uint32_t node)
 {
     const struct fab_node *n = &v->fabric->nodes[node];
@@ -154,7 +154,7 @@ static bool same_nodes(const struct fab_view *a, const struct fab_view *b)
                   a->fabric->port_count * sizeof(*a->target->lids.base)) == 0;
 }
 
-/* Returns true if the node has the name and the links with which it was compared last. */
+/* Returns true if the node has the same name and the same links as in the last comparison. */
 static bool is_unchanged(const struct inventory *inv, uint32_t node)
 {
     const struct fab_fabric *was = inv->compared->fabric, *now = inv->view->fabric;

@@ -38,19 +38,19 @@ struct inventory_visit {
     bool active;
     bool waiting; /* a request is in flight */
     bool whole;   /* false: only temperatures are read */
-    /* number of the visit; by this number, late answers to requests of an earlier visit are
-     * recognised and dropped */
+    /* number of the visit; each request carries it in its tag, so that on_answer can drop late
+     * answers to requests of an earlier visit */
     uint32_t number;
     uint64_t guid;
     uint16_t lid;
     uint8_t ports;
     enum inventory_step step;
-    /* What the next request asks for: the number of a fan; the number of a port; the index of the
-     * module at this port, and the part of its memory. */
+    /* What the next request asks for. fan, port: the number of the fan or port. index: the index of
+     * the module at this port. part: the part of the module's memory (enum fab_module_part). */
     uint8_t fan, port, index, part;
     uint16_t sensor;
     struct fab_module_memory memory;
-    /* What the visit has read, for inventory_take. */
+    /* what the visit has read so far; inventory_take stores it */
     struct inventory_node read;
     size_t module_room;
 };
@@ -68,8 +68,8 @@ struct inventory {
      * next_node: id of the node that is compared next. */
     struct fab_view *view;
     uint32_t next_node;
-    /* true: `view` has the nodes and LIDs of `compared`, so that only nodes with changed ports are
-     * compared */
+    /* true: `view` has the same nodes and LIDs as `compared`, so only nodes whose name or links
+     * have changed are compared */
     bool follows;
     struct inventory_visit visits[INVENTORY_VISITS];
     uint32_t number; /* number of the visit that began last */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A visit reads one device, with one request in flight. It begins with GeneralInfo, whose
- * capabilities say whether the device has registers. If a device refuses a register, the visit
+ * A visit reads one device, with one request in flight. A visit that reads everything begins with
+ * GeneralInfo, whose capabilities say whether the device has registers; a visit that reads only
+ * temperatures begins with the temperature of the ASIC. If a device refuses a register, the visit
  * assumes that the device lacks what the register describes, and goes on. If a request gets no
  * answer, the visit ends.
  *
@@ -17,14 +18,16 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
 
-/* Byte offsets in a vendor MAD, counted from the end of the common MAD header (24 bytes). */
+/* Where GeneralInfo and a register begin in the data of a request or answer: byte offsets, counted
+ * from the end of the common MAD header (24 bytes). */
 #define AT_DATA (FAB_VENDOR_DATA - 24)
 #define AT_REGISTER (FAB_VENDOR_REGISTER - 24)
 #define NO_MODULE UINT8_MAX
 
 /* ---- which step follows ---------------------------------------------------------------------- */
 
-/* Returns the first fan of the set that is not below `fan`; FAB_INVENTORY_FANS: there is none. */
+/* Returns the lowest fan number in the set that is at least `fan`; FAB_INVENTORY_FANS: there is
+ * none. */
 static uint8_t next_fan(uint16_t fans, uint8_t fan)
 {
     while (fan < FAB_INVENTORY_FANS && !(fans >> fan & 1))
@@ -55,14 +58,14 @@ static void begin_temperatures(struct inventory_visit *v)
     v->step = !v->whole && last_module(&v->read) != NO_MODULE ? STEP_MODULE_TEMPERATURES : STEP_END;
 }
 
-/* The registers are read next. If the device has none, the visit ends, because only GeneralInfo can
- * be read. */
+/* Ends STEP_GENERAL. The visit goes on to the registers or, if the device has none, ends. */
 static void end_general(struct inventory_visit *v, bool has_registers)
 {
     v->step = has_registers ? STEP_SYSTEM : STEP_END;
 }
 
-/* A switch has fans, so its fans are read next. An adapter has none, so its ports are read next. */
+/* Ends STEP_SYSTEM. The visit goes on to the fans of a switch. Adapters have no fans, so it
+ * goes on to their ports. */
 static void end_system(struct inventory_visit *v)
 {
     if (v->read.type == FAB_NODE_SWITCH)
@@ -86,8 +89,8 @@ static void put_register(struct fab_mads_request *r, uint16_t id, const void *va
     uint8_t bytes[FAB_VENDOR_REGISTER_MOST];
     r->attr_id = FAB_VENDOR_ACCESS_REGISTER;
     r->attr_mod = id;
-    /* A request for a register carries the register itself. Its first bytes select what is read,
-     * for example a port. */
+    /* A request for a register has the same layout as the answer: it carries the register. Fields
+     * at the beginning of the register select what the device returns, for example the port. */
     if (value && fab_wire_attr_pack(fab_wire_register(id), value, bytes, sizeof(bytes)) == FAB_OK)
         memcpy(r->data + AT_REGISTER, bytes, sizeof(r->data) - AT_REGISTER);
 }
@@ -170,7 +173,8 @@ static void take_general(struct inventory_visit *v, const uint8_t *data, size_t 
     end_general(v, (g.capabilities[0] & FAB_GENERAL_INFO_REGISTERS) != 0);
 }
 
-/* Unpacks a register. Returns false if the device refused it. */
+/* Unpacks a register from an answer. Returns false if the device refused the request (`data` is
+ * NULL), or if the answer is malformed. */
 static bool read_register(uint16_t id, const uint8_t *data, size_t len, void *ret)
 {
     return data && len >= AT_REGISTER &&
@@ -208,8 +212,9 @@ static void add_module(struct inventory_visit *v)
     v->read.modules[v->read.module_count++] = m;
 }
 
-/* Takes a part of the memory of a module, and goes on to the next part. After the last part, adds
- * the module, if the parts describe one, and goes on to the next port. */
+/* Takes a part of the memory of a module. The visit goes on to the next part or, after the last
+ * part, to the next port. After the last part, also adds the module to the inventory, if its parts
+ * describe one. */
 static void take_module(struct inventory_visit *v, const uint8_t *data, size_t len)
 {
     struct fab_reg_mcia mcia, next;
@@ -316,8 +321,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- visits ---------------------------------------------------------------------------------- */
 
-/* Copies the known modules of the node to a visit that reads only temperatures. Their temperatures
- * are marked as unknown. Returns false if memory ran out. */
+/* Copies the known modules of the node to a visit that reads only temperatures, and marks their
+ * temperatures as unknown. Returns false if memory ran out. */
 static bool copy_modules(struct inventory_visit *v, const struct inventory_node *n)
 {
     v->read.module_count = 0;

@@ -37,8 +37,9 @@ struct range {
     double quality;
 };
 
-/* Reads the text up to the first character of `stops` into word[]: in lower case, without blanks at
- * both ends, and cut if it is too long. Returns the position of the character of `stops`. */
+/* Copies the text up to the first character that is in `stops`, or up to its end, to word[].
+ * Converts the copy to lower case, and removes quotes, and blanks at both ends. Cuts it if it is
+ * too long. Returns where the copied text ends. */
 static const char *read_word(const char *at, const char *stops, char word[WORD_LEN])
 {
     size_t len = strcspn(at, stops), first = 0, used = 0;
@@ -69,7 +70,7 @@ static double read_quality(const char *text)
 }
 
 /* Reads the media range at the beginning of the text. Returns the position after the comma that
- * ends it; without a comma, the end of the text. */
+ * ends the media range, or the end of the text if there is no comma. */
 static const char *read_range(const char *at, struct range *ret)
 {
     *ret = (struct range){.quality = 1};
@@ -178,8 +179,8 @@ static bool take_collect(const char *value, struct metrics_form *form)
     return strcmp(value, "manager") == 0 || strcmp(value, "ports") == 0;
 }
 
-/* Reads a parameter of the query, "NAME=VALUE", into *form. Ignores parameters with unknown
- * names. */
+/* Reads a parameter of the query, "NAME=VALUE", into *form. Ignores parameters with unknown names.
+ * Returns false if the value is not allowed. */
 static bool take_parameter(char *text, struct metrics_form *form)
 {
     char *value = strchr(text, '=');

@@ -7,8 +7,8 @@
  * because a client that reads the page needs its connection only for a short time. (libevent's own
  * HTTP server does not limit connections.)
  *
- * maker.c makes the pages. Clients that asked for a page at the same time share this page in
- * memory. At most PAGES_MOST pages are in memory: if one more is finished, the server closes the
+ * maker.c makes the pages. Clients that asked for a page at the same time share one copy in memory.
+ * At most PAGES_MOST pages are in memory. When one more page is finished, the server closes the
  * connections of the clients that read the oldest page.
  */
 #include <errno.h>
@@ -220,8 +220,8 @@ static bool is_reading(const struct client *c)
     return c->answered && !c->head && c->job != 0;
 }
 
-/* Returns true if an earlier client in the list is reading the same page, so that the page is
- * counted already. */
+/* Returns true if an earlier client in the list is reading the same page. The page was then counted
+ * already. */
 static bool is_shared_before(const struct metrics *m, const struct client *c)
 {
     const struct client *o;
@@ -235,7 +235,7 @@ static bool is_shared_before(const struct metrics *m, const struct client *c)
 }
 
 /* If PAGES_MOST pages are being read, closes the connections of all clients that read the oldest of
- * them. */
+ * these pages. */
 static void close_oldest(struct metrics *m)
 {
     struct client *c, *next;
@@ -254,8 +254,8 @@ static void close_oldest(struct metrics *m)
     }
 }
 
-/* Called when a page is finished, or could not be made for lack of memory (page == NULL). Answers
- * the clients that wait for it. */
+/* Called when a page is finished, or when there was not enough memory for it (page == NULL).
+ * Answers the clients that wait for this page. */
 static void on_page(void *ctx, uint64_t job, struct page_buffer *page)
 {
     struct metrics *m = ctx;

@@ -5,8 +5,8 @@
  * the ports. This thread has a low priority, so that a program that collects metrics does not delay
  * reroutes.
  *
- * A job owns its page and its rows. While its thread works, the loop does not touch them. If the
- * maker is freed meanwhile, the job frees itself later.
+ * A job owns its page and its rows. While the thread works on the job, the loop does not touch
+ * them. If the maker is freed meanwhile, on_written frees the job later.
  */
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -75,8 +75,8 @@ static void discard_fabric(void *ctx)
 
 static void job_free(struct job *j)
 {
-    /* Freeing a fabric takes long, so another thread does it. If the maker was freed, the loop
-     * starts no more tasks, and port_rows_fini frees the fabric here. */
+    /* Freeing a large fabric takes milliseconds, so another thread does it. If the maker was freed,
+     * the loop starts no more tasks, and port_rows_fini frees the fabric here. */
     if (j->rows.fabric && j->maker)
         loop_discard(j->loop, discard_fabric, j->rows.fabric);
     if (j->maker)
@@ -233,7 +233,7 @@ void page_maker_free(struct page_maker *m)
     while ((j = STAILQ_FIRST(&m->jobs)) != NULL) {
         STAILQ_REMOVE_HEAD(&m->jobs, entry);
         if (j->at_worker)
-            j->maker = NULL; /* the thread is working on the job, so on_written frees it later */
+            j->maker = NULL; /* the thread is working on the job; on_written frees the job later */
         else
             job_free(j);
     }

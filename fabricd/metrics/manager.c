@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The families of metrics about the manager and about the whole fabric. Names of counters end in
- * _total, times are in seconds. The name of a released metric never changes.
+ * _total, and times are in seconds. The name of a released metric never changes.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -83,8 +83,8 @@ static void add_phase_row(struct page *to, const char *name, const char *suffix,
 }
 
 /* Writes a summary without quantiles: for each phase, how often it ended, and how long it took in
- * total. offset: where struct sm_phase_time has the total, a uint64_t. a_second: number of units of
- * the total in one second. Leaves out phases whose total is 0. */
+ * total. offset: the offset of the total, a uint64_t, in struct sm_phase_time. a_second: one second
+ * in the unit of the total. Leaves out phases whose total is 0. */
 static void phase_summary(struct page *to, const char *name, const struct sm_phase_time *t,
                           uint32_t count, size_t offset, double a_second, const char *help)
 {

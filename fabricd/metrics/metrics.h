@@ -45,8 +45,8 @@ void metrics_page(const struct metrics_input *in, struct fab_text *text);
 
 struct metrics;
 /* Listens at the address `metrics.listen` of the configuration. *ret is NULL if no address is
- * configured. Returns NOMEM, or IO if the address is in use or does not belong to this host. why[]
- * then has a sentence. */
+ * configured. Returns OK; or NOMEM, or IO if the address is in use or does not belong to this host,
+ * with the reason in why[]. */
 int metrics_start(const struct metrics_input *in, struct metrics **ret, char *why, size_t why_len);
 void metrics_stop(struct metrics *m); /* `m` may be NULL */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes a whole page at once, for reports about faults: the families of metrics about the manager,
- * and those about ports whose links had errors recently, in OpenMetrics. maker.c makes the pages of
- * HTTP. */
+ * and those about ports whose links had errors recently, in OpenMetrics. maker.c makes the pages
+ * that are served over HTTP. */
 #include "fabricd/metrics/private.h"
 
 void metrics_page(const struct metrics_input *in, struct fab_text *text)

@@ -2,14 +2,14 @@
 /*
  * The families of metrics about ports, under three sets of names: our own, those of
  * treydock/infiniband_exporter, and those of guilbaults/infiniband-exporter, so that existing
- * boards and rules still work. The values are the same in all sets, with one exception: the set of
- * guilbaults has PortXmitData and PortRcvData in words of 4 bytes, the other sets have them in
- * bytes. The counters are those of the devices. If a device or another program resets a counter,
- * Prometheus recognises the reset.
+ * dashboards and alerting rules still work. The values are the same in all sets, with one
+ * exception: the set of guilbaults has PortXmitData and PortRcvData in words of 4 bytes, the other
+ * sets have them in bytes. The counters are those of the devices. If a device or another program
+ * resets a counter, Prometheus recognises the reset.
  *
  * Gap: there are no series for counters that fabricd does not read (QP1Dropped,
- * PortRcvErrorDetails, PortXmitDiscardDetails), for power and fans, and for the figures of the
- * exporters about themselves.
+ * PortRcvErrorDetails, PortXmitDiscardDetails), for power and fans, and for the metrics that the
+ * exporters have about themselves.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 /* ---- values ---------------------------------------------------------------------------------- */
 
 enum value {
-    VALUE_ERROR, /* an error counter: VALUE_ERROR plus its value in enum fab_counter */
+    VALUE_ERROR, /* an error counter: VALUE_ERROR + its number in enum fab_counter */
     VALUE_XMIT_BYTES = VALUE_ERROR + FAB_COUNTERS,
     VALUE_RCV_BYTES,
     VALUE_XMIT_WORDS,
@@ -394,8 +394,8 @@ static void add_more_labels(struct fab_text *to, const struct series *s, const s
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* The labels of all rows in one text. at[i] is the first byte of row i; its last byte is the one
- * before at[i + 1]. */
+/* The labels of all rows in one text. The labels of row i begin at byte at[i] and end before byte
+ * at[i + 1]. */
 struct labels_text {
     struct fab_text text;
     size_t *at; /* [count + 1] */
@@ -455,8 +455,8 @@ static void add_sample(struct fab_text *to, const struct series *s, const struct
     fab_base_text_bytes(to, "\n", 1);
 }
 
-/* Writes one family. seen: memory for a bitset of nodes; it is used for families of nodes, which
- * have one sample for each node. */
+/* Writes one family. seen: memory for a bitset of nodes. A family with LABELS_NODE has one sample
+ * for each node; the bitset marks the nodes whose sample was written. */
 static void write_family(struct page *to, const struct series *s, const struct port_rows *rows,
                          const struct labels_text *labels, uint64_t *seen)
 {

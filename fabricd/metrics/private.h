@@ -41,12 +41,12 @@ struct page {
 };
 /* type of a family of metrics */
 enum page_type { PAGE_COUNTER, PAGE_GAUGE, PAGE_INFO, PAGE_HISTOGRAM, PAGE_SUMMARY };
-/* Begins a family. The name has no suffix of its type: no "_total" and no "_info". */
+/* Begins a family. `name` must not end with the suffix of its type ("_total" or "_info"). */
 void page_family(struct page *to, const char *name, enum page_type type, const char *help);
 /* Begins a family with the name "fabricd_" followed by `name`. */
 void page_own_family(struct page *to, const char *name, enum page_type type, const char *help);
-/* These functions write a family with the name "fabricd_" followed by `name`, and its only sample,
- * without labels. */
+/* Each of these two functions writes a family with the name "fabricd_" followed by `name`, and its
+ * only sample, without labels. */
 void page_counter(struct page *to, const char *name, uint64_t value, const char *help);
 void page_gauge(struct page *to, const char *name, uint64_t value, const char *help);
 /* Writes NAME="VALUE". The value may have any bytes: invalid UTF-8 and control characters are
@@ -104,11 +104,11 @@ struct port_rows {
     bool failed; /* true: memory ran out */
 };
 void port_rows_init(struct port_rows *rows, const struct metrics_input *in);
-/* Copies the counters of the next ports, for less than a millisecond. Returns false if it was the
- * last step. */
+/* Copies the counters of the next ports, which takes less than a millisecond. Returns false if this
+ * was the last step. */
 bool port_rows_step(struct port_rows *rows, const struct metrics_input *in,
                     enum config_metrics_names names);
-/* Copies the counters of the watched ports, at most PM_WATCHED_MAX. */
+/* Copies the counters of the watched ports (struct pm_watched), at most PM_WATCHED_MAX of them. */
 void port_rows_watched(struct port_rows *rows, const struct metrics_input *in,
                        enum config_metrics_names names);
 void port_rows_fini(struct port_rows *rows);
@@ -125,7 +125,7 @@ void page_ports(const struct port_rows *rows, enum config_metrics_names names, s
 /* ---- maker.c: makes pages in small steps ---- */
 
 struct page_maker;
-/* A page that is complete. All clients that asked for it at the same time read this copy. */
+/* A page in memory. All clients that asked for it at the same time share it. */
 struct page_buffer {
     struct fab_text text;
     enum metrics_format format;
@@ -137,13 +137,15 @@ struct page_buffer {
 };
 void page_buffer_unref(struct page_buffer *b);
 
-/* The function that is called on the loop when a page is complete. buffer: the page; NULL: memory
- * ran out. To keep the page, the function takes a reference. */
+/* The function that is called on the loop when a page is complete. job: the number that
+ * page_maker_want returned. buffer: the page; NULL: memory ran out. To keep the page, the function
+ * must take a reference. */
 typedef void page_ready(void *ctx, uint64_t job, struct page_buffer *buffer);
 struct page_maker *page_maker_new(const struct metrics_input *in, page_ready *ready, void *ctx);
 void page_maker_free(struct page_maker *m);
-/* Asks for a page. Returns a number, with which page_ready is called later; 0: memory ran out. If a
- * page of the same form was asked for and is not begun yet, both requests get the same page. */
+/* Asks for a page. Returns the number of the job, which page_ready gets later; 0: memory ran out.
+ * If a page of the same form was already asked for, and work on it has not begun, both requests get
+ * the same page. */
 uint64_t page_maker_want(struct page_maker *m, const struct metrics_form *form);
 
 #endif

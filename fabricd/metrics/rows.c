@@ -6,8 +6,8 @@
  * metrics.ports selects which groups of ports have rows. The groups come in this order: ports of
  * ISLs, other ports of switches, ports of adapters and routers. Within a group, ports are in the
  * order of their ids, which is also the order of their GUIDs. If metrics.max_series is reached, the
- * remaining ports are left out and counted. The order is the same in each page, so that the same
- * ports are left out.
+ * remaining ports are left out and counted. The order is the same in each page, so each page leaves
+ * out the same ports.
  *
  * Only ports with a link that is up have rows. The rows keep a reference to the fabric and not to
  * the view: a reference to the view would make a local repair copy the tables.

@@ -22,7 +22,8 @@ static const struct {
     [PAGE_SUMMARY] = {"summary", "summary", ""},
 };
 
-/* Returns the unit with which a name ends, such as "seconds"; NULL: it ends with no unit. */
+/* Returns the unit at the end of a name, such as "seconds" for "uptime_seconds"; NULL: the name has
+ * no unit. */
 static const char *unit_of(const char *name)
 {
     static const char *const units[] = {"seconds", "bytes"};

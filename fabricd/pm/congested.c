@@ -6,8 +6,8 @@
  * shows how often VLs of a switch port became congested.
  *
  * An endport that receives FECN is the target of an incast. An endport that receives BECN is
- * throttled. A port that has to wait, but has none of the three, is probably a victim of congestion
- * elsewhere.
+ * throttled. A port that waits for credits, but has no FECN, no BECN and no congestion events, is
+ * probably a victim of congestion elsewhere.
  *
  * This file assumes that a tick of PortXmitWait is the time in which the port sends one word of
  * PortXmitData. Let w and d be the increases of PortXmitWait and PortXmitData. A port with data to
@@ -51,8 +51,8 @@ static bool describe(const struct pm_node *n, uint8_t port, struct pm_congested 
     return ret->kind != PM_WAITING || ret->waits_permille >= WAITS_PERMILLE;
 }
 
-/* Updates the set of congested ports of a node. (To find the few congested ports of a large fabric
- * in the counters of all ports takes 10 to 25 ms.) */
+/* Puts a port into the set of congested ports of its node, or removes it. Because of these sets,
+ * queries need not search the counters of all ports, which takes 10 to 25 ms in a large fabric. */
 static void note_congested(struct pm_node *n, uint8_t port)
 {
     struct pm_congested unused;

@@ -17,8 +17,8 @@
 
 /* time in us between two readings */
 #define READ_US 2000000u
-/* The rate of about 28 management packets per second. A link of 100 Gb/s can carry 1.5 million
- * times as many bytes. */
+/* The rate up to which a port counts as idle: that of about 28 management packets per second. A
+ * link of 100 Gb/s can carry 1.5 million times as many bytes. */
 #define IDLE_BYTES_PER_S 8192u
 /* byte offset of the attribute in the data after the common MAD header */
 #define AT_ATTR (FAB_PERF_DATA - 24)
@@ -35,8 +35,8 @@ struct drain_port {
 };
 struct pm_drain {
     uint32_t id;
-    /* Changes when the list of ports changes. Requests carry it, so that answers to requests from
-     * before the change are recognised and dropped. */
+    /* A number that changes when the list of ports changes. Each request carries it in its tag, so
+     * that answers to requests from before the change can be dropped. */
     uint16_t epoch;
     bool seen;
     uint32_t waiting; /* requests in flight */
@@ -93,7 +93,7 @@ static bool has_same_ports(const struct pm_drain *d, const struct sm_drain_port 
     return same;
 }
 
-/* Gets the ports of the drain from the subnet manager. If they differ from the ports so far,
+/* Gets the ports of the drain from the subnet manager. If these ports differ from those in `d`,
  * forgets all readings. Returns false if memory ran out. */
 static bool update_ports(struct pm *pm, struct pm_drain *d)
 {
@@ -139,8 +139,8 @@ static void request(struct pm *pm, struct pm_drain *d, uint32_t i, uint16_t lid)
         d->port[i].stuck = true;
 }
 
-/* Returns the LID by which the counters of the port are read. Returns 0 if the node is not in the
- * fabric, or if the link of the port is down, so that it carries no traffic. */
+/* Returns the LID to which requests for the counters of the port are sent. Returns 0 if the node is
+ * not in the fabric, or if the link of the port is down: then the port carries no traffic. */
 static uint16_t lid_of(const struct fab_view *v, const struct sm_drain_port *at)
 {
     const struct fab_fabric *f = v->fabric;
@@ -193,7 +193,7 @@ static bool unpack(struct drain_port *p, const uint8_t *attr, size_t len, struct
 
 static uint64_t rise_of(uint64_t was, uint64_t now)
 {
-    /* The counter is lower than before, so it was cleared in between and has counted `now` since
+    /* If the counter is lower than before, it was cleared in between and has counted `now` since
      * then. */
     return now >= was ? now - was : now;
 }
@@ -245,7 +245,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         !unpack(p, a->data + AT_ATTR, a->len - AT_ATTR, &p->last)) {
         p->last = (struct reading){0};
         /* The node may lack the attribute that was requested, PortCountersExtended or PortCounters.
-         * The next reading tries the other one. */
+         * The next reading requests the other attribute. */
         p->stuck = true;
         p->narrow = !p->narrow;
         p->before = (struct reading){0};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the links that are exempt from isolation. A link becomes exempt if an operator releases it
- * while it is unhealthy. The manager still reports the errors of an exempt link, but does not
- * isolate the link again until it has recovered. Exemptions survive restarts.
+ * Keeps the list of links that are exempt from isolation. A link becomes exempt if an operator
+ * releases it while it is unhealthy. The manager still reports the errors of an exempt link, but
+ * does not isolate the link again until it has recovered. Exemptions survive restarts.
  *
  * If an operator releases a link whose counters the manager does not watch, for example after a
- * restart, the manager assumes that the link is unhealthy. An exemption has only one of the two
- * ports of its link: the first one in struct sm_isolation.
+ * restart, the manager assumes that the link is unhealthy. An exemption identifies its link by only
+ * one of the two ports: the first one in struct sm_isolation.
  */
 #include <stdlib.h>
 

@@ -3,9 +3,10 @@
  * Collects the samples of a pass as one round of counters. At the end of the pass, the round goes
  * to the history (fabricd/store/counters.h). Also emits events about the history.
  *
- * The history also has the down time of links. It counts at each port whose link was up before. An
- * event link-down starts it, and link-up ends it. If many links fail at once, a summary replaces
- * the events of the single links; each pass therefore also checks the state of all ports.
+ * The history also has the down time of links. It is counted at each port whose link was up before.
+ * The event link-down starts the count, and link-up ends it. If many links fail at once, one
+ * summary replaces the events of the single links; each pass therefore also checks the state of all
+ * ports.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,8 +65,8 @@ static bool add_node(struct counters_round *r, const struct pm_node *n)
     return true;
 }
 
-/* Returns the present round of the history, after adding the node if the round does not have it
- * yet. NULL: the manager keeps no history, or no memory is left. */
+/* Adds the node to the present round of the history, unless the round already has it. Returns the
+ * round; NULL: the manager keeps no history, or memory ran out. */
 static struct counters_round *round_for(struct pm *pm, struct pm_node *n)
 {
     if (!pm->in.history)
@@ -81,8 +82,8 @@ static struct counters_round *round_for(struct pm *pm, struct pm_node *n)
     return pm->round;
 }
 
-/* Stores the code of a value in a column. If the port already has a value in this round, a rate
- * replaces it, and a count is added to it. */
+/* Stores the code of a value in a column, at index `at`. If the port already has a value in this
+ * round, a rate replaces it, and a count is added to it. */
 static void put(struct counters_round *r, unsigned column, uint32_t at, uint16_t code)
 {
     if (!r->code[column])

@@ -2,9 +2,9 @@
 /*
  * The performance manager. It reads the counters of every port once in each interval
  * (counters.interval), passes the samples to the history, and reports links whose errors rise too
- * fast. If counters.on_errors is set so, the performance manager asks the subnet manager to isolate
- * these links. The performance manager sends requests only while the subnet manager is idle. All
- * functions must be called on the loop thread.
+ * fast. Depending on counters.on_errors, the performance manager also asks the subnet manager to
+ * isolate these links. The performance manager sends requests only while the subnet manager is
+ * idle. All functions must be called on the loop thread.
  */
 #ifndef FABRICD_PM_PM_H
 #define FABRICD_PM_PM_H
@@ -39,7 +39,7 @@ void pm_free(struct pm *pm);
  * changed the store. Returns NOMEM, IO or FORMAT. */
 int pm_load(struct pm *pm);
 /* Starts or stops the reading of counters, if counters.interval has changed. Call this function
- * after the configuration changed. */
+ * after the configuration has changed. */
 void pm_reload(struct pm *pm);
 
 struct pm_status {
@@ -101,8 +101,9 @@ struct pm_rates {
     uint16_t code[FAB_COLUMNS]; /* codes of rates and errors (libfabmgr/counters/column.h) */
 };
 /* Writes the `most` ports with the greatest values of `by` to ret[], in descending order.
- * *ret_ports: number of ports that were compared. All ports with a sample are compared; for waits
- * and errors, only those whose value is not 0. Returns NOMEM. */
+ * *ret_count: number of elements of ret[] that were written. *ret_ports: number of ports that were
+ * compared. All ports with a sample are compared; for waits and errors, only those whose value is
+ * not 0. Returns NOMEM. */
 int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_rates *ret,
            uint32_t *ret_count, uint32_t *ret_ports);
 
@@ -135,7 +136,7 @@ struct pm_congested {
     uint32_t span_ms; /* time between the two reads */
     /* true: FECN or congestion events rose in several consecutive reads */
     bool persistent;
-    /* Number of adapters that recently sent to this endport, by the congestion logs.
+    /* Number of adapters that recently sent to this endport, according to the congestion logs.
      * pm_congested_ports leaves it 0. A caller that sets it must then call pm_congested_sort. */
     uint32_t senders;
 };
@@ -173,14 +174,14 @@ struct pm_link {
     /* index in end[] of the port whose counter was the last to cross its threshold */
     uint8_t at;
     enum fab_counter counter; /* the counter that last crossed its threshold; FAB_COUNTERS: none */
-    /* rise: by how much `counter` rose when it crossed its threshold. span_us: within what time, in
-     * us. */
+    /* rise: by how much `counter` rose when it crossed its threshold. span_us: the time, in us, in
+     * which it rose by this amount. */
     uint64_t rise, span_us;
     int64_t since_us; /* Unix time in us at which the link last became unhealthy */
     /* A window is a period of counters.within (libfabmgr/health/persistence.h). windows: number of
-     * windows in which a counter that shows faults of the link itself crossed its threshold, at the
-     * end of the link with more such windows. windows_required: number of such windows before the
-     * manager isolates the link (counters.confirm). */
+     * windows in which a counter that shows faults of the link itself crossed its threshold,
+     * counted at the end of the link that has more of them. windows_required: how many of these
+     * windows are needed before the manager isolates the link (counters.confirm). */
     uint32_t windows, windows_required;
     /* why the subnet manager refused the last attempt to isolate the link; "": it did not refuse */
     char skipped[256];

@@ -9,10 +9,10 @@
  * of the next port. If the fabric changes during a pass, the pass may read a few ports twice or not
  * at all.
  *
- * A pass reads the two ends of a link directly one after the other. So the bytes that one end has
- * sent can be compared with the bytes that the other has received. No node has more than NODE_MOST
- * requests in flight; for each kind of request, the node has a bitset of the ports whose request is
- * not sent yet.
+ * A pass reads the two ends of a link directly one after the other, so that the bytes that one end
+ * has sent can be compared with the bytes that the other end has received. No node has more than
+ * NODE_MOST requests in flight; for each kind of request, the node has a bitset of the ports whose
+ * request is not sent yet.
  *
  * The pass first requests ClassPortInfo from each node. If the node's PortCountersExtended (64
  * bits) includes error counters, the pass reads only this attribute. Otherwise it reads
@@ -30,9 +30,9 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* Number of ports that are read in a timer tick, unless the pass over all ports is late. If a pass
- * would have more than PASS_TICKS ticks, each tick reads more ports. While a late pass catches up,
- * each tick reads at most twice as many. */
+/* A timer tick reads TICK_PORTS ports, or more in a large fabric, so that a pass over all ports has
+ * at most PASS_TICKS ticks. While a late pass catches up, each tick reads at most twice as many
+ * ports. */
 #define TICK_PORTS 16u
 #define PASS_TICKS 2048u
 /* maximum number of ports that are examined in a timer tick */
@@ -176,8 +176,8 @@ static void want(struct pm_node *n, uint8_t port, enum pm_ask ask)
     fab_base_bits_set(n->wanted[ask], port);
 }
 
-/* Finds the next request of the node that is not sent yet, and removes it from the bitsets. Returns
- * false if there is none. */
+/* Finds the next request that must still be sent to the node, and removes it from the bitsets.
+ * Returns false if there is none. */
 static bool take_wanted(struct pm_node *n, uint8_t *ret_port, enum pm_ask *ret_ask)
 {
     for (int ask = 0; ask < PM_ASK_PORT_KINDS; ask++)
@@ -285,8 +285,8 @@ static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
         want(n, port, PM_ASK_VLS);
 }
 
-/* Compares the new error counters of the port with the reading before (*was), and acts on
- * increases. */
+/* Compares the new error counters of the port with the reading before (*was). Stores the increases
+ * as a sample, and passes both readings to the watch for unhealthy links. */
 static void take_errors(struct pm *pm, struct pm_node *n, uint8_t port, const struct pm_port *was)
 {
     struct pm_port *p = &n->port[port];
@@ -330,9 +330,9 @@ static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const 
         want(n, port, PM_ASK_MARKS);
 }
 
-/* Stores the data and packet counters from PortCountersExtended. Called if this attribute has no
- * error counters and no PortXmitWait in the node, so that these were read with PortCounters
- * before. */
+/* Stores the data and packet counters from PortCountersExtended. Called for nodes whose
+ * PortCountersExtended has neither error counters nor PortXmitWait. These counters were read from
+ * PortCounters before. */
 static void take_data(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
                       size_t len)
 {
@@ -510,7 +510,8 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
         note_down(pm, v, p);
         return false;
     }
-    /* An index, because the array of nodes may move in memory when a node is added. */
+    /* Keep the index of the node instead of a pointer, because the array of nodes may move in
+     * memory when a node is added. */
     size_t i = (size_t)(a - pm->nodes);
     struct pm_node *b = p->peer != FAB_NONE ? read_port(pm, v, p->peer) : NULL;
     if (b)
@@ -524,8 +525,8 @@ static uint32_t tick_ports(const struct fab_view *v)
     return share > TICK_PORTS ? share : TICK_PORTS;
 }
 
-/* Requests the counters of the next ports in this timer tick. The time since the pass began says
- * which port must be reached by now. */
+/* Requests the counters of the next ports in this timer tick. The time since the beginning of the
+ * pass determines which port the pass must have reached by now. */
 static void poll_some(struct pm *pm, const struct fab_view *v)
 {
     uint64_t all = v->fabric->port_count, gone = clock_now_us() - pm->began_us;

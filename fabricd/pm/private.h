@@ -76,8 +76,8 @@ struct pm_node {
     /* [ports + 1] counters by port number; NULL: no node uses this entry */
     struct pm_port *port;
     uint64_t pass; /* number of the last pass that read the node */
-    /* A number that changes when another node gets this entry. With it, the manager recognises and
-     * drops late answers of the node that had the entry before. */
+    /* A number that changes when another node gets this entry. Each request carries it in its tag,
+     * so that late answers of the node that had the entry before can be dropped. */
     uint16_t life;
     /* LID to which the next request of this node is sent */
     uint16_t lid;
@@ -109,12 +109,14 @@ struct pm_watch { /* a link with recent errors */
     bool unhealthy, of_cable;
     /* true: the link is isolated, by this manager or an operator */
     bool isolated;
-    /* the link waits for isolation; the next pm_act requests the worst of these links */
+    /* the link waits for isolation; the next pm_act requests the isolation of the worst waiting
+     * links */
     bool wanted;
     uint8_t at;
     enum fab_counter counter;
-    /* About the last time that a counter crossed its threshold. rise: by how much the counter had
-     * risen. span_us: in what time, in us. crossed_us: when, on the manager's clock in us. */
+    /* The last crossing of a threshold by a counter. rise: by how much the counter had risen.
+     * span_us: the time in us in which it rose by this amount. crossed_us: manager's clock in us at
+     * the crossing. */
     uint64_t rise, span_us, crossed_us;
     int64_t since_us;
     char skipped[256];
@@ -159,7 +161,7 @@ struct pm {
      * pm_history_look */
     uint64_t history_failures;
     uint32_t history_replaced;
-    /* true: counters-failing was emitted, and counters-recovered not since then */
+    /* true: counters-failing was emitted, and counters-recovered has not been emitted since then */
     bool history_failing;
     uint64_t history_dropped; /* number of dropped rounds when counters-failing was last emitted */
     uint64_t history_looked_us;
@@ -172,8 +174,8 @@ struct pm_node *pm_node_of(const struct pm *pm, uint64_t guid);
 void pm_nodes_fini(struct pm *pm);
 
 /* ---- history.c ---- */
-/* Adds the sample of a port to the present round. If the round has the port already, counts are
- * added, and rates are replaced. */
+/* Adds the sample of a port to the present round. If the round already has a sample of the port,
+ * adds the counts to it and replaces its rates. */
 void pm_history_put(struct pm *pm, struct pm_node *n, uint8_t port, const struct fab_sample *s);
 /* Records in the present round that two ports are the ends of one link. */
 void pm_history_link(struct pm *pm, struct pm_node *a, uint8_t a_port, struct pm_node *b,
@@ -213,8 +215,9 @@ struct fab_counter_rule pm_rule(const struct pm *pm);
 uint64_t pm_recovery_us(const struct pm *pm);
 /* Returns the entry of the watched link at this port; NULL: the link is not watched. */
 struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port);
-/* Handles a new reading of a port; `was` is the reading before. The first increase of an error
- * counter begins the watch of the link. Then the increases are compared with the thresholds. */
+/* Handles a new reading of a port; `was` is the reading before. At the first increase of an error
+ * counter, the manager begins to watch the link. From then on, it compares the increases with the
+ * thresholds. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
              const struct pm_port *now);
 /* Updates isolations and exemptions, and isolates the links with the most errors among the links
@@ -226,12 +229,13 @@ int pm_drains_init(struct pm *pm); /* returns NOMEM */
 void pm_drains_fini(struct pm *pm);
 
 /* ---- exempt.c ---- */
-/* A link is exempt from automatic isolation after an operator released it, until it has recovered.
- * This function loads the list of exempt links from the store. Returns NOMEM, IO or FORMAT. */
+/* Loads the list of exempt links from the store. After an operator has released a link, it is
+ * exempt from automatic isolation until it has recovered. Returns NOMEM, IO or FORMAT. */
 int pm_exempt_load(struct pm *pm);
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
-/* Does nothing if the link is not exempt. Otherwise the exemption lasts at least for the recovery
- * time from now on. Call this function when a counter of the link has crossed its threshold. */
+/* Extends the exemption of a link, so that it lasts at least for the recovery time from now on.
+ * Does nothing if the link is not exempt. Call this function when a counter of the link has crossed
+ * its threshold. */
 void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
 /* Gets the list of isolated links from the subnet manager. If a link was released since the last
  * call while it was unhealthy or not watched, it becomes exempt from isolation. */

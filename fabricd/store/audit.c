@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Implements the functions of audit.h: other folders write, list and verify the audit log with
- * them. */
+/* Implements the functions of audit.h, with which other folders write, list and verify the audit
+ * log. */
 #include "fabricd/store/audit.h"
 
 #include "fabricd/base/clock.h"

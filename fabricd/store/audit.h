@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The audit log: who changed or asked for what, from where, when, why, and with which result. It is
- * a table of the database to which rows are only appended. Each row has a MAC (message
- * authentication code, HMAC-SHA256) over its own columns and the MAC of the row before. The key of
- * the MACs is in the file audit_key of the state directory. Somebody who can write to the database,
- * but does not have the key, cannot change, remove, insert or reorder rows without being noticed.
+ * The audit log records who changed or requested what, from where, when, why, and with which
+ * result. It is a table of the database to which rows are only appended. Each row has a MAC
+ * (message authentication code, HMAC-SHA256) over its own columns and the MAC of the row before.
+ * The key of the MACs is in the file audit_key of the state directory. Somebody who can write to
+ * the database, but does not have the key, cannot change, remove, insert or reorder rows without
+ * being noticed.
  *
  * The head is the number and the MAC of the last row. The file audit_head has a copy of the head,
  * with a MAC of its own. With this copy, a verification notices missing rows at the end of the
@@ -69,8 +70,9 @@ struct audit_row {
 /* Returns a new number, which identifies the BEGIN and the END row of one call. */
 uint64_t store_audit_call(struct store *s);
 /* Puts a copy of the row into the queue of the writer thread, which commits it at once and syncs
- * the disk. Also writes the row to the daemon's log at any log level, except a BEGIN row. s ==
- * NULL: the function only writes to the log. Returns OK, or NOMEM if the row will not be stored. */
+ * the disk. Also writes the row to the daemon's log, at any log level, unless it is a BEGIN row. If
+ * `s` is NULL, the function only writes to the log. Returns OK, or NOMEM if the row will not be
+ * stored. */
 int store_put_audit(struct store *s, const struct audit_row *row);
 /* Sets the limits of the audit log. Rows that are older than max_age_s seconds are pruned. If all
  * rows together take more than about max_bytes, the oldest are pruned, too. */

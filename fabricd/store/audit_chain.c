@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Appends, prunes and verifies rows of the audit log. The MACs make the rows a chain: the MAC of a
- * row is computed from the MAC of the row before and the columns of the row. Numbers have 64 bits,
- * big-endian. The length of each text comes before the text, so that two different rows never give
- * the same bytes. For row 1, the MAC of the row before is zeros.
+ * row is computed from the MAC of the row before and the columns of the row. In the bytes from
+ * which a MAC is computed, numbers have 64 bits in big-endian order, and each text follows its
+ * length, so that two different rows never give the same bytes. For row 1, the MAC of the row
+ * before is zeros.
  *
  * After rows were pruned, the row before the first row is missing. The newest checkpoint row has
  * the MAC of this missing row. The checkpoint row is part of the chain, so nobody without the key
@@ -24,7 +25,7 @@
 /* maximum number of rows that one transaction prunes */
 #define PRUNE_MAX 2000
 /* Pruning removes more rows than necessary, because otherwise each new row would cause pruning.
- * SLACK_BYTES: how many bytes the log is smaller than its maximum after pruning. SLACK_S: by how
+ * SLACK_BYTES: by how many bytes the log is smaller than its maximum after pruning. SLACK_S: by how
  * many seconds the oldest row may exceed the maximum age before pruning begins. */
 #define SLACK_BYTES(max) ((max) / 10)
 #define SLACK_S(max) ((max) / 50)
@@ -240,8 +241,8 @@ static int follow_begin(sqlite3 *db, struct follow *ret)
     if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *mac = (const char *)sqlite3_column_text(stmt, 1);
         f.next = (uint64_t)sqlite3_column_int64(stmt, 0) + 1;
-        /* A changed MAC in the checkpoint row needs no check here: the first row will not match it,
-         * which follow_row reports. */
+        /* If the MAC in the checkpoint row was changed, the first row does not match it, and
+         * follow_row reports this. The MAC therefore needs no check here. */
         if (mac == NULL || !audit_mac_parse(mac, f.mac))
             memset(f.mac, 0, sizeof(f.mac));
     }

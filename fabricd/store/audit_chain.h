@@ -35,7 +35,8 @@ bool audit_read(sqlite3_stmt *stmt, struct audit_row *ret);
 
 /* Functions for the file DIR/audit_head, which has a copy of the head. audit_head_open opens or
  * creates the file, and reads the head in it into *ret. If the file is new, ret->seq is 0. If the
- * MAC of the file is wrong, ret->seq is 0, too, and the error is logged. Returns OK or IO. */
+ * MAC of the file is wrong, ret->seq is 0, too, and the error is logged. Returns OK, or IO with the
+ * reason in why[]. audit_head_write replaces the head in the file. Returns OK, IO or NOMEM. */
 int audit_head_open(const char *dir, const struct audit_key *key, int *ret_fd,
                     struct audit_head *ret, char *why, size_t why_len);
 int audit_head_write(int fd, const struct audit_key *key, const struct audit_head *head);

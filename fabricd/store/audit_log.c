@@ -28,8 +28,8 @@ static size_t add(char *line, size_t room, size_t used, const char *separator, c
 void store_audit_log(const struct audit_row *row)
 {
     char line[2000] = "";
-    /* END rows have a result. Notes about the manager have one, too, but it is logged only if it is
-     * an error. */
+    /* END rows have a result. Notes about the manager have a result, too, but their result is
+     * logged only if it is an error. */
     bool ended = row->kind == AUDIT_END || (row->kind == AUDIT_NOTE && row->result != FAB_GRPC_OK);
     const char *result = ended ? fab_grpc_code_name((int)row->result) : "";
     size_t used = add(line, sizeof(line), 0, "", get(row, AUDIT_ACCOUNT));

@@ -11,7 +11,7 @@
 #define STORE_PASSPHRASE_LEAST 12
 #define STORE_PASSPHRASE_MOST 1000
 
-/* Reads a passphrase: the first line of the file, without its line end. If name is "-", reads the
+/* Reads a passphrase: the first line of the file, without its line end. If `name` is "-", reads the
  * standard input. Errors, each with a sentence in why[]: DENIED (other users can read the file),
  * RANGE (too short or too long), IO. */
 int store_passphrase_read(const char *name, char ret[STORE_PASSPHRASE_MOST + 1], char *why,
@@ -41,8 +41,8 @@ struct store_backup {
     const char *settings;
     /* only for store_restore: name of the user who restores the backup, for the audit log */
     const char *account;
-    /* only for store_restore; true: existing files of the state directory are moved to a folder in
-     * it */
+    /* only for store_restore; true: existing files of the state directory are moved to a new folder
+     * in this directory */
     bool replace;
 };
 
@@ -74,7 +74,7 @@ int store_backup(const struct store_backup *b, struct store_backup_result *ret, 
                  size_t why_len);
 
 /* Like store_backup, but writes a file without a name in the state directory. The file vanishes
- * when it is closed, and also if the process is killed. b->file is only the name of the backup in
+ * when it is closed, or when the process is killed. b->file is only the name of the backup in
  * messages. On success, *ret_fd is at the beginning of the file, and the caller must close it. */
 int store_backup_unnamed(const struct store_backup *b, struct store_backup_result *ret, int *ret_fd,
                          char *why, size_t why_len);
@@ -95,8 +95,8 @@ int store_restore(const struct store_backup *b, struct store_backup_result *ret,
 int store_backup_verify(const struct store_backup *b, struct store_backup_result *ret, char *why,
                         size_t why_len);
 
-/* Returns true if a restore was interrupted while it moved files into the directory. why[] then has
- * a sentence. */
+/* Returns true if a restore was interrupted while it moved files into the directory. In this case,
+ * why[] says what to do. */
 bool store_restore_unfinished(const char *dir, char *why, size_t why_len);
 
 #endif

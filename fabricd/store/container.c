@@ -35,8 +35,8 @@ struct container {
     uint8_t header[HEADER], key[CONTAINER_KEY];
     uint64_t chunk; /* number of the next chunk */
     bool last;      /* true: the last chunk was read */
-    /* text: the decrypted text of the current chunk; len: its length; at: how much of it was
-     * read */
+    /* text: the text of the current chunk, not encrypted. len: its length in bytes. at: number of
+     * bytes of the text that container_read has returned. */
     uint8_t text[CONTAINER_CHUNK];
     size_t len, at;
     uint8_t sealed[CONTAINER_CHUNK + TAG];

@@ -12,10 +12,11 @@
  *
  * Chunks follow. Each has the length of its text (4 bytes), the ciphertext, and the tag (16 bytes)
  * of AES-256-GCM. All chunks have CONTAINER_CHUNK bytes of text, except the last, which has fewer.
- * The nonce is the number of the chunk; in the last chunk, the last byte of the nonce is 1. So a
- * reader notices if chunks are missing, repeated or exchanged, also at the end of the file. The
- * header is additional authenticated data of each chunk. The key is derived from the passphrase and
- * the random salt. So no two files have the same key, and each file can begin with nonce 0.
+ * The nonce is the number of the chunk; in the last chunk, the last byte of the nonce is 1. A
+ * reader therefore notices if chunks are missing, repeated or exchanged, even at the end of the
+ * file. The header is additional authenticated data of each chunk. The key is derived from the
+ * passphrase and the random salt. No two files therefore have the same key, and each file can begin
+ * with nonce 0.
  */
 #ifndef FABRICD_STORE_CONTAINER_H
 #define FABRICD_STORE_CONTAINER_H
@@ -46,16 +47,16 @@ int container_write(struct container *c, const void *bytes, size_t len);
 /* Writes the last chunk, and syncs the file. Returns IO. */
 int container_finish(struct container *c);
 
-/* Reads the header. Returns FORMAT (the file has another format), UNSUPPORTED (a newer version of
- * the format) or NOMEM; why[] has a sentence. */
+/* Reads the header. Returns OK; or FORMAT (the file has another format), UNSUPPORTED (a newer
+ * version of the format) or NOMEM, with the reason in why[]. */
 int container_open(FILE *file, const char *passphrase, struct container **ret, char *why,
                    size_t why_len);
 /* Reads exactly `len` bytes. Bytes of a chunk are returned only after its tag was checked. Errors,
  * each with a sentence in why[]: DENIED (the passphrase is wrong, or the first chunk was changed),
  * FORMAT, TRUNCATED. */
 int container_read(struct container *c, void *bytes, size_t len, char *why, size_t why_len);
-/* Checks that the caller has read all bytes, and that no bytes follow in the file. Returns FORMAT,
- * TRUNCATED or DENIED, with a sentence in why[]. */
+/* Checks that the caller has read all bytes, and that no bytes follow in the file. Returns OK; or
+ * FORMAT, TRUNCATED or DENIED, with the reason in why[]. */
 int container_end(struct container *c, char *why, size_t why_len);
 
 /* frees the container, and erases its key; `c` may be NULL */

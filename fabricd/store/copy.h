@@ -7,10 +7,10 @@
 
 /* Copies the database and the key files m_key, cc_key and sa_key from a state directory to an empty
  * directory. Does not copy the key of the audit log. A manager may use the state directory
- * meanwhile. A missing file, or a missing state directory, is not an error. Returns DENIED, IO or
- * NOMEM; why[] then has a sentence. */
+ * meanwhile. A missing file, or a missing state directory, is not an error. Returns OK; or DENIED,
+ * IO or NOMEM, with the reason in why[]. */
 int store_copy(const char *dir, const char *to, char *why, size_t why_len);
-/* Removes the directory and the files in it. It must have no subdirectories. */
+/* Removes the directory and the files in it. The directory must have no subdirectories. */
 void store_copy_remove(const char *to);
 
 #endif

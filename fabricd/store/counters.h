@@ -5,8 +5,8 @@
  * lost. If the database is damaged, the thread renames it and creates a new one.
  *
  * The history has four levels: the samples of each round, and roll-ups of 15 minutes, of three
- * hours and of a day. If the database exceeds its size, the oldest samples of the finest level are
- * deleted first. The format is described in counters_write.c.
+ * hours and of a day. If the database exceeds its maximum size, the oldest samples of a level are
+ * deleted; counters_write.c chooses the level. counters_db.h describes the format.
  */
 #ifndef FABRICD_STORE_COUNTERS_H
 #define FABRICD_STORE_COUNTERS_H
@@ -41,7 +41,7 @@ void counters_round_free(struct counters_round *r);
 
 struct counters;
 /* Starts the thread, which opens or creates the database in the directory `dir`. limit_bytes:
- * greatest size of the database. Returns NOMEM or LIMIT (the path is too long). */
+ * maximum size of the database. Returns NOMEM or LIMIT (the path is too long). */
 int counters_start(const char *dir, uint64_t limit_bytes, struct counters **ret);
 /* Writes the queued rounds, and stops the thread; `c` may be NULL. */
 void counters_stop(struct counters *c);
@@ -58,7 +58,7 @@ struct counters_health {
     uint64_t written, dropped;
     uint64_t bytes;                    /* size of the database without free pages */
     int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */
-    /* number of damaged databases that were set aside (renamed) since the start */
+    /* number of damaged databases that were renamed since the start */
     uint32_t replaced;
     char reason[200]; /* reason of the last failure */
     char aside[300];  /* name of the last damaged database after it was renamed */
@@ -87,9 +87,9 @@ size_t counters_take_findings(struct counters *c, struct counters_finding *ret, 
 /* ---- reading, by any thread: each call opens the database for itself --------------------------
  */
 
-/* Returns the level whose samples to read for the time from `since` to `until`: the finest level
- * that reaches back to `since`, and that has at most about `most` samples in this time. interval_s:
- * time between two samples of level 0. */
+/* Chooses the level from which to read samples for the time from `since` to `until`. Returns the
+ * finest level that reaches back to `since`, and that has at most about `most` samples in this
+ * time. interval_s: time between two samples of level 0. */
 unsigned counters_level(const struct counters_health *h, int64_t since, int64_t until,
                         uint32_t interval_s, uint32_t most);
 
@@ -99,8 +99,8 @@ struct counters_sample {
     uint16_t code[FAB_COLUMNS];
 };
 /* Reads at most `most` samples of a port, oldest first: those that end after `since`, and not after
- * `until`. The caller frees *ret. Returns NOT_FOUND if the history has no such port; NOMEM, IO,
- * FORMAT or LIMIT. */
+ * `until`. The caller frees *ret. Returns NOT_FOUND if the history has no such port. Also returns
+ * NOMEM, IO, FORMAT or LIMIT. */
 int counters_read_port(const struct counters *c, unsigned level, uint64_t guid, uint8_t port,
                        int64_t since, int64_t until, size_t most, struct counters_sample **ret,
                        size_t *ret_count);
@@ -118,10 +118,10 @@ enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUN
 uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
 /* Adds up the samples of each port that end after `since` and not after `until`. Returns the `most`
  * ports with the greatest values, the greatest value first. If the samples at `since` were deleted,
- * begins with the roll-up that contains this time. *ret_ports: number of all ports with a value: a
- * known rate for data and packets; waits or errors above 0 for waits and errors. Calls stopped()
- * from time to time, and returns BUSY if stopped() returned true. Also returns NOMEM, IO or
- * FORMAT. */
+ * begins with the roll-up that contains this time. *ret_ports: number of all ports that have a
+ * value: a known rate, if ports are ranked by data or packets; a number above 0, if they are ranked
+ * by waits or errors. Calls stopped() from time to time, and returns BUSY if stopped() returned
+ * true. Also returns NOMEM, IO or FORMAT. */
 int counters_read_top(struct counters *c, int64_t since, int64_t until, enum counters_by by,
                       uint32_t most, bool (*stopped)(void *ctx), void *ctx,
                       struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports);

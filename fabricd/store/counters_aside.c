@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Renames damaged histories of counters, and deletes all but the newest: on a disk that damages
- * files again and again, damaged histories would else fill the disk. */
+/* Renames damaged histories of counters, and deletes all but the newest two of them: if a disk
+ * damages files again and again, the damaged histories would otherwise fill it. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ static bool join(char path[PATH_MAX], const char *dir, const char *name, const c
     return (size_t)snprintf(path, PATH_MAX, "%s/%s%s", dir, name, suffix) < PATH_MAX;
 }
 
-/* Returns true for the database itself, not for its WAL. */
+/* Returns true if the directory entry is a damaged database. Returns false for the WAL of one. */
 static int is_aside(const struct dirent *e)
 {
     size_t len = strlen(e->d_name);
@@ -48,7 +48,8 @@ static void delete_old(const char *dir)
     free(list);
 }
 
-/* Makes a name from the time. Names of later times are greater. */
+/* Makes the name of a damaged database from the present time. The alphabetical order of these names
+ * is the order of time. */
 static void choose_name(char name[NAME_LEN])
 {
     struct timespec now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file counters.db: opening, keys of its rows, and statements. For the folder fabricd/store
- * only.
+ * Opens the file counters.db, and reads blocks from it. Also defines the keys of its rows. For the
+ * folder fabricd/store only.
  *
  * table node   guid (as signed 64-bit integer), first (number of its port 0 in the history), ports
  *              (highest port number), seen (Unix time in s of its last sample)
@@ -50,7 +50,7 @@ int counters_db_put_aside(const char *dir, char *ret_name, size_t len);
 int counters_db_number(sqlite3 *db, const char *sql, int64_t *ret);
 
 /* Calls fn for each block with an id from from_id to to_id (included), in ascending order. columns:
- * bitset of the columns to read. fn may take over the content of the block, and then clears the
+ * bitset of the columns to read. fn may take over the content of the block, and must then clear the
  * block. Stops at the first error. `select` must be COUNTERS_SELECT after sqlite3_prepare. */
 #define COUNTERS_SELECT "SELECT data FROM block WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
 typedef int counters_block_fn(void *ctx, struct fab_counters_block *block);

@@ -192,7 +192,8 @@ int counters_find_rising(struct counters_writer *w, uint32_t group, int64_t end,
     if (e == NULL)
         return any ? FAB_E_NOMEM : FAB_OK;
     e->begin = end - (int64_t)FAB_TREND_STEPS * FAB_ROLLUP_QUARTER;
-    /* Begin earlier by the time that a block covers: its key has the time of its first roll-up. */
+    /* Begin earlier by the time that a block covers, because the key of a block has the time of the
+     * block's first roll-up. */
     int status = counters_db_blocks(w->sql[COUNTERS_SQL_BLOCKS],
                                     counters_key(1, group, e->begin - counters_unit(1)),
                                     counters_key(1, group, end), columns, add_errors, e);

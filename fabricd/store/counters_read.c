@@ -59,9 +59,10 @@ int counters_reader_init(struct counters_reader *r, const struct counters *c)
     return status;
 }
 
-/* Finds the first block of the group that may have samples with an end after `since`: the last
- * block whose first sample has an end of at most `since`, or else the next one. A joined block
- * begins at most counters_unit before `since`. */
+/* Finds the first block of the group that may have samples with an end after `since`. This is the
+ * last block whose first sample ends at `since` or earlier; if there is none, it is the block after
+ * `since`. The search goes back by counters_unit(level), because a block covers at most this
+ * time. */
 static int find_start(struct counters_reader *r, unsigned level, uint32_t group, int64_t since,
                       int64_t *ret_id)
 {
@@ -87,8 +88,8 @@ int counters_reader_blocks(struct counters_reader *r, unsigned level, uint32_t g
 
 /* ---- one port -------------------------------------------------------------------------------- */
 
-/* Calls fn for each block with samples in (since, until]. last: end of the latest sample that was
- * passed to fn. Samples of a finer level are read from this time on. */
+/* sift() passes to `fn` each block with samples in (since, until]. last: end of the latest sample
+ * that was passed to `fn`; the samples of the finer levels are read from this time on. */
 struct sieve {
     int64_t since, until, last;
     int (*fn)(void *ctx, const struct fab_counters_block *b, int64_t since, int64_t until);
@@ -106,8 +107,8 @@ static int sift(void *ctx, struct fab_counters_block *b)
     return s->fn(s->ctx, b, s->since, s->until);
 }
 
-/* Reads the samples of a level up to its last roll-up. For the time after it, reads the samples of
- * the finer levels. */
+/* Reads the samples of a level, up to the last roll-up of this level. For the time after this
+ * roll-up, reads the samples of the finer levels. */
 static int read_group(struct counters_reader *r, unsigned level, uint32_t group, struct sieve *s)
 {
     for (int l = (int)level; l >= 0; l--) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps a part of the disk free. The database of the manager is usually on the same disk, and
- * without space in it the manager refuses all changes. So the history must stop growing earlier.
+ * Keeps a part of the disk free. The database of the manager is usually on the same disk, and if
+ * this disk is full, the manager refuses all changes. The history must therefore stop growing
+ * before the disk is full.
  */
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -9,7 +10,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/store/counters_state.h"
 
-/* The history leaves free a 20th of the disk, but at most 1 GiB. */
+/* The history leaves a 20th of the disk free, but at most 1 GiB. */
 #define PART 20
 #define RESERVE_MOST (UINT64_C(1) << 30)
 

@@ -14,7 +14,8 @@
 #define FOUND_MOST 256 /* greatest number of findings that wait for the loop thread */
 
 /* What the thread knows about the space on the disk. low: the disk is almost full. bytes: size of
- * the database when this began; the database does not become larger. */
+ * the database when the disk became almost full; until there is space again, the database must not
+ * become larger. */
 struct counters_space {
     bool low;
     uint64_t bytes;
@@ -43,8 +44,8 @@ struct counters {
 /* Returns the limit of the size of the database, which is lower than `limit` if the disk is almost
  * full. For the thread only. */
 uint64_t counters_limit_now(struct counters *c, uint64_t limit);
-/* The decision of counters_limit_now. disk, unused, bytes: the sizes of the disk, of the space in
- * it that is free, and of the database, in bytes. */
+/* Makes the decision of counters_limit_now, and returns the limit. disk: size of the disk. unused:
+ * free space on the disk. bytes: size of the database. All sizes are in bytes. */
 uint64_t counters_space_limit(struct counters_space *s, uint64_t limit, uint64_t disk,
                               uint64_t unused, uint64_t bytes);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks all ports by their samples of a time. Roll-ups replace the samples of each quarter of an
- * hour and each day that is completely in this time, so that few samples must be read. Only the
- * columns that decide the ranks are read of all ports. All columns are read of the ports with the
- * greatest values.
+ * Ranks all ports by their samples in a period. Roll-ups replace the samples of each quarter of an
+ * hour and each day that is completely in this period, so that few samples must be read. For all
+ * ports, only the columns that decide the ranks are read. For the ports with the greatest values,
+ * all columns are read.
  */
 #include <stdlib.h>
 
@@ -39,8 +39,8 @@ static uint64_t bits(unsigned first, unsigned end)
     return (UINT64_C(1) << end) - (UINT64_C(1) << first);
 }
 
-/* Returns the bitset of the columns that the value of a port, and whether it is listed, depend on.
- */
+/* Returns the bitset of the columns that determine the value of a port, and whether the port is
+ * listed. */
 static uint64_t ranking_columns(enum counters_by by)
 {
     switch (by) {
@@ -74,7 +74,7 @@ struct sums {
     uint64_t columns;
     int64_t unit;         /* duration of a roll-up of the level that is being read */
     struct period wanted; /* the samples to add */
-    struct period added;  /* the whole units of the samples that were added */
+    struct period added;  /* the units to which the added samples belong */
 };
 
 static int add_sums(void *ctx, struct fab_counters_block *b)
@@ -190,8 +190,8 @@ static void get_codes(const struct top *t, uint32_t port, uint16_t ret[FAB_COLUM
                      : 0;
 }
 
-/* Returns true if the port belongs in the list: with a known rate for data and packets, else with a
- * value above 0. */
+/* Returns true if the port belongs in the list. In lists by data or packets, this is a port with a
+ * known rate; in the other lists, a port with a value above 0. */
 static bool is_listed(enum counters_by by, uint64_t value, const uint16_t code[FAB_COLUMNS])
 {
     bool by_rate = by == COUNTERS_BY_DATA || by == COUNTERS_BY_PACKETS;
@@ -284,8 +284,8 @@ static int make_list(struct top *t, uint32_t most, struct counters_total **ret, 
     return FAB_OK;
 }
 
-/* Returns `since`, or an earlier time: if the finer levels do not reach back to `since`, the begin
- * of the finest roll-up that contains it. */
+/* Returns `since`. If the finer levels do not reach back to `since`, returns instead the beginning
+ * of the finest roll-up that contains `since`. */
 static int64_t begin_of(struct counters *c, int64_t since)
 {
     struct counters_health h;

@@ -22,7 +22,7 @@
 #define SEEN_EVERY 3600
 /* maximum number of units that the writer deletes when it writes a round */
 #define DELETIONS_MOST 8
-/* The writer keeps this part of the limit free. */
+/* The writer keeps 1 / FREE_PART of the limit free. */
 #define FREE_PART 64
 /* maximum number of free pages that the writer returns to the disk when it writes a round */
 #define VACUUM_MOST 4096
@@ -134,8 +134,8 @@ static int read_nodes(struct counters_writer *w)
     return status;
 }
 
-/* Finds a node with this number of ports that is older than all samples in the history, so that its
- * port numbers can be reused. */
+/* Finds a node with this number of ports whose last sample is older than all samples in the
+ * history. The history numbers of its ports can be reused. */
 static struct counters_known *find_expired(struct counters_writer *w, uint8_t ports)
 {
     int64_t oldest = INT64_MAX;
@@ -289,7 +289,8 @@ static int put_samples(struct counters_writer *w, const struct counters_round *r
 
 /* ---- roll-ups -------------------------------------------------------------------------------- */
 
-/* A unit is the time that a block of a level covers at most. */
+/* Returns the number of the unit in which a sample with this end belongs. A unit is the time that a
+ * block of a level covers at most. */
 static int64_t unit_of(unsigned level, int64_t end)
 {
     return (end - 1) / counters_unit(level);
@@ -350,8 +351,8 @@ static int join_unit(struct counters_writer *w, unsigned level, uint32_t group, 
     return status == FAB_OK ? put_block(w, level, group, ret) : status;
 }
 
-/* Appends a roll-up, which covers the time from `from`, to the block of its unit. If the clock was
- * set back, later samples of the block are dropped. */
+/* Appends a roll-up, which covers the time from `from`, to the block of its unit. Drops samples of
+ * this block that end after `from`; they exist only if the clock was set back. */
 static int append(struct counters_writer *w, unsigned level, uint32_t group, int64_t from,
                   const struct fab_counters_block *rolled)
 {
@@ -452,9 +453,10 @@ static int delete_unit(struct counters_writer *w, unsigned level, int64_t begin,
     return status == FAB_OK ? read_oldest(w, level, &w->oldest[level]) : status;
 }
 
-/* [level] The ages of the oldest samples of the levels are in proportion to these days while the
- * database is too large. So a small database has samples, too, not only roll-ups. A fabric of
- * 70,000 ports whose traffic changes all the time needs 4 GiB for these days. */
+/* [level] While the database is too large, the writer deletes samples in such a way that the ages
+ * of the oldest samples of the levels are in proportion to these numbers of days. Even a small
+ * database therefore has samples of single rounds, and not only roll-ups. A fabric of 70,000 ports
+ * whose traffic changes all the time needs 4 GiB for these days. */
 static const int64_t proportion[FAB_ROLLUP_LEVELS] = {2, 30, 90, 1000};
 
 /* Returns the level whose oldest samples are deleted next; FAB_ROLLUP_LEVELS: none. The present

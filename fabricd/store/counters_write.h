@@ -13,7 +13,7 @@ struct counters_known { /* a node that the history knows */
     uint32_t first; /* number of the node's port 0; the numbers of its other ports follow */
     uint8_t ports;
     /* Unix times in s. seen: end of the node's last sample. stored: the value of `seen` that the
-     * database has; 0: it has no row for the node. */
+     * database has; 0: the database has no row for the node. */
     int64_t seen, stored;
 };
 enum counters_sql {
@@ -42,7 +42,7 @@ struct counters_writer {
     uint16_t *code[FAB_COLUMNS];
     uint32_t *peer;
     uint32_t room; /* number of elements of each array code[i], and of peer */
-    /* the ports that were found when the last roll-up was written */
+    /* the findings of the roll-up that was written last */
     struct counters_finding finding[COUNTERS_FINDINGS];
     size_t finding_count;
     /* the findings that were reported in the last day, and are not reported again */
@@ -77,11 +77,11 @@ struct counters_quarter {
 };
 int counters_quarter_init(struct counters_quarter *q, uint32_t ports, int64_t begin, int64_t end);
 void counters_quarter_fini(struct counters_quarter *q);
-/* Adds the samples of a group. */
+/* Adds the sums of a group. b: all samples of the group in this quarter of an hour. */
 void counters_quarter_add(struct counters_quarter *q, uint32_t group,
                           const struct fab_counters_block *b);
-/* Finds links where one end sent clearly more or less data than the other end received. Needs the
- * samples of all groups. */
+/* Finds links where one end sent clearly more or less data than the other end received. Before, the
+ * caller must add all groups to `q` by counters_quarter_add. */
 void counters_find_asymmetry(struct counters_writer *w, const struct counters_quarter *q);
 /* Finds ports of a group whose error rate rises. now: roll-up of the quarter of an hour that ends
  * at `end`. */

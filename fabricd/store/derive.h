@@ -8,8 +8,8 @@
 
 #include "libfabmgr/policy/m_keys.h"
 
-/* The arguments of store_hkdf, which computes HKDF with SHA-256 (RFC 5869). store_hkdf returns
- * RANGE if `len` exceeds 8160 bytes, or NOMEM. */
+/* The input of store_hkdf_sha256, which computes `len` bytes by HKDF with SHA-256 (RFC 5869). It
+ * returns OK, NOMEM, or RANGE if `len` exceeds 8160. */
 struct store_hkdf {
     const uint8_t *secret, *salt, *info;
     size_t secret_len, salt_len, info_len;

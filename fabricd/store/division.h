@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Divides a batch that violates the schema. Another try with the whole batch would fail in the same
- * way. So each record of the batch gets its own transaction, and only the records that violate the
- * schema are dropped. For the folder fabricd/store only.
+ * way. Each record of the batch therefore gets its own transaction, and only the records that
+ * violate the schema are dropped. For the folder fabricd/store only.
  */
 #ifndef FABRICD_STORE_DIVISION_H
 #define FABRICD_STORE_DIVISION_H

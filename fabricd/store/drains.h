@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drains of links, switches and hosts that have not ended: tables drain, drain_node, drain_link. */
+/* The drains (of links, switches and hosts) that have not ended. They are in the tables drain,
+ * drain_node and drain_link. */
 #ifndef FABRICD_STORE_DRAINS_H
 #define FABRICD_STORE_DRAINS_H
 

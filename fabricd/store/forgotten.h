@@ -3,7 +3,7 @@
  * The replicated table forgotten_node: nodes that an operator has forgotten ('fabricctl node
  * forget'). Each manager has its own registry, and the managers find out at different times that a
  * node is gone. Because of this table, all managers forget the node, even those that find out
- * later. For the folder fabricd/store only, on the writer thread.
+ * later. For the folder fabricd/store and its writer thread only.
  */
 #ifndef FABRICD_STORE_FORGOTTEN_H
 #define FABRICD_STORE_FORGOTTEN_H
@@ -17,7 +17,8 @@
 #define FORGOTTEN_KEPT 10000
 
 /* Adds to the table the nodes that the request `forget` will forget. Must be called before the
- * request is carried out, which deletes these nodes. Returns the errors of sql_status. */
+ * request is carried out, because that deletes these nodes from the registry. Returns the errors of
+ * sql_status. */
 int forgotten_note(sqlite3 *db, const struct record_forget *forget);
 /* Forgets each node that is gone and that is in the table, if the operator forgot it after this
  * manager last saw it. Returns the errors of sql_status. */

@@ -166,8 +166,8 @@ static void hand_link(sqlite3_stmt *stmt, store_gone_link_fn *fn, void *ctx)
 #define IN_ORDER " ORDER BY link.gone_since DESC, node_a, port_a LIMIT ?6"
 #define LISTED "IN (SELECT value FROM json_each(?4))"
 
-/* Returns the statement for a query. Its parameter 4 is the GUID of a node, or a JSON array of
- * GUIDs; 5 is the port number, or 0. */
+/* Returns the SQL statement for a query. Parameter 4 of the statement is the GUID of a node, or a
+ * JSON array of GUIDs; parameter 5 is the port number, or 0. */
 static const char *links_sql(const struct store_gone_links *query)
 {
     if (query->node == 0 && query->node_count == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes and links that were part of the fabric and have left it. The registry keeps their rows
- * until they are forgotten. The functions that read run a query on the database, which may not have
- * the changes of the last 50 ms yet. */
+ * until they are forgotten. Functions that read the registry run a query on the database, which may
+ * not have the changes of the last 50 ms yet. */
 #ifndef FABRICD_STORE_GONE_H
 #define FABRICD_STORE_GONE_H
 
@@ -27,8 +27,8 @@ struct store_gone_node {
     uint32_t ports;
     struct store_seen seen;
 };
-/* A function that receives rows. The texts of a row are valid until the function returns. It must
- * not call the store. */
+/* A function that receives rows. The texts of a row are valid until the function returns. The
+ * function must not call the store. */
 typedef void store_gone_node_fn(void *ctx, const struct store_gone_node *node);
 
 struct store_gone_nodes {
@@ -58,8 +58,8 @@ struct store_gone_found {
     enum store_match match;
     uint64_t guid; /* GUID of the node that left last among the nodes that match best */
 };
-/* Finds the nodes that the user's text names. number: the value of the text if it is a GUID
- * (is_guid: true) or a LID; otherwise 0. Returns OK, NOMEM, IO or FORMAT. */
+/* Finds the gone nodes that match `text`, which a user typed. number: the value of the text if it
+ * is a GUID (is_guid: true) or a LID; otherwise 0. Returns OK, NOMEM, IO or FORMAT. */
 int store_gone_find(struct store *s, const char *text, size_t len, uint64_t number, bool is_guid,
                     struct store_gone_found *ret);
 /* Calls fn for the gone node with this GUID, if there is one. Returns NOMEM, IO or FORMAT. */
@@ -82,7 +82,7 @@ struct store_gone_links {
     uint64_t node; /* only links of this node; 0: of nodes[] or, if node_count is 0, of all nodes */
     const uint64_t *nodes; /* [node_count] */
     size_t node_count;
-    uint8_t port; /* only links of the ports with this number of the nodes; 0: of all their ports */
+    uint8_t port; /* only links of ports with this number; 0: links of all ports */
     /* For the next page of a list: gone_since and first end of the last link that was listed.
      * after_since INT64_MAX: the first page. */
     int64_t after_since;
@@ -95,24 +95,25 @@ int store_gone_links(struct store *s, const struct store_gone_links *query, uint
                      store_gone_link_fn *fn, void *ctx);
 
 struct store_gone_count {
-    /* Numbers of nodes and links that are gone. hosts: adapters without the aggregation nodes of
-     * switches. */
+    /* Numbers of nodes and links that are gone. hosts: adapters, except the aggregation nodes of
+     * switches. others: routers and aggregation nodes. */
     uint32_t hosts, switches, others, links;
 };
 /* Counts the nodes and links whose gone_since is in [from, before). Returns OK, NOMEM, IO or
  * FORMAT. */
 int store_gone_count(struct store *s, int64_t from, int64_t before, struct store_gone_count *ret);
 
-/* Forgets a node that is gone, with its ports and links. Has no effect if the node has come back by
- * the time the writer thread handles this request. */
+/* Carries out a request of an operator: forgets a node that is gone, with its ports and links. If
+ * the state is replicated, the other managers forget this node, too. Has no effect if the node has
+ * come back by the time the writer thread handles this request. */
 void store_forget_node(struct store *s, uint64_t guid);
 /* Carries out a request of an operator: forgets all nodes and links whose gone_since is before
  * `before`. If the state is replicated, the other managers forget these nodes, too
  * (forgotten.h). */
 void store_forget_older(struct store *s, int64_t before);
 /* Limits how much the registry keeps. Forgets all nodes and links whose gone_since is before
- * `before`. Also forgets all but the last `nodes` nodes and the last 8 * `nodes` links that
- * left. */
+ * `before`. Of the others, keeps only the `nodes` nodes and the 8 * `nodes` links that left
+ * last. */
 void store_forget_gone(struct store *s, int64_t before, uint32_t nodes);
 
 #endif

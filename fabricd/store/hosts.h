@@ -7,13 +7,13 @@
 #include "fabricd/store/sql.h"
 
 /* Writes or deletes the row of a registration, in the open transaction. Returns the errors of
- * sql_run, or an error of packing the record. */
+ * sql_run, or an error if the record cannot be packed. */
 int hosts_write(struct sql *q, const struct record_hosts *r);
 
-/* Loads all rows of a kind, in the order of their keys. `ret` is the address of a pointer, which
- * receives an array from malloc of the kind's struct (see the union in struct record_hosts), or
- * NULL if there are no rows. Rows that are not valid, because somebody edited them by hand, are
- * left out. Returns NOMEM or the errors of sql_status. */
+/* Loads all rows of a kind, in the order of their keys. `ret` is the address of a pointer to the
+ * struct of this kind (see the union in struct record_hosts). The function sets this pointer to an
+ * array from malloc, or to NULL if there are no rows. Rows that are not valid, because somebody
+ * edited them by hand, are left out. Returns NOMEM or the errors of sql_status. */
 int hosts_load(sqlite3 *db, enum hosts_kind kind, void *ret, size_t *ret_count);
 
 #endif

@@ -73,8 +73,8 @@ static void take_text(sqlite3_stmt *stmt, int column, char *to, size_t size)
 }
 #define TAKE(stmt, column, array) take_text(stmt, column, array, sizeof(array))
 
-/* Returns the number in a column. Returns 0 if the number is above `most`, which only a row that
- * somebody edited by hand has. */
+/* Returns the number in a column. Returns 0 if the number is negative or above `most`; only a row
+ * that somebody edited by hand has such a number. */
 static uint32_t take_number(sqlite3_stmt *stmt, int column, uint32_t most)
 {
     int64_t value = sqlite3_column_int64(stmt, column);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes key files. A key file has one line, such as 0x0123456789abcdef. The manager
- * writes a new file under another name, syncs and renames it. So the key file is complete even if
- * the manager is killed at any moment. */
+/* Reads and writes key files. A key file has one line, such as 0x0123456789abcdef. To replace a key
+ * file, the manager writes the new text to a file with another name, syncs this file, and renames
+ * it. The key file is therefore complete even if the manager is killed at any moment. */
 #include "fabricd/store/key.h"
 
 #include <errno.h>

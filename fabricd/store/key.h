@@ -24,7 +24,7 @@ int store_key_random(uint64_t *ret);
 int store_key_file_read(const char *dir, const char *name, char **ret_text, size_t *ret_len,
                         char *why, size_t why_len);
 /* Replaces the file DIR/NAME, with mode 0600. The file has either the old or the new text, even if
- * the manager is killed at any moment. Returns IO, with a sentence in why[]. */
+ * the manager is killed at any moment. Returns OK, or IO with the reason in why[]. */
 int store_key_file_write(const char *dir, const char *name, const char *text, size_t len, char *why,
                          size_t why_len);
 

@@ -129,7 +129,7 @@ static int put(struct sql *q, const struct fab_lease *l, int64_t now)
 }
 
 /* Handles the row of a port that has no lease in the new set. Keeps the row in the table (*ret_keep
- * is true), unless the new set uses its LIDs for another port. */
+ * is true), unless the new set uses the LIDs of the row for another port. */
 static int put_absent(struct sql *q, struct lease_row *row, const struct taken *taken, int64_t now,
                       bool *ret_keep)
 {

@@ -168,7 +168,8 @@ static bool is_line(const struct lines *l, const char *text)
     return l->len == strlen(text) && memcmp(l->line, text, l->len) == 0;
 }
 
-/* Reads the value from a line of the form "WORD VALUE". */
+/* Reads the value from a line of the form "WORD VALUE". Returns false if the line has another
+ * form. */
 static bool read_number(const struct lines *l, const char *word, unsigned base, uint64_t *ret)
 {
     size_t n = strlen(word);
@@ -179,7 +180,8 @@ static bool read_number(const struct lines *l, const char *word, unsigned base, 
            fab_base_digits_parse(l->line + n + 1 + m, l->len - n - 1 - m, base, UINT64_MAX, ret);
 }
 
-/* Reads the secret from a line of the form "WORD secret DIGITS". */
+/* Reads the secret from a line of the form "WORD secret DIGITS". Returns false if the line has
+ * another form. */
 static bool read_secret(const struct lines *l, const char *word, struct store_secret *ret)
 {
     char prefix[24];

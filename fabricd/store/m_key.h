@@ -2,8 +2,8 @@
 /*
  * The files m_key and cc_key of the state directory. m_key has the M_Key of this manager. During
  * and after a rotation it also has the previous M_Key, and the GUIDs of the ports that may still
- * have the previous key. So a rotation can continue after the manager was killed at any moment.
- * cc_key has the CC_Key in the same form.
+ * have the previous key. A rotation can therefore continue even if the manager was killed at any
+ * moment. cc_key has the CC_Key in the same form.
  *
  * The keys are not in the database, so that copies of the database disclose no key.
  */
@@ -67,16 +67,16 @@ const uint64_t *store_m_key_find(const struct store_m_key *k, uint64_t guid);
  * were removed. */
 size_t store_m_key_strike(struct store_m_key *k, const uint8_t *done);
 
-/* Parses the text of a key file. Returns NOMEM, or FORMAT with a sentence in why[]. */
+/* Parses the text of a key file. Returns OK, or NOMEM or FORMAT with the reason in why[]. */
 int store_m_key_parse(enum store_key_of of, const char *text, size_t len, struct store_m_key *ret,
                       char *why, size_t why_len);
-/* The next functions read the file m_key or cc_key. They return NOT_FOUND if there is no such file.
- * The other errors have a sentence in why[]: IO; DENIED: other users can read the file; FORMAT;
- * NOMEM. */
+/* The next two functions read the file m_key or cc_key in the directory `dir`. They return
+ * NOT_FOUND if there is no such file. The other errors have a sentence in why[]: IO; DENIED: other
+ * users can read the file; FORMAT; NOMEM. */
 int store_m_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);
 int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);
 /* Replaces the file with mode 0600. At any moment, the file has either the old or the new text.
- * Returns OK, or IO or NOMEM with a sentence in why[]. */
+ * Returns OK, or IO or NOMEM with the reason in why[]. */
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len);
 /* Makes the text of the key file, from malloc. Returns NOMEM. */
 int store_m_key_text(const struct store_m_key *k, char **ret, size_t *ret_len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes the records that callers put into the queue of the writer thread. A record and its texts
- * have one allocation. The file also joins records to batches. */
+ * are in one block of memory. This file also has the functions for batches. */
 #include "fabricd/store/record.h"
 
 #include <assert.h>

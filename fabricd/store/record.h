@@ -190,7 +190,8 @@ bool batch_is_empty(const struct batch *b);
 /* Sets the leases of the batch, and takes over `leases`. */
 void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count);
 void batch_put_record(struct batch *b, struct record *r); /* takes over the record */
-/* Appends all records of `from` to `to`, and empties `from`. */
+/* Moves the contents of `from` to `to`: appends the records, and replaces the leases and the view
+ * of `to` if `from` has any. `from` is then empty. */
 void batch_move(struct batch *to, struct batch *from);
 /* Moves the leases and the view of `from` to `to`, which must be empty. If `from` has no leases and
  * no view, moves its first record. */

@@ -201,8 +201,7 @@ static bool is_same_row(const struct fab_node *x, const struct fab_node *y)
            x->info.device_id == y->info.device_id && x->info.system_guid == y->info.system_guid;
 }
 
-/* fab_fabric_diff does not compare all columns of a node. Writes the nodes that differ in one of
- * the other columns. */
+/* Writes the nodes that differ in a column that fab_fabric_diff does not compare. */
 static int put_changed_nodes(const struct registry *r, struct sql *q, const struct fab_fabric *f,
                              int64_t now)
 {
@@ -255,7 +254,7 @@ static int put_difference(const struct registry *r, struct sql *q, const struct 
 
 /* ---- rows that are gone ---- */
 
-/* for each gone node that is kept, this number of gone links is kept */
+/* maximum number of gone links that are kept, for each gone node that may be kept */
 #define LINKS_A_NODE 8
 
 static int mark_excess(struct sql *q, uint32_t nodes)

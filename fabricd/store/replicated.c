@@ -189,7 +189,8 @@ static int add_marked(struct store_pending *p, struct store_rows *to)
 {
     const char *key = sql_text(p->list, 1);
     const struct replicated_table *t = replicated_table(sql_text(p->list, 0));
-    /* a later version of fabricd has marked a row of a table that this version does not know */
+    /* NULL: a later version of fabricd has marked a row of a table that this version does not
+     * know */
     if (t == NULL)
         return FAB_OK;
     sqlite3_stmt *select = p->select[t - replicated_tables];

@@ -4,10 +4,10 @@
  * hosts registered. fabricd/replica sends changed rows to the other managers, and stores the rows
  * that another manager changed.
  *
- * A row is a table, a key (a JSON array with the values of the primary key) and a value (a JSON
- * object with the other columns). If a replicated row changes, a trigger marks its key in the table
- * replica_pending, in the same transaction. The mark stays until the new value is confirmed, so a
- * crash loses no change.
+ * A row consists of the name of its table, a key (a JSON array with the values of the primary key)
+ * and a value (a JSON object with the other columns). If a replicated row changes, a trigger marks
+ * its key in the table replica_pending, in the same transaction. The mark stays until the new value
+ * is confirmed, so a crash loses no change.
  */
 #ifndef FABRICD_STORE_REPLICATED_H
 #define FABRICD_STORE_REPLICATED_H
@@ -32,8 +32,8 @@ struct store_rows {
     struct store_row *row;
     size_t count, room;
 };
-/* Appends a copy of a row to the list. Returns NOT_FOUND if no replicated table has this name, or
- * NOMEM. */
+/* Appends a copy of a row to the list. Returns NOMEM, or NOT_FOUND if no replicated table has this
+ * name. */
 int store_rows_add(struct store_rows *rows, const char *table, const char *key, const char *value,
                    uint64_t version);
 void store_rows_fini(struct store_rows *rows);
@@ -55,9 +55,9 @@ void store_pending_close(struct store_pending *p); /* `p` may be NULL */
 int store_pending_read(struct store_pending *p, size_t limit, struct store_rows *ret,
                        uint64_t *ret_all);
 
-/* Each of the following functions puts a request into the queue of the writer thread, which carries
- * it out in one transaction. A function with rows takes them over; if memory runs out, it frees
- * them and returns NOMEM. */
+/* store_put_confirmed, store_mark_all and store_put_received put a request into the queue of the
+ * writer thread, which carries it out in one transaction. They take over the rows in their
+ * arguments. If memory runs out, they free these rows and return NOMEM. */
 /* Deletes the marks of rows that a majority has confirmed. A row that has changed since it was read
  * keeps its mark. */
 int store_put_confirmed(struct store *s, struct store_rows *rows);
@@ -80,11 +80,12 @@ uint64_t store_received_changes(struct store *s);
 /* Returns the version of the last mark that is committed. */
 uint64_t store_marked_version(struct store *s);
 /* Returns an upper bound of the number of changes of this manager that store_put_received has
- * undone since the start: it deleted the mark of a row, and also replaced or deleted the row. */
+ * undone since the start. A change is undone if the mark of the row is deleted, and the row itself
+ * is replaced or deleted. */
 uint64_t store_received_drops(struct store *s);
 
 /* Returns a random number that identifies this database to the other managers. Makes and stores the
- * number if there is none yet. Returns 0 if it cannot be read or stored. */
+ * number if there is none yet. Returns 0 if the number cannot be read or stored. */
 uint64_t store_instance(struct store *s);
 
 #endif

@@ -155,7 +155,8 @@ static int confirm(sqlite3 *db, const struct store_rows *rows)
 
 /* ---- rows of other managers ------------------------------------------------------------------ */
 
-/* the prepared statements for the rows of one table, and those that all tables share */
+/* what receive() needs to store rows; `of` has the prepared statements of each table, and all
+ * tables share the last three statements */
 struct storing {
     struct replicated *r;
     sqlite3 *db;
@@ -208,8 +209,8 @@ static int storing_init(struct storing *x)
     return status;
 }
 
-/* Returns true if the row must not be overwritten, because this manager changed it after
- * keeps_after. */
+/* Returns true if the row must not be overwritten, because this manager changed it last: the
+ * version of its mark is higher than `keeps_after`. */
 static bool is_kept(struct storing *x, const struct store_row *row)
 {
     sqlite3_stmt *stmt = x->is_marked;
@@ -274,7 +275,8 @@ static int store_row(struct storing *x, const struct store_row *row)
     return FAB_OK;
 }
 
-/* Deletes all marks whose version is at most keeps_after. *ret_marks: their number. */
+/* Deletes all marks whose version is at most `keeps_after`. *ret_marks: number of the deleted
+ * marks. */
 static int unmark_old(struct storing *x, int *ret_marks)
 {
     sqlite3_stmt *stmt = NULL;
@@ -292,7 +294,7 @@ static int unmark_old(struct storing *x, int *ret_marks)
 }
 
 /* Deletes all replicated rows that the other manager did not send, except those that this manager
- * changed after keeps_after. */
+ * changed last (`keeps_after`). */
 static int delete_unseen(struct storing *x)
 {
     int marks = 0, deleted = 0, status = unmark_old(x, &marks);

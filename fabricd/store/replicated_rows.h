@@ -15,7 +15,7 @@ struct replicated {
     bool silent;
     uint64_t version; /* version of the last mark */
     bool leases;      /* true: the open transaction has stored LID leases of another manager */
-    uint64_t told;    /* value of `version` in the last call of the listener */
+    uint64_t told;    /* value of `version` at the last call of the listener (writer_on_marked) */
     /* the results of store_received_changes and store_received_drops */
     uint64_t changes, drops;
 };

@@ -128,8 +128,9 @@ static void add_trigger(struct fab_text *to, const struct replicated_table *t, c
     fab_base_text_addf(
         to, "%s BEGIN DELETE FROM replica_pending WHERE tbl = '%s' AND key = ", differs, t->name);
     add_key(to, t, row);
-    /* Delete first instead of INSERT OR REPLACE. If the statement that fires the trigger has a
-     * conflict clause, such as OR IGNORE, SQLite applies this clause also in the trigger. */
+    /* Use DELETE and INSERT instead of INSERT OR REPLACE. If the statement that fires the trigger
+     * has a conflict clause, such as OR IGNORE, SQLite applies that clause in the trigger, too,
+     * instead of OR REPLACE. */
     fab_base_text_addf(to, "; INSERT INTO replica_pending(tbl, key, version) VALUES ('%s', ",
                        t->name);
     add_key(to, t, row);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The replicated tables as texts of SQL. For the folder fabricd/store only. */
+/* The list of replicated tables, and the SQL statements for their rows. For the folder
+ * fabricd/store only. */
 #ifndef FABRICD_STORE_REPLICATED_TABLES_H
 #define FABRICD_STORE_REPLICATED_TABLES_H
 

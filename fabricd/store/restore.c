@@ -254,8 +254,8 @@ static int open_stage(struct load *l)
 
 /* ---- moving the files ---- */
 
-/* Gives a file to the owner of the state directory, if root runs the restore. Otherwise the user of
- * fabricd could not read the file. */
+/* If root runs the restore, gives a file to the owner of the state directory, because the user of
+ * fabricd could not read a file of root. */
 static void give_away(const char *path, const struct stat *owner)
 {
     if (geteuid() == 0 && lchown(path, owner->st_uid, owner->st_gid) != 0)
@@ -376,7 +376,7 @@ int store_restore(const struct store_backup *b, struct store_backup_result *ret,
 
 /* ---- verification ---- */
 
-/* Checks the structure of the database. Returns FORMAT, with a sentence in why[]. */
+/* Checks the structure of the database. Returns OK, or FORMAT with the reason in l->why. */
 static int check_database(struct load *l, sqlite3 *db)
 {
     sqlite3_stmt *stmt = NULL;

@@ -44,7 +44,8 @@ static char *value_of(const uint8_t *sealed, size_t len)
     return value;
 }
 
-/* Encrypts a text (wrap.h) and writes it as the value of a row. *ret_value is from malloc. */
+/* Encrypts a text (wrap.h), and makes from the result the value of a row. *ret_value is from
+ * malloc. */
 static int wrap_text(const struct store_sharing *w, enum store_key_of of, const char *text,
                      size_t len, char **ret_value)
 {

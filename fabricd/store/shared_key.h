@@ -4,7 +4,8 @@
  * has the wrapped text of the file m_key or cc_key.
  *
  * A manager uses a new key only after a majority has confirmed the row with the new and the
- * previous key. So each manager that takes over knows both keys, and a port has one of the two.
+ * previous key. Each manager that takes over therefore knows both keys, and a port has one of the
+ * two.
  */
 #ifndef FABRICD_STORE_SHARED_KEY_H
 #define FABRICD_STORE_SHARED_KEY_H
@@ -33,7 +34,7 @@ int store_put_shared_key(struct store *s, const struct store_sharing *w,
                          const struct store_m_key *k);
 /* Reads the row with the wrapped key file, and unwraps it. *ret_confirmed: true: a majority has
  * confirmed the row. Errors: NOT_FOUND; DENIED: the row was wrapped with another key; FORMAT, NOMEM
- * and IO. DENIED and FORMAT have a sentence in why[]. */
+ * and IO. For DENIED and FORMAT, why[] has the reason. */
 int store_get_shared_key(struct store *s, const struct store_sharing *w, enum store_key_of of,
                          struct store_m_key *ret, bool *ret_confirmed, char *why, size_t why_len);
 /* Returns true if the row with this key is not confirmed by a majority yet. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports the sizes of the tables, for reports about faults. The virtual table dbstat of SQLite has
- * the sizes. If SQLite was built without dbstat, only the numbers of rows are known.
+ * Describes the sizes of the tables and indexes, for reports about faults. The virtual table dbstat
+ * of SQLite has the sizes. If SQLite was built without dbstat, only the numbers of rows are known.
  */
 #include "fabricd/store/sizes.h"
 
@@ -12,7 +12,7 @@
 #include "fabricd/store/state.h"
 #include "libfabmgr/base/status.h"
 
-/* SQLite's virtual machine calls stopped() after this number of instructions */
+/* number of instructions of SQLite's virtual machine between two calls of stopped() */
 #define STEPS 100000
 
 struct stopper {

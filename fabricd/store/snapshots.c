@@ -13,8 +13,8 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Returns the FNV-1a hash of the text. It is shifted right by one bit, because integers in SQLite
- * are signed. */
+/* Returns the FNV-1a hash of the text, shifted right by one bit, because integers in SQLite are
+ * signed. */
 static uint64_t hash_of(const char *text, size_t len)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);

@@ -44,9 +44,10 @@ void store_delete_snapshot(struct store *s, const char *name);
  */
 typedef void store_snapshot_fn(void *ctx, const struct store_snapshot *snapshot);
 int store_snapshots(struct store *s, store_snapshot_fn *fn, void *ctx);
-/* Reads the topology of a snapshot: the one with this name or, if `name` is NULL, the last one that
- * was not made after `time`. The caller releases the reference *ret_fabric. Any thread may call
- * this function, which opens its own connection. Returns OK, NOT_FOUND, NOMEM, IO or FORMAT. */
+/* Reads the topology of a snapshot: the snapshot with this name or, if `name` is NULL, the last
+ * snapshot that was made at `time` or earlier. The caller releases the reference *ret_fabric. Any
+ * thread may call this function, which opens its own connection. Returns OK, NOT_FOUND, NOMEM, IO
+ * or FORMAT. */
 int store_snapshot_load(const struct store *s, const char *name, int64_t time,
                         struct fab_fabric **ret_fabric);
 /* Makes a copy of a fabric that has only what a snapshot stores, so that both can be compared.

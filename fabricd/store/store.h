@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The store keeps the manager's persistent data in a SQLite database with a write-ahead log. Each
  * function that writes puts a copy of the record into a queue and returns at once. The writer
- * thread writes the queue to the database, so that no sweep and no repair waits for the disk. The
- * functions that read wait for the database, but not for the writer thread. Only the start of the
- * manager and RPCs call functions that read. */
+ * thread writes the queue to the database, so that no sweep and no repair waits for the disk.
+ * Functions that read the database wait for SQLite, but not for the writer thread; only the start
+ * of the manager and RPCs call them. */
 #ifndef FABRICD_STORE_STORE_H
 #define FABRICD_STORE_STORE_H
 
@@ -37,9 +37,9 @@ void store_close(struct store *s);
  * database is damaged. */
 int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
 /* Loads the places at which ports were seen: both ends of each stored link. First come the links of
- * the last published fabric, then links that are gone, beginning with those that were seen last. So
- * a port that was moved has several places. *ret is an array from malloc, or NULL if no place is
- * stored. Returns OK, NOMEM, IO or FORMAT. */
+ * the last published fabric, then links that are gone, beginning with those that were seen last. A
+ * port that was moved therefore has several places. *ret is an array from malloc, or NULL if no
+ * place is stored. Returns OK, NOMEM, IO or FORMAT. */
 int store_load_places(struct store *s, struct fab_place **ret, size_t *ret_count);
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
@@ -83,8 +83,8 @@ struct store_isolated {
 };
 void store_put_isolated(struct store *s, const struct store_isolated *link, bool isolated);
 int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *ret_count);
-/* Stores a pin (libfabmgr/policy/pins.h) by its node GUID, but not its member made_us. If `there`
- * is false, deletes the pin with this GUID. */
+/* Stores a pin (libfabmgr/policy/pins.h) under its node GUID; the member made_us is not stored. If
+ * `there` is false, deletes the pin with this GUID. */
 void store_put_pin(struct store *s, const struct fab_pin *pin, bool there);
 int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count);
 /* The baseline of approved devices (libfabmgr/discover/baseline.h); NULL: there is no baseline. A
@@ -157,16 +157,16 @@ void store_last_engine(struct store *s, char *ret, size_t len);
 void store_put_freeze(struct store *s, const char *text);
 bool store_get_freeze(struct store *s, char *ret, size_t len);
 
-/* store_mark returns how many records entered the queue so far. A caller that has put a record can
- * later pass this number to store_written, to learn whether the record is committed. STORE_FAILED:
- * the last transaction failed, and will perhaps be repeated; or the record was in a batch that lost
- * records because they violate the schema. */
+/* store_mark returns how many records have entered the queue so far. A caller that has put a record
+ * can later pass this number to store_written, to learn whether the record is committed.
+ * STORE_FAILED: the last transaction failed, and will perhaps be repeated; or the record was in a
+ * batch that lost records because they violate the schema. */
 enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
 uint64_t store_mark(struct store *s);
 enum store_written store_written(struct store *s, uint64_t mark);
 /* Returns true if the writer has dropped a record since the start, because the record violates the
- * schema. The database may then lack records of earlier calls. So the caller must store a
- * registration again when a host repeats it, even if it has not changed. */
+ * schema. The database may then lack records of earlier calls. The caller must therefore store a
+ * registration again when a host repeats it, even if the registration has not changed. */
 bool store_has_lost(struct store *s);
 /* Returns true if the last transaction failed, or if the file of the database was deleted, moved or
  * replaced. A change that is stored now would probably be lost. */
@@ -182,8 +182,8 @@ void store_get_health(struct store *s, struct store_health *ret);
 /* Returns true if so many records are queued that the caller must refuse new registrations. */
 bool store_is_behind(struct store *s);
 
-/* Returns the number of records that were dropped because the writer was behind. These are events,
- * and records of published tables (store_put_view). */
+/* Returns the number of records that were dropped because the writer was behind. Only events, and
+ * records of published tables (store_put_view), can be dropped. */
 uint64_t store_dropped(struct store *s);
 /* Appends to the text the size of the database, and the rows and bytes of each table and index.
  * Uses a connection of its own. Reads the whole database, so call it on a worker thread. Calls

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies of rows in the database. The writer thread compares new values with these copies, and
- * writes only the differences. After this thread has started, only it uses the copies. For the
- * folder fabricd/store only. */
+ * writes only the differences. After the writer thread has started, no other thread uses the
+ * copies. For the folder fabricd/store only. */
 #ifndef FABRICD_STORE_TABLES_H
 #define FABRICD_STORE_TABLES_H
 
@@ -28,9 +28,10 @@ struct lease_table {
 /* Loads the table of leases, without rows that are not valid. Returns NOMEM or the errors of
  * sql_status. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret);
-/* Writes the differences between `t` and `leases` into the open transaction. *ret: what the table
- * has after the commit. `leases` must be sorted by GUID. The row of a port that is not in `leases`
- * stays, except if another port now has its LIDs. Returns NOMEM or the errors of sql_run. */
+/* Writes the differences between `t` and `leases` into the open transaction. *ret: the contents of
+ * the table after the commit. `leases` must be sorted by GUID. The row of a port that is not in
+ * `leases` stays, except if another port now has its LIDs. Returns NOMEM or the errors of
+ * sql_run. */
 int lease_table_write(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                       size_t count, int64_t now, struct lease_table *ret);
 void lease_table_fini(struct lease_table *t);
@@ -56,10 +57,10 @@ int registry_load(struct registry *r, sqlite3 *db);
 int registry_write(const struct registry *r, struct sql *q, const struct fab_view *view,
                    int64_t now, struct registry *ret);
 /* Renews last_seen in the rows of all nodes, ports and links that are in the fabric, and in the
- * rows of their LIDs. Returns the errors of sql_run. */
+ * rows of their LID leases. Returns the errors of sql_run. */
 int registry_touch(struct sql *q, int64_t now);
-/* Deletes rows of nodes that are gone, with their ports and links. Returns the errors of sql_run.
- */
+/* Carries out the request `forget`: deletes the rows of nodes that are gone, with their ports,
+ * links and inventory, and the rows of links that are gone. Returns the errors of sql_run. */
 int registry_forget(struct sql *q, const struct record_forget *forget);
 /* Defined in snapshots.c: writes or deletes a snapshot. An automatic snapshot is not written if the
  * topology has not changed since the last automatic one. After a write, deletes the automatic

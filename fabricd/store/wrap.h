@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Encrypts secrets with the key of the setting replication.wrapping_key: AES-256 in GCM (NIST SP
- * 800-38D) by OpenSSL. The manager derives the encryption key from the setting by HKDF (RFC 5869).
+ * Encrypts secrets with the wrapping key (the setting replication.wrapping_key). The cipher is
+ * AES-256 in GCM (NIST SP 800-38D), from OpenSSL. Its key is derived from the wrapping key by HKDF
+ * (RFC 5869).
  */
 #ifndef FABRICD_STORE_WRAP_H
 #define FABRICD_STORE_WRAP_H
@@ -15,8 +16,8 @@
 #define STORE_WRAP_MORE (STORE_WRAP_NONCE + STORE_WRAP_TAG)
 
 /* Encrypts `len` bytes, and writes len + STORE_WRAP_MORE bytes to ret[]. `context` is a text that
- * says what the secret is; store_unwrap must get the same text. Returns IO if the kernel has no
- * random numbers, LIMIT, or NOMEM. */
+ * says what the secret is; store_unwrap must get the same text. Returns IO (the kernel has no
+ * random numbers), LIMIT (`len` is too large) or NOMEM. */
 int store_wrap(const uint8_t key[STORE_WRAP_KEY], const char *context, const uint8_t *in,
                size_t len, uint8_t *ret);
 /* Decrypts `len` bytes, and writes len - STORE_WRAP_MORE bytes to ret[]. Returns DENIED if the

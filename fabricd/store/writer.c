@@ -13,14 +13,14 @@
  * If a transaction violates the schema, the batch is divided (division.h).
  *
  * If the file of the database is deleted or moved, SQLite continues to write to this file, and the
- * manager would not find the records after a restart. So before each transaction, and every
- * LOOK_US, the thread compares the file at the path with the file that it opened. If they differ,
- * the transaction fails like on a full disk.
+ * manager would not find the records after a restart. Before each transaction, and every LOOK_US,
+ * the thread therefore compares the file at the path with the file that it opened. If they differ,
+ * the transaction fails as it does on a full disk.
  *
- * Three kinds of records are never dropped. Leases and views: only the last of each stays in the
- * queue. Decisions of operators (disabled, isolated and exempt ports, pinned names, the baseline,
- * forgotten nodes, snapshots), because they are few. Registrations of hosts, because the caller
- * checks store_is_behind first.
+ * Records other than events and records of published tables stay in the queue even if it is full.
+ * The queue has at most one set of leases and one view, because a new one replaces the earlier one.
+ * Before a registration of a host, the caller checks store_is_behind. The remaining records, for
+ * example decisions of operators and rows of the audit log, are few.
  *
  * The thread commits a registration at once, because a host waits for the answer. Records that
  * arrive during a transaction are part of the next transaction.
@@ -71,7 +71,7 @@ struct writer {
     size_t queued; /* number of records in `pending` and `work` */
     uint64_t dropped, dropped_told;
     uint64_t failures; /* number of transactions that failed */
-    /* number of events that stay in the database, the newest ones */
+    /* number of the newest events that stay in the database */
     uint32_t keep;
     unsigned flushing;
     bool stop;
@@ -82,8 +82,8 @@ struct writer {
     /* true: a host waits until a record in `pending` is committed */
     bool urgent;
     /* put: number of records that have entered the queue. written: how many of them are committed
-     * or were dropped (give_up). A record has the value of `put` after it has entered as its
-     * number. */
+     * or were dropped (give_up). The number of a record is the value of `put` just after the record
+     * entered the queue. */
     uint64_t put, written;
     /* The last batch that lost records had the records whose numbers are greater than lost_from and
      * at most `lost`. They all count as lost, because a change can consist of several records. */
@@ -137,8 +137,8 @@ static int put_record(struct writer *w, const struct record *r)
     return rows_write(&w->sql, r);
 }
 
-/* Deletes the oldest events. Goes by the number of events in the database, and not by sequence
- * numbers, because dropped events leave gaps in these. */
+/* Deletes the oldest events. Decides by the number of events in the database and not by their
+ * sequence numbers, because dropped events leave gaps in the sequence numbers. */
 static int trim_events(struct writer *w, uint32_t keep)
 {
     int status = FAB_OK;
@@ -236,8 +236,8 @@ static void accept_audit(struct writer *w)
                    (unsigned long long)w->chain.head.seq, mac);
 }
 
-/* Reads the LID leases in the database into their copy again, because leases of another manager
- * were stored. If this fails, the copy stays empty, so that the next set of leases is written as a
+/* Loads the copy of the LID leases from the database again. Called when leases of another manager
+ * were stored. If the load fails, the copy is empty; the next set of leases is then written as a
  * whole. */
 static void renew_leases(struct writer *w)
 {
@@ -309,7 +309,7 @@ static int write_work(struct writer *w, uint32_t keep)
     int64_t now = clock_unix_us() / 1000000;
     w->next = w->chain;
     /* A client gets the result of its call when the row in the audit log is committed. The row must
-     * survive a power failure, so sync the disk. */
+     * survive a power failure, so this commit must sync the disk. */
     if (w->work.has_audit)
         sqlite3_exec(w->sql.db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
     int status = sql_run(&w->sql, SQL_BEGIN, "");
@@ -354,14 +354,14 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* Drops what is left in `work`: one record, or the leases and the view. The database would refuse
- * it at each try. */
+/* Gives up the contents of `work`, which the database would refuse at each try: one record, or the
+ * leases and the view. The caller then clears `work`. */
 static void give_up(struct writer *w)
 {
     log_error("store",
               "dropped %s that violates the schema; please report this fault of fabricd: %s",
               w->work.record_count > 0 ? "a record" : "a set of leases or a view", w->failure);
-    /* Without the copy of the registry, all rows of the next view are written. */
+    /* Drop the copy of the registry, so that all rows of the next view are written. */
     registry_fini(&w->registry);
     division_give_up(&w->division, &w->work, w->written);
 }
@@ -422,8 +422,8 @@ static bool is_hurried(const struct writer *w)
            (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
 
-/* Finds out whether the file of the database is still at its path, while there is nothing to write.
- * The caller holds the writer's mutex, which the function releases for a moment. */
+/* Called while there is nothing to write. Finds out whether the file of the database is still at
+ * its path. The caller holds the writer's mutex, which the function releases for a moment. */
 static void look_at_file(struct writer *w)
 {
     pthread_mutex_unlock(&w->mutex);
@@ -657,7 +657,7 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
         put_bounded(w, set);
     end_put(w, was_empty);
     /* Free the replaced view only after the mutex is released, because freeing a large view takes
-     * long. */
+     * milliseconds. */
     fab_view_unref(replaced);
 }
 

@@ -37,10 +37,10 @@ uint64_t writer_mark(struct writer *w);
 /* See store_written, store_has_lost and store_get_health. */
 enum store_written writer_written(struct writer *w, uint64_t mark);
 bool writer_has_lost(struct writer *w);
-/* Sets the function that is called after a transaction that marked rows; NULL: none. There is only
- * one such function. */
+/* Sets the function that is called after a transaction that marked rows; NULL: none. A new function
+ * replaces the earlier one. */
 void writer_on_marked(struct writer *w, void (*fn)(void *ctx), void *ctx);
-/* See store_received_changes and store_received_drops. */
+/* The results of store_received_changes, store_received_drops and store_marked_version. */
 struct writer_received {
     uint64_t changes, drops, version;
 };
