@@ -30,8 +30,9 @@ static uint32_t absent_links(const struct fab_cabling_check *c, uint32_t site)
     return count;
 }
 
-/* Marks sites as absent: all nodes, or one node, of a host or modular switch. Adds one difference
- * for these sites. Does nothing if they have fewer than two planned links. */
+/* Marks the sites in sites[count] as absent, and adds one difference for all of them. They are all
+ * nodes, or one node, of a host or modular switch, and have `links` planned links in total. Does
+ * nothing if `links` is less than 2. */
 static int add_absent(struct fab_cabling_check *c, const uint32_t *sites, uint32_t count,
                       uint32_t links)
 {

@@ -68,7 +68,7 @@ static uint32_t port_of(const struct fab_cabling_check *c, const struct fab_port
     return c->sites[p->node].first_port + p->num;
 }
 
-/* Which kinds of links the plan has. Links of a kind that it does not have are not compared. */
+/* The kinds of links that the plan has. Cables of other kinds are not compared with the plan. */
 struct scope {
     /* hosts: the plan has links of hosts. switches: the plan has links between switches. */
     bool hosts, switches;
@@ -87,8 +87,8 @@ static struct scope find_scope(const struct fab_cabling_check *c)
     return s;
 }
 
-/* Returns true if the plan does not cover a cable between the ports a and b, neither of which has a
- * planned link. */
+/* Returns true if the plan does not cover a cable between the ports a and b. Neither of the two
+ * ports may have a planned link. */
 static bool is_outside(const struct fab_cabling_check *c, const struct scope *scope, uint32_t a,
                        uint32_t b)
 {

@@ -6,8 +6,8 @@
  * fabric, or of both. The ports of all sites are numbered from 0. Planned links and cables are then
  * two matchings of the same ports, and moves.h explains how they differ.
  *
- * A link that is down does not count as a cable, because nobody can see where the cable leads. So
- * the difference of a planned link without a cable is called "missing or down".
+ * A link that is down does not count as a cable, because the manager cannot see where the cable
+ * leads. So the difference for a planned link without a cable is called "missing or down".
  *
  * Cables that the plan does not cover are no differences. If the plan has only links between
  * switches, it does not cover links of hosts, and vice versa. No plan covers links inside a modular
@@ -83,9 +83,9 @@ struct fab_cabling_difference {
 /* Two switches or two hosts, a and b, that have exchanged their cables port by port. Probably their
  * places or their names were exchanged. */
 struct fab_cabling_exchange {
-    /* id of a site of each of the two; a host with several adapters has several sites */
+    /* ids of sites: one site of each of the two; a host with several adapters has several sites */
     uint32_t a, b;
-    uint32_t cables; /* number of ports of `a` whose cable is exchanged with that of `b` */
+    uint32_t cables; /* number of ports of `a` that have exchanged their cables with ports of `b` */
 };
 
 struct fab_cabling_check {
@@ -107,8 +107,8 @@ struct fab_cabling_check {
     /* [site_count] true: the site was reported as absent, alone or together with the other nodes of
      * its host */
     bool *absent;
-    /* [site_count] The plane of each site, denoted by the lowest site id in it. A site without
-     * planned links between switches has a plane of its own. */
+    /* [site_count] The plane of each site, denoted by the lowest site id in this plane. A site
+     * without planned links between switches has a plane of its own. */
     uint32_t *plane;
     /* the moves that correct the cabling, ordered by rack, switch and port */
     struct fab_cabling_moves moves;
@@ -140,9 +140,9 @@ static inline unsigned fab_cabling_port_number(const struct fab_cabling_check *c
 {
     return port - fab_cabling_site_of(c, port)->first_port;
 }
-/* Returns true if the plan seems to be one of another fabric, so that the differences mean nothing.
- * This is so if the number of planned nodes that were found is less than half of the nodes of the
- * plan or of the fabric, whichever has fewer nodes. */
+/* Returns true if the plan seems to be one of another fabric, so that the differences mean nothing:
+ * the plan or the fabric, whichever has fewer nodes, has more than twice as many nodes as were
+ * found. */
 bool fab_cabling_is_foreign(const struct fab_cabling_check *c);
 
 #endif

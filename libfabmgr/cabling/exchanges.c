@@ -47,8 +47,8 @@ static bool are_alike(const struct fab_cabling_check *c, uint32_t p, uint32_t q)
                                   y->key + fab_cabling_system_len(y->key)) == 0;
 }
 
-/* Adds a pair of units if their ports p and q correspond to each other. The caller knows that p and
- * q have exchanged their cables. */
+/* The ports p and q have exchanged their cables. If they correspond to each other and belong to
+ * different units, adds the pair of these units to pairs[]. */
 static void add_pair(const struct fab_cabling_check *c, const struct units *u, uint32_t p,
                      uint32_t q, struct fab_cabling_exchange *pairs, size_t *count)
 {
@@ -65,9 +65,9 @@ static int compare_pairs(const void *x, const void *y)
     return (p->b > q->b) - (p->b < q->b);
 }
 
-/* Merges equal pairs, and adds up their cables. Keeps a pair if at least two cables are swapped,
- * and these are at least half of the planned links of unit `a`. Returns the number of pairs
- * kept. */
+/* Merges equal pairs, and adds up their cables. Keeps a pair only if at least two cables are
+ * swapped, and they are at least half as many as the planned links of unit `a`. Returns the number
+ * of pairs that it has kept. */
 static size_t join_pairs(const struct units *u, struct fab_cabling_exchange *pairs, size_t count)
 {
     size_t kept = 0;

@@ -13,8 +13,8 @@
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/* Histogram: count[n] is the number of switches, hosts or adapters for which a property, such as
- * the number of ports, is n. */
+/* Histogram of a property, such as the number of ports: count[n] is the number of switches, hosts
+ * or adapters for which this property is n. */
 struct histogram {
     uint32_t count[256];
 };
@@ -96,9 +96,9 @@ static int describe_levels(struct fab_cabling_shape *s, const struct fab_fabric 
 
 /* ---- rails ----------------------------------------------------------------------------------- */
 
-/* Returns the rail to which more than two thirds of the adapters at a switch belong, and at least
- * FAB_CABLING_VOTES of them. Adapters without a rail do not count. Returns 0 if there is no such
- * rail. */
+/* Returns the rail of the majority of the adapters at a switch: more than two thirds, and at least
+ * FAB_CABLING_VOTES. Adapters without a rail do not count. Returns 0 if no rail has this majority.
+ */
 static uint8_t majority_rail(const struct fab_cabling_check *c, const struct fab_cabling_site *s)
 {
     struct histogram rails = {0};
@@ -155,7 +155,7 @@ static void clear_rails(struct fab_cabling_check *c, uint32_t first, uint32_t co
 }
 
 /* Clears the rails of hosts that have more or fewer ports with a link than most hosts: if a host
- * lacks a link, nobody knows which rail the link belonged to. */
+ * lacks a link, it is not known to which rail this link belonged. */
 static void forget_incomplete_hosts(struct fab_cabling_check *c)
 {
     struct histogram sizes = {0};

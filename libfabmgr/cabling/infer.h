@@ -11,10 +11,11 @@
  * than the level of its lowest neighbour.
  *
  * The pattern is this. Switches of a level with the same upper neighbours form a group. In most
- * trees, port k leads to the same upper switch from all switches of a group. All upper switches of
- * a group have the cable of a given lower switch at the same port. A majority of the switches
- * decides which upper switch and which port this is: more than two thirds of the votes, and at
- * least three. If there is no majority, the plan has the cables as they are.
+ * trees, the ports k of all switches of a group lead to the same upper switch, and all upper
+ * switches of a group have the cables to a given lower switch at ports of the same number. For each
+ * port k the upper switch, and for each lower switch the port number, is decided by a majority:
+ * more than two thirds of the votes, and at least three. If there is no majority, the plan has the
+ * cables as they are.
  */
 #ifndef LIBFABMGR_CABLING_INFER_H
 #define LIBFABMGR_CABLING_INFER_H
@@ -23,9 +24,10 @@
 
 #define FAB_CABLING_LEVELS 8u
 
-/* A level of the tree. The members ports, hosts, down, up and side are the numbers that most
- * switches of the level have. A link leads up (to the next level), down (to the level below, or to
- * a host), or to the side (to a switch of the same level). */
+/* A level of the tree. `ports` to `side` are the most frequent numbers of ports, of hosts, and of
+ * links down, up and to the side that switches of the level have. A link leads up (to the next
+ * level), down (to the level below, or to a host), or to the side (to a switch of the same level).
+ */
 struct fab_cabling_level {
     uint32_t switches;
     uint8_t ports, hosts, down, up, side;
@@ -54,14 +56,15 @@ struct fab_cabling_shape {
     /* [adapter_count] adapters on another rail than most adapters at their switch */
     struct fab_cabling_odd_rail *adapter_rails;
     size_t adapter_count;
-    /* links: number of ISLs. links_in_pattern: number of ISLs that were planned by a majority
-     * vote. */
+    /* links: number of ISLs. links_in_pattern: number of ISLs in the plan that a majority vote has
+     * decided. */
     uint32_t links, links_in_pattern;
     struct fab_cabling_plan *plan;   /* plan with the cabling that most switches show */
     struct fab_cabling_check *check; /* comparison of the fabric with this plan */
 };
 
-/* Infers the shape of the fabric, which must exist as long as the result. Returns OK or NOMEM. */
+/* Infers the shape of the fabric. The fabric must exist as long as the result. Returns OK or NOMEM.
+ */
 int fab_cabling_infer(const struct fab_fabric *f, struct fab_cabling_shape **ret_shape);
 void fab_cabling_shape_free(struct fab_cabling_shape *s); /* s may be NULL */
 

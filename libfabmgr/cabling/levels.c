@@ -59,8 +59,8 @@ static int number_levels(const struct fab_fabric *f, struct fab_cabling_links *l
 }
 
 /* Returns true if a leaf and another switch have mostly the same neighbours: more than half of the
- * ISLs of each of them lead to common neighbours. marked[n]: switch n is a neighbour of the other
- * switch. count: number of ISLs of the other switch. */
+ * ISLs of each of them lead to common neighbours. marked[n] is true if switch n is a neighbour of
+ * the other switch. `count` is the number of ISLs of the other switch. */
 static bool is_like(const struct fab_fabric *f, uint32_t leaf, const bool *marked, uint32_t count)
 {
     uint32_t shared = 0, own = 0;
@@ -72,8 +72,8 @@ static bool is_like(const struct fab_fabric *f, uint32_t leaf, const bool *marke
     return shared * 2 > own && shared * 2 > count;
 }
 
-/* Returns true if some leaf has mostly the same neighbours as the switch (is_like). marked[]:
- * scratch memory; all elements are false before and after the call. */
+/* Returns true if some leaf has mostly the same neighbours as switch s (is_like). marked[] is
+ * scratch memory; all its elements must be false before the call, and are false after it. */
 static bool is_like_a_leaf(const struct fab_fabric *f, const struct fab_cabling_links *links,
                            uint32_t s, bool *marked)
 {
@@ -96,8 +96,8 @@ static bool is_like_a_leaf(const struct fab_fabric *f, const struct fab_cabling_
 }
 
 /* Finds leaves that have no hosts at present, because all their hosts are off or not yet installed.
- * The breadth-first search has given such a leaf a level above that of its upper neighbours; this
- * function sets it to level 1. */
+ * The breadth-first search has given such a leaf level 3, because its neighbours have level 2. This
+ * function sets its level to 1. */
 static int find_empty_leaves(const struct fab_fabric *f, struct fab_cabling_links *links)
 {
     bool *marked = calloc(f->switch_count + 1u, sizeof *marked);

@@ -13,8 +13,8 @@ struct fab_cabling_links {
     uint8_t level;
     uint8_t hosts, down, up, side;
 };
-/* Finds the level of each switch, and counts its links by direction, in links[switch_count]. All
- * bytes of links[] must be zero before. Returns OK or NOMEM. */
+/* Finds the level of each switch, counts the links of each switch by direction, and stores both in
+ * links[switch_count]. All bytes of links[] must be zero before. Returns OK or NOMEM. */
 int fab_cabling_find_levels(const struct fab_fabric *f, struct fab_cabling_links *links);
 
 /* Returns the switch at the other end of a port's link; FAB_NONE: there is no switch. */

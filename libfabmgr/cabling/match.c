@@ -12,10 +12,10 @@
  *
  * Step 4: node X of the fabric is node N of the plan if at least two planned links of N lead to X
  * as planned, and these are more than half of the links of N and more than half of the cables of X.
- * Only links from nodes that were found before count. If several nodes have the name of N, and X is
- * one of them, one link suffices. The step is repeated as long as it finds nodes: it finds leaves
- * by their hosts, then spines by their leaves. So switches that still have their names from the
- * factory are found, even if some cables are wrong.
+ * Only links and cables to nodes that are already found are counted. If several nodes of the fabric
+ * have the name of N, and X is one of them, one such link suffices. The step is repeated as long as
+ * it finds nodes: it finds leaves by their hosts, then spines by their leaves. So switches that
+ * still have their names from the factory are found, even if some cables are wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,9 +38,11 @@ struct matcher {
     const struct fab_cabling_plan *plan;
     const struct fab_fabric *fabric;
     struct names planned, observed;
-    /* [plan->node_count] the node of the fabric that this node is; FAB_NONE: not found */
+    /* [plan->node_count] id in the fabric of each node of the plan; FAB_NONE: the node was not
+     * found */
     uint32_t *to_fabric;
-    /* [fabric->node_count] the node of the plan that this node is; FAB_NONE: not in the plan */
+    /* [fabric->node_count] id in the plan of each node of the fabric; FAB_NONE: the node was not
+     * found in the plan */
     uint32_t *to_plan;
     uint8_t *how; /* [plan->node_count] how this node was found (enum fab_cabling_match) */
     /* [link_count * 2] The ends of all links, grouped by node. The links of node n are
@@ -92,8 +94,8 @@ static uint32_t lower_bound(const struct names *n, const char *key, size_t len)
     return low;
 }
 
-/* Counts the nodes whose key begins with the first `len` bytes of `key`, up to two. *ret is the
- * first of them. If `len` is strlen(key) + 1, the whole key must be equal. */
+/* Returns the number of nodes whose key begins with the first `len` bytes of `key`, but at most 2.
+ * *ret is the first of these nodes. If `len` is strlen(key) + 1, the whole key must be equal. */
 static unsigned find_prefix(const struct names *n, const char *key, size_t len, uint32_t *ret)
 {
     uint32_t at = lower_bound(n, key, len);
@@ -149,7 +151,7 @@ static void match_guids(struct matcher *m)
     }
 }
 
-/* Matches a node of the plan whose key ends in "/u" and a number. ibutils give such names to the
+/* Matches a node of the plan if its key ends in "/u" and a number. ibutils give such names to the
  * devices inside a system. */
 static void match_unit(struct matcher *m, uint32_t planned)
 {
@@ -166,8 +168,9 @@ static void match_unit(struct matcher *m, uint32_t planned)
         take(m, planned, node, FAB_CABLING_BY_NAME);
 }
 
-/* Matches a host that is named without its adapter, either in the plan or in the fabric. Where its
- * adapters are named, in the fabric or in the plan, the host must have only one. */
+/* Matches the only adapter of a host, if the plan or the fabric names it by the host alone. If the
+ * plan does, the host must have only one adapter in the fabric; if the fabric does, the host must
+ * have only one adapter in the plan. */
 static void match_host(struct matcher *m, uint32_t planned)
 {
     char host[FAB_CABLING_KEY + 1];
@@ -209,9 +212,9 @@ static uint32_t seen_at(const struct matcher *m, uint32_t end)
     return fab_fabric_port(m->fabric, fab_fabric_port_id(m->fabric, peer, number))->peer;
 }
 
-/* Returns the node of the fabric that an unmatched node of the plan probably is, according to one
- * planned link (a vote): the node of the port that seen_at returns. FAB_NONE: there is no such
- * port, its node is already matched, or its number is not the planned one. */
+/* One planned link of an unmatched node of the plan votes for the node of the fabric that this node
+ * may be. Returns this node of the fabric: the node of the port that seen_at returns. FAB_NONE:
+ * there is no such port, its node is already matched, or its number is not the planned one. */
 static uint32_t vote(const struct matcher *m, uint32_t end)
 {
     uint32_t far = seen_at(m, end);
@@ -222,9 +225,9 @@ static uint32_t vote(const struct matcher *m, uint32_t end)
     return as_planned && m->to_plan[p->node] == FAB_NONE ? p->node : FAB_NONE;
 }
 
-/* Finds the node of the fabric that gets most votes of the planned links of node n (majority vote
- * of Boyer and Moore). *ret_votes: number of these votes. *ret_seen: number of links for which
- * seen_at found a port. */
+/* Returns the node of the fabric for which most planned links of node n vote (majority vote of
+ * Boyer and Moore). *ret_votes is the number of votes for this node. *ret_seen is the number of
+ * links for which seen_at found a port. */
 static uint32_t find_majority(const struct matcher *m, uint32_t n, uint32_t *ret_votes,
                               uint32_t *ret_seen)
 {
@@ -379,8 +382,8 @@ static uint32_t count_name(const struct names *n, const char *key)
     return count;
 }
 
-/* Reports the names that more nodes have in the fabric than in the plan. Leaves out aggregation
- * nodes, because they all have the same name. */
+/* Reports each planned name that more nodes have in the fabric than in the plan. Leaves out
+ * aggregation nodes, because they all have the same name. */
 static int find_duplicates(struct matcher *m)
 {
     const struct names *o = &m->observed;

@@ -50,10 +50,11 @@ static unsigned distance(const struct work *w, uint32_t a, uint32_t b)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* Exchanges two cable ends, so that port p gets its planned partner x. Let q be at the other end of
- * p's cable, and y at the other end of x's cable. To exchange the ends in x and q has the same
- * effect as to exchange those in p and y, so the nearer pair is chosen. Does nothing if p has its
- * planned partner already, or if both pairs are farther apart than `limit`. */
+/* Exchanges two cable ends, so that port p gets its planned partner x. Let port q be at the other
+ * end of p's cable, and port y at the other end of x's cable. An exchange of the cable ends in x
+ * and q has the same effect as an exchange of those in p and y, so the function chooses the pair of
+ * ports that are nearer to each other. Does nothing if p has its planned partner already, or if in
+ * both pairs the distance of the ports exceeds `limit`. */
 static void exchange(struct work *w, uint32_t p, unsigned limit)
 {
     uint32_t x = w->ports->planned[p], q = w->cable[p], y = w->cable[x];
@@ -99,8 +100,8 @@ static unsigned filling_distance(const struct work *w, uint32_t p)
 static void remove_one(struct work *w, uint32_t end[2])
 {
     uint32_t far[2] = {w->cable[end[0]], w->cable[end[1]]};
-    /* The next move fills the port that becomes free at the other end of the removed cable. So the
-     * end is chosen for which this move is shorter. */
+    /* The next move fills the port that becomes free at the other end of the removed cable. So of
+     * the two cables, that is removed for which this move is shorter. */
     unsigned i = filling_distance(w, far[1]) < filling_distance(w, far[0]) ? 1 : 0;
     add(w, FAB_CABLING_REMOVE, end[i], far[i], FAB_NONE);
     w->cable[end[i]] = w->cable[far[i]] = FAB_NONE;
@@ -142,9 +143,9 @@ static void settle_path(struct work *w)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Collects the ports of the group of `start`: walks along planned links and cables in turn.
- * planned: true: the first step is along a planned link. The walk ends at the start, or at a port
- * without the next link or cable. */
+/* Collects the ports of the group of `start`: walks along planned links and cables in turn. If
+ * `planned` is true, the first step is along a planned link, otherwise along a cable. The walk ends
+ * when it returns to the start, or at a port without the next link or cable. */
 static void walk(struct work *w, uint32_t start, bool planned)
 {
     w->member_count = 0;

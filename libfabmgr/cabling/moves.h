@@ -50,7 +50,7 @@ struct fab_cabling_move {
     uint32_t group;
 };
 
-/* Returns how far ports a and b are from each other, from 0 (both on one switch or host) to
+/* Returns the distance of ports a and b, from 0 (both on one switch or host) to
  * FAB_CABLING_FARTHEST. */
 #define FAB_CABLING_FARTHEST 3u
 typedef unsigned fab_cabling_distance(const void *ctx, uint32_t a, uint32_t b);

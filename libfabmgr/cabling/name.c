@@ -18,8 +18,9 @@ static void put(struct writer *w, const char *text, size_t len)
     w->key[w->len] = '\0';
 }
 
-/* Writes the text by which names of the form "MF0;system:model/board" are compared. If the board is
- * U1, it is the only switch of the system, so the text is that of the system without the board. */
+/* Writes the key of a name of the form "MF0;system:model/board". If the board is U1, it is the only
+ * switch of the system, so the key has only the system; otherwise the key has the system and the
+ * board. */
 static void put_managed(struct writer *w, const char *name, const char *colon, const char *end)
 {
     put(w, name, (size_t)(colon - name));

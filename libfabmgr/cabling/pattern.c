@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the cabling that most switches show. Port k of a lower switch l should lead to the upper
- * switch u for which most switches of l's group vote with their ports k. Several ports of l may
- * lead to u; let port k be the t-th of them, from 0. Then the port of u is the port number for
- * which most upper switches of the group vote with their t-th port that leads to l. */
+/* Finds the cabling that most switches show. Each switch of a group votes with its port k for the
+ * upper switch to which this port leads. The winner u is the upper switch to which port k of every
+ * lower switch l of the group should lead. Several ports of l may lead to u; let port k be the t-th
+ * of them, from 0. Each upper switch of the group then votes for the number of its t-th port that
+ * leads to l. The winner is the number of the port of u to which port k of l should be connected.
+ */
 #include "libfabmgr/cabling/pattern.h"
 
 #include <stdlib.h>
@@ -183,8 +185,8 @@ static struct vote vote_for_port(const struct pattern *p, uint32_t lower, unsign
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
-/* Adds a link to the plan, unless one of its ports already has a planned link. sure: the link was
- * decided by a majority vote. */
+/* Adds a link to the plan, unless one of its ports already has a planned link. `sure` is true if
+ * the link was decided by a majority vote. */
 static int add_link(struct pattern *p, uint32_t a, unsigned port_a, uint32_t b, unsigned port_b,
                     bool sure)
 {
@@ -196,11 +198,12 @@ static int add_link(struct pattern *p, uint32_t a, unsigned port_a, uint32_t b, 
     return rc == FAB_E_EXISTS || rc == FAB_E_INVAL ? FAB_OK : rc;
 }
 
-/* For each port number of the lower switches of a group: the vote about the upper switch to which
- * this port leads. */
+/* For each port number of the lower switches of a group: the vote for the upper switch to which
+ * this port should lead. */
 struct columns {
     struct vote upper[256];
-    /* number of ports with lower numbers that, by majority vote, lead to the same upper switch */
+    /* number of ports with a lower number than this port that, by majority vote, lead to the same
+     * upper switch */
     unsigned t[256];
 };
 
@@ -268,7 +271,7 @@ static int add_groups(struct pattern *p)
     return rc;
 }
 
-/* Adds to the plan, as they are, the cables that no vote decided. */
+/* Adds the cables whose ports have no planned link yet to the plan, as they are. */
 static int add_rest(struct pattern *p)
 {
     int rc = FAB_OK;

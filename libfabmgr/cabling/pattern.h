@@ -8,8 +8,8 @@
 
 #define FAB_CABLING_VOTES 3u /* minimum number of equal votes for a majority */
 
-/* Adds the links that were inferred to the plan, which must be empty. *ret_links: number of ISLs
- * that were decided by a majority vote. Returns OK or NOMEM. */
+/* Infers the intended links of the fabric, and adds them to the plan, which must be empty.
+ * *ret_links is the number of ISLs that were decided by a majority vote. Returns OK or NOMEM. */
 int fab_cabling_find_pattern(const struct fab_fabric *f, const struct fab_cabling_links *links,
                              struct fab_cabling_plan *plan, uint32_t *ret_links);
 

@@ -11,13 +11,14 @@ struct fab_cabling_progress {
     /* number of planned links, and number of those that are cabled correctly */
     uint32_t planned, correct;
 };
-/* Counts the links by the rack of their first port, in the order of the racks' names. The caller
- * frees *ret. Returns OK or NOMEM. */
+/* Counts the planned links for each rack, and sorts the racks by name. A link counts for the rack
+ * of the port that messages name first (fab_cabling_precedence). The caller frees *ret. Returns OK
+ * or NOMEM. */
 int fab_cabling_progress(const struct fab_cabling_check *c, struct fab_cabling_progress **ret,
                          size_t *ret_count);
 
-/* The newest samples. A sample is the number of correct links at a time. All bytes zero: no
- * samples. */
+/* The newest FAB_CABLING_SAMPLES samples. A sample is a time and the number of links that were
+ * correct at this time. If all bytes are zero, there are no samples. */
 #define FAB_CABLING_SAMPLES 120u
 struct fab_cabling_estimate {
     uint64_t time_us[FAB_CABLING_SAMPLES];
@@ -26,7 +27,7 @@ struct fab_cabling_estimate {
 };
 void fab_cabling_estimate_add(struct fab_cabling_estimate *e, uint64_t time_us, uint32_t correct);
 /* Returns the number of links that are corrected per minute, on average over the stored samples.
- * Returns 0 if it is not known, or if no links are corrected. */
+ * Returns 0 if this number is not known yet, or if the number of correct links has not grown. */
 double fab_cabling_estimate_rate(const struct fab_cabling_estimate *e);
 
 #endif

@@ -48,8 +48,9 @@ static void number_hosts(struct fab_cabling_check *c)
     }
 }
 
-/* Sets the rail of each switch whose hosts are all planned on one rail. It is stored at port 0 of
- * the switch. */
+/* Sets the rail of each switch: the rail of the host ports that are planned for this switch, if all
+ * of them are on the same rail; otherwise 0. The rail of a switch is stored in the element of
+ * c->rail for its port 0. */
 static void number_switches(struct fab_cabling_check *c)
 {
     for (uint32_t p = 0; p < c->port_count; p++) {
@@ -95,7 +96,7 @@ int fab_cabling_find_rails(struct fab_cabling_check *c)
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Returns true if a port of a switch and a port of an adapter are on different rails. */
+/* Returns true if the switch of port `leaf` and the adapter port `host` are on different rails. */
 static bool is_wrong_rail(const struct fab_cabling_check *c, uint32_t leaf, uint32_t host)
 {
     uint8_t rail = c->rail[fab_cabling_site_of(c, leaf)->first_port];

@@ -38,9 +38,9 @@ static const struct format {
     {"CSV", fab_cabling_read_csv},
 };
 
-/* Finds the format of the text by its first line, apart from comments, that has "->", a comma, or
- * the syntax of ibnetdiscover text. If there is no such line, the CSV reader reports an error that
- * names the formats. */
+/* Finds the format of the text. The first line that is no comment and has "->", a comma, or the
+ * syntax of ibnetdiscover text decides. If there is no such line, the CSV reader reports an error
+ * that names the formats. */
 static const struct format *find_format(const char *text, size_t len)
 {
     struct fab_text_error ignored;

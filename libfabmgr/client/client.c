@@ -26,7 +26,8 @@
 #define GRACE_MS 500
 /* maximum length in bytes of the header fabric-reason */
 #define REASON_MAX 768
-/* number of bytes that the server may send before the client has read them: a page of a list */
+/* number of bytes that the server may send before the client has read them; enough for one page of
+ * a list */
 #define WINDOW (1 << 20)
 
 struct fab_client {
@@ -35,8 +36,9 @@ struct fab_client {
     unsigned timeout_ms;
     bool broken, local;
     char *address;
-    /* Value of the header fabric-reason, percent-encoded; "": none. It has room for one more
-     * character than the server accepts, so that a reason that is too long is noticed. */
+    /* Value of the header fabric-reason, percent-encoded; "": none. The array has room for more
+     * than the REASON_MAX bytes that the server accepts, so that the client can recognise a reason
+     * that is too long. */
     char reason[REASON_MAX + 4];
 };
 

@@ -32,13 +32,13 @@ struct fab_client_options {
     const char *ca, *cert, *key;
     /* name that the server's certificate must contain; NULL: the HOST part of the address */
     const char *server_name;
-    /* time limit in ms for the connection, and for each call; 0: no limit */
+    /* time limit in ms for making the connection, and for each call; 0: no limit */
     unsigned timeout_ms;
     /* reason for the calls, which the server writes to its audit log; at most 768 bytes when
      * percent-encoded; NULL: none */
     const char *reason;
-    /* true: the server makes changes without waiting until a majority of the etcd servers has them
-     * (setting replication) */
+    /* true: the server makes changes without waiting until a majority of the etcd servers has
+     * stored them (setting replication) */
     bool local;
 };
 
@@ -53,12 +53,12 @@ struct fab_client_error {
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* c may be NULL */
-/* Called by another thread: ends the running call and all later calls with UNAVAILABLE. The thread
- * that makes the calls must still close the client. */
+/* Another thread may call this function: it ends the running call and all later calls with
+ * UNAVAILABLE. The thread that makes the calls must still close the client. */
 void fab_client_interrupt(struct fab_client *c);
 
-/* Calls "package.Service/Method". After OK, the caller frees the reply with
- * protobuf_c_message_free_unpacked. */
+/* Calls a method with a single reply. `method` is "package.Service/Method". After OK, the caller
+ * frees the reply with protobuf_c_message_free_unpacked. */
 enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    const ProtobufCMessage *request,
                                    const ProtobufCMessageDescriptor *reply,

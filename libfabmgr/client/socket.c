@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The client's socket. It is non-blocking; if it is not ready, the functions wait in poll(), at
- * most until the deadline. TLS connections use version 1.3, and select HTTP/2 by ALPN. The server's
- * certificate must be signed by the given CA and contain the expected name or IP address. */
+/* The client's socket. It is non-blocking; if the socket is not ready, the functions wait in
+ * poll(), at most until the deadline. TLS connections use version 1.3, and select HTTP/2 by ALPN.
+ * The server's certificate must be signed by the given CA and contain the expected name or IP
+ * address. */
 #include "libfabmgr/client/socket.h"
 
 #include <arpa/inet.h>
@@ -38,8 +39,8 @@ uint64_t fab_client_now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Waits until the socket can be read or written, as `events` (see poll) says. Returns OK, TIMEOUT
- * at the deadline, or IO. */
+/* Waits until the socket can be read (`events` is POLLIN) or written (POLLOUT). Returns OK, TIMEOUT
+ * (the deadline has passed) or IO. */
 static int wait_for(int fd, short events, uint64_t deadline)
 {
     for (;;) {
@@ -137,8 +138,8 @@ static int tls_complain(const char *what, char *why, size_t why_len)
     return FAB_E_IO;
 }
 
-/* Returns the reason why the server refused the client's certificate, if the error is a TLS alert
- * that says so (RFC 8446, section 6.2); otherwise NULL. */
+/* If the error is a TLS alert by which the server refused the client's certificate (RFC 8446,
+ * section 6.2), returns the reason of the refusal; otherwise returns NULL. */
 static const char *alert_text(unsigned long error)
 {
     if (ERR_GET_LIB(error) != ERR_LIB_SSL)
@@ -168,8 +169,8 @@ static void note_refusal(struct client_socket *s)
         s->refusal = alert_text(ERR_peek_last_error());
 }
 
-/* Reads an alert of the server that is still unread, because a write failed when the server closed
- * the connection. */
+/* Call this after a write has failed. If the server sent an alert before it closed the connection,
+ * this alert is still unread; reads it. */
 static void read_alert(struct client_socket *s)
 {
     uint8_t data[256];

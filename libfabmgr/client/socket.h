@@ -18,7 +18,8 @@ struct client_socket;
  * user in why[]. */
 int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
                            struct client_socket **ret, char *why, size_t why_len);
-/* Called by another thread: makes the running and all later reads and writes fail. */
+/* Another thread may call this function: it makes the running and all later reads and writes fail.
+ */
 void fab_client_socket_interrupt(struct client_socket *s);
 void fab_client_socket_close(struct client_socket *s); /* s may be NULL */
 /* Writes all bytes. Returns OK, IO, TIMEOUT (the deadline has passed) or TRUNCATED (the server
@@ -30,7 +31,7 @@ int fab_client_socket_write(struct client_socket *s, const uint8_t *data, size_t
 ssize_t fab_client_socket_read(struct client_socket *s, uint8_t *data, size_t len,
                                uint64_t deadline_ms);
 /* Returns why the server refused the client's certificate, in static memory; NULL: the server did
- * not refuse it. Meaningful after another function returned IO. */
+ * not refuse it. Call this function after a read or write has failed. */
 const char *fab_client_socket_refusal(const struct client_socket *s);
 
 #endif

@@ -5,7 +5,8 @@
  * numbers of hops, nodes and ports.
  *
  * LocalPortNum in NodeInfo is the number of the port by which the query reached the node. This
- * number depends on the route, so sealing replaces it by a number that does not (seal.c).
+ * number depends on the route, so sealing replaces it by a number that is the same for all routes
+ * (seal.c).
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -60,9 +61,9 @@ static int queue_walk(struct fab_discover *d, struct known_node *p)
     return fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
 }
 
-/* Handles the NodeInfo of a new node. near: the known node from which the query reached the new
- * one; NULL: the new node is the manager's own. Returns OK, LIMIT, NOMEM or another error of
- * fab_fabric_builder_add_node. */
+/* Handles the NodeInfo of a new node. `near` is the known node at the other end of the link over
+ * which the query reached the new node; NULL: the new node is the manager's own. Returns OK, LIMIT,
+ * NOMEM or another error of fab_fabric_builder_add_node. */
 static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
                       const struct fab_node_info *info, struct known_node **ret)
 {
@@ -123,10 +124,10 @@ static int take_root(struct fab_discover *d, const struct query *q,
 
 /* ---- devices that are not approved ----------------------------------------------------------- */
 
-/* Returns true if the device behind a port is not approved at this place (baseline.h). Then also
- * describes the device in *ret. The manager's own port is always accepted, and so is the switch to
- * which it is connected. `near` is a switch or the manager's own adapter, because other adapters
- * forward no packets. */
+/* Returns true, with a description of the device in *ret, if the device behind a port is not
+ * approved at this place (baseline.h). The manager's own port is always accepted, and so is the
+ * switch to which it is connected. `near` is a switch or the manager's own adapter, because other
+ * adapters forward no packets. */
 static bool is_unapproved(const struct fab_discover *d, const struct known_node *near,
                           uint8_t near_port, const struct fab_node_info *info,
                           struct fab_unapproved *ret)

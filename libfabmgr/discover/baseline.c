@@ -274,8 +274,9 @@ static enum fab_unapproved_why judge_host(const struct fab_baseline *b, const st
     return FAB_UNAPPROVED_MOVED;
 }
 
-/* In a place between two switches, one switch is the device. If only the other switch (near_guid)
- * is missing from the baseline, swaps the ends, so that the missing switch is the device. */
+/* *p is a link between two switches, of which the switch p->guid counts as the device. If only the
+ * switch near_guid is missing from the baseline, swaps the ends, so that the missing switch counts
+ * as the device. */
 static void turn(const struct fab_baseline *b, struct fab_place *p)
 {
     const struct fab_place was = *p;

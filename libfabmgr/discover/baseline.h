@@ -38,7 +38,7 @@ enum fab_unapproved_why {
     FAB_APPROVED_HERE, /* the device is approved at this place */
     /* The baseline does not have this node GUID. */
     FAB_UNAPPROVED_NEW,
-    /* This device is approved, but at another place than this one. */
+    /* This device is approved, but only at another place. */
     FAB_UNAPPROVED_MOVED,
     /* The node is approved, but this port of the node is not approved, or only with another port
      * GUID. */
@@ -82,14 +82,14 @@ bool fab_discover_baseline_has_guid(const struct fab_baseline *b, uint64_t guid)
  * which it shares a port. b == NULL: there is no baseline yet. Returns OK or NOMEM. */
 int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_approved *more,
                                size_t count, struct fab_baseline **ret);
-/* Makes a copy of b without the places of the nodes guid[count]. If a node is a switch, the copy
- * also lacks the places of hosts connected to it. Returns OK; NOT_FOUND if a node has no place in
- * the baseline; or NOMEM. */
+/* Makes a copy of b that lacks each place with one of the nodes guid[count] at one of its two ends.
+ * So if a node is a switch, the copy also lacks the places of the hosts at this switch. Returns OK;
+ * NOT_FOUND if a node has no place in the baseline; or NOMEM. */
 int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *guid, size_t count,
                                   struct fab_baseline **ret);
 
-/* Judges a device at a place. Returns FAB_APPROVED_HERE, or the reason why the device is not
- * approved there; then also fills *ret. */
+/* Judges whether a device is approved at a place. Returns FAB_APPROVED_HERE; or fills *ret and
+ * returns the reason why the device is not approved there. */
 enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b,
                                                     const struct fab_place *place,
                                                     struct fab_unapproved *ret);

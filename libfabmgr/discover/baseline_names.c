@@ -97,8 +97,9 @@ void fab_discover_names_fini(struct fab_baseline_names *w)
     free(w->found);
 }
 
-/* Appends to list[] the indexes of the texts whose hash is that of the node `name`, or of its port
- * number `port`. These texts may name the place. */
+/* Appends to list[] the indexes of the texts whose hash is that of the node `name` (port 0) or of
+ * port number `port` of this node. The caller must still compare the texts, because different texts
+ * may have the same hash. */
 static void look_up_name(const struct fab_baseline_names *w, const char *name, unsigned port,
                          uint32_t *list, uint32_t *count)
 {
@@ -147,9 +148,9 @@ bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabri
     return named;
 }
 
-/* Returns the index of a text that named no device; FAB_NONE: each text named a device. Of equal
- * texts, only one is in the map, and only its element of found[] is counted. So the function looks
- * at the element of that one. */
+/* Returns the index of a text that named no device; FAB_NONE: each text named a device. If several
+ * texts are equal, only one of them is in the map, and only the element of found[] of this one was
+ * incremented. So the function also looks at that element. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
@@ -162,9 +163,9 @@ uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
     return FAB_NONE;
 }
 
-/* Returns the GUID of the node of an approved place that the text names: the device, by its GUID,
- * its present name or its name when it was approved; or the node near_guid, by its GUID or its
- * present name. 0: the text names neither. */
+/* Returns the GUID of the node that the text names at an approved place; 0: it names none. The text
+ * names the device if it is the device's GUID, its present name or its name when it was approved.
+ * The text names the node near_guid if it is the GUID or the present name of this node. */
 static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric *f,
                            const char *text)
 {
@@ -176,9 +177,9 @@ static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric
                                                      : 0;
 }
 
-/* Finds the texts that name the node of an approved place. For each such text i, sets guid[i] to
- * the GUID of this node, and increments w->found[i]. A node with several consecutive places counts
- * once. */
+/* Finds the texts that name a node at an approved place. For each such text i, sets guid[i] to the
+ * GUID of this node, and increments w->found[i], unless guid[i] is this GUID already: a node may
+ * have several places, one after the other in the list. */
 static void note_approved(struct fab_baseline_names *w, const struct fab_fabric *f,
                           const struct fab_approved *a, uint64_t *guid)
 {

@@ -9,8 +9,8 @@
 #include "libfabmgr/discover/baseline.h"
 
 /* Map from the hashes of names to the texts of a request. A request may have a thousand texts for
- * ten thousand devices, so a search would be too slow. A host chooses its own name and could cause
- * equal hashes; so each lookup also compares the names. */
+ * ten thousand devices, so to compare each text with each device would be too slow. A host chooses
+ * its own name and could cause equal hashes; so each lookup also compares the names. */
 struct fab_baseline_names {
     char *const *text;
     size_t count;
@@ -19,12 +19,12 @@ struct fab_baseline_names {
     uint32_t *found;
 };
 
-/* Makes the map of the texts of a request. The texts must exist as long as *ret. Returns OK or
- * NOMEM. The caller calls fab_discover_names_fini in both cases. */
+/* Makes the map for the texts of a request. The texts must exist as long as *ret. Returns OK or
+ * NOMEM. The caller must call fab_discover_names_fini in both cases. */
 int fab_discover_names_init(char *const *text, size_t count, struct fab_baseline_names *ret);
 void fab_discover_names_fini(struct fab_baseline_names *w);
-/* Returns true if at least one text names this device or link. Adds 1 to found[] of each text that
- * names it. */
+/* Returns true if at least one text names the device or link at place *p. Increments the element of
+ * found[] of each of these texts. */
 bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabric *f,
                             const struct fab_place *p);
 /* Returns the index of a text that named no device; FAB_NONE: each text named a device. */

@@ -30,10 +30,10 @@ static bool is_at(const struct fab_place *place, const struct known_node *near, 
     return place->near_guid == near->guid && place->near_port == near_port;
 }
 
-/* Returns the known place that contradicts this NodeInfo, which came from behind port near_port of
- * `near`. It is the place where this port of the node was last seen, if that is another place. Or
- * it is the place where another port with the same port GUID was last seen. NULL: nothing
- * contradicts the NodeInfo. */
+/* Returns the known place that contradicts this NodeInfo, which came from the node behind port
+ * near_port of `near`; NULL: nothing contradicts the NodeInfo. The result is either another place,
+ * at which the same port of the same node was last seen, or the place at which another port with
+ * the same port GUID was last seen. */
 static const struct fab_place *contradicted(const struct fab_discover *d,
                                             const struct known_node *near, uint8_t near_port,
                                             const struct fab_node_info *info)
@@ -111,8 +111,8 @@ bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct kno
 
 /* ---- duplicates ------------------------------------------------------------------------------ */
 
-/* Fills in the place of a port: the port at the other end of its link. If the port has no link, it
- * is the port by which the node was found. */
+/* Sets first_guid and first_port of *ret to the place of a port: the port at the other end of its
+ * link; or, if the port has no link, the port by which its node was found. */
 static void name_place(const struct fab_discover *d, const struct known_node *p, uint8_t port,
                        struct fab_unresponsive *ret)
 {
@@ -184,8 +184,8 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
 }
 
 /* Queues the next queries of the last place of the claimed GUID (see the head of this file). If the
- * GUID is that of a known switch, also queues its NodeInfo along its known route, and the PortInfo
- * of the port of the switch that the claim gives as LocalPortNum. Never queues the same query
+ * GUID belongs to a known switch, also queues two queries of this switch: NodeInfo along its known
+ * route, and PortInfo of the port that the claim gives as LocalPortNum. Never queues the same query
  * twice. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
@@ -210,9 +210,9 @@ static bool has_work(const struct fab_discover *d)
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-/* Returns true if the claim is false, so that the new device is a duplicate. There are two cases.
- * The device claims to be the manager's own port, which has a link already. Or it claims to be a
- * port of a switch, but the switch has answered along its known route that this port is down.
+/* Returns true if the claim is false, so that the new device is a duplicate. There are two cases:
+ * the device claims to be the manager's own port, which has a link already; or it claims to be a
+ * port of a switch, but the switch, queried along its known route, has reported this port as down.
  * fab_discover_neighbour_take finds other contradictions. */
 static bool is_refuted(const struct fab_discover *d, const struct claim *c)
 {
@@ -249,10 +249,10 @@ static bool is_due(const struct fab_discover *d, const struct claim *c, enum whi
     return which == ALL || (is_switch && (which == ONE_SWITCH || find(d, c->info.node_guid)));
 }
 
-/* Decides about some claims. The argument `which` selects them. KNOWN_SWITCHES: the claims of the
- * GUIDs of known switches. ONE_SWITCH: the first claim of a switch. The caller has queried the last
- * places of the claimed GUIDs. *ret_decided: number of claims that were decided. Returns OK or
- * NOMEM. */
+/* Decides about some claims. Before, the caller must have queried the last places of the claimed
+ * GUIDs. `which` selects the claims. KNOWN_SWITCHES: those of the GUIDs of known switches.
+ * ONE_SWITCH: the first claim of a switch. ALL: all. *ret_decided is the number of claims that were
+ * decided. Returns OK or NOMEM. */
 static int decide_due(struct fab_discover *d, enum which which, size_t *ret_decided)
 {
     size_t kept = 0;

@@ -68,8 +68,8 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    /* The index of the query in d->queries is its tag. This value of next_free is never used,
-     * because query_free() sets another one when the query ends. */
+    /* The index of the query in d->queries is its tag. This assignment only initialises next_free:
+     * query_free() sets the value that is used. */
     q->next_free = d->query_count;
     d->queries[d->query_count++] = q;
     return q;

@@ -47,8 +47,8 @@ struct fab_discover_config {
     /* Silent switches; NULL: none. They are not queried, and stay in the result as long as a
      * neighbour reports a link to them as up (keep.c). */
     struct fab_silent *silent;
-    /* The last snapshot, or NULL. A heavy sweep takes from it the silent switches, and the nodes
-     * that can be reached only through silent switches. */
+    /* The last snapshot; NULL: none. Since a heavy sweep does not query silent switches, it copies
+     * them from this snapshot, and also the nodes that can be reached only through them. */
     const struct fab_fabric *former;
     /* Limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits. */
     uint32_t node_limit, port_limit;
@@ -59,8 +59,8 @@ struct fab_discover_config {
  * answered. */
 struct fab_discover_ask {
     const struct fab_path *path;
-    /* GUID that the queried node reported before. For a query of NodeInfo it is 0, because the
-     * answer gives the GUID. */
+    /* GUID that the queried node has reported earlier. For a query of NodeInfo it is 0, because the
+     * answer has the GUID. */
     uint64_t guid;
     uint16_t attr_id;
     uint32_t attr_mod;
@@ -110,8 +110,8 @@ uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint
  * query is answered, or the node is not known. */
 uint64_t fab_discover_awaited_by(const struct fab_discover *d, uint64_t tag);
 /* Stores in guid[] the GUIDs of the switches through which the directed route to a known node
- * leads, the nearest first. Returns their number, at most `max`; 0: the node or its route is not
- * known. */
+ * leads; the switch nearest to the manager comes first. Returns the number of these switches, at
+ * most `max`; 0: there are none, or the node or its route is not known. */
 uint32_t fab_discover_route_of(const struct fab_discover *d, uint64_t node_guid, uint64_t *guid,
                                uint32_t max);
 /* Makes a snapshot of all nodes that can be reached over links from the manager's port. Call this
@@ -132,17 +132,18 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /
  * too. */
 int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
                               struct fab_path **ret_paths);
-/* Replaces those of the directed routes paths[node_count] that lead over lost links. port[2 * i]
- * and port[2 * i + 1] are the ports of lost link i, which the snapshot no longer has. All other
- * links must be the same as when the routes were computed. The time is proportional to the number
- * of nodes whose routes change, plus a short check of each other node. If a node has no new route
- * that avoids the silent switches, all routes are searched anew. Returns OK or NOMEM. After NOMEM,
- * nodes may be without a route, but no route leads over a lost link. */
+/* After links were lost, replaces the directed routes in paths[node_count] that lead over these
+ * links. port[2 * i] and port[2 * i + 1] are the ports of lost link i. The snapshot no longer has
+ * the lost links. All other links must be the same as when the routes were computed. The function
+ * takes time proportional to the number of nodes whose routes change, and a short check for each
+ * other node. But if a node has no new route that avoids the silent switches, it computes all
+ * routes anew. Returns OK or NOMEM. After NOMEM, nodes may be without a route, but no route leads
+ * over a lost link. */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
-/* Replaces the directed routes in paths[node_count] that lead through a node by routes around it. A
- * destination that has no other route keeps a route through the node. Returns OK or NOMEM; for
- * NOMEM see fab_discover_paths_without. */
+/* Replaces the directed routes in paths[node_count] that lead through `node` by routes around it. A
+ * destination that has no other route keeps a route through `node`. Returns OK or NOMEM; for NOMEM
+ * see fab_discover_paths_without. */
 int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct fab_path *paths);
 /* Returns true if the route to `node` leads through the node `through`. All routes in `paths` must
  * come from one of the functions above. */

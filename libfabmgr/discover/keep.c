@@ -4,11 +4,10 @@
  * switch, nor the ports of neighbours that lead to such a switch. A port in state Init is an
  * exception: its link was trained again, so the switch may have restarted.
  *
- * A targeted sweep has the silent switches in its base snapshot. At its start, it adds the excluded
- * links of these switches. At its end, a heavy sweep takes each silent switch from the last
- * snapshot, if at least one neighbour reports a link to the switch as up. It also takes nodes
- * behind silent switches: all adapters, and those switches of which this discovery reached no
- * neighbour.
+ * A targeted sweep has the silent switches in its base snapshot; when it starts, it adds the
+ * excluded links of these switches. When a heavy sweep ends, it copies each silent switch from the
+ * last snapshot, if at least one neighbour reports a link to the switch as up. It also copies nodes
+ * behind silent switches: all adapters, and each switch none of whose neighbours was reached.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -147,9 +146,9 @@ static int copy_node(struct fab_discover *d, uint32_t node, struct known_node **
     return status;
 }
 
-/* Returns true if a node behind a silent switch must be taken from the last snapshot, because this
- * discovery could not reach it. A switch is taken only if this discovery has reached none of its
- * neighbours; otherwise a neighbour has reported the link to it as down. */
+/* Returns true if a node behind a silent switch must be copied from the last snapshot, because this
+ * discovery could not reach it. A switch is copied only if this discovery has reached none of its
+ * neighbours: a neighbour that was reached must have reported the link to the switch as down. */
 static bool is_only_behind(const struct fab_discover *d, uint32_t node)
 {
     const struct fab_fabric *f = d->former;
@@ -165,9 +164,8 @@ static bool is_only_behind(const struct fab_discover *d, uint32_t node)
     return true;
 }
 
-/* Takes a node from the last snapshot, and links it to its known neighbours. Appends to the queue
- * `more` the neighbours that can be reached only through nodes that were taken like this
- * (is_only_behind). */
+/* Copies a node from the last snapshot, and links it to its known neighbours. Appends to the queue
+ * `more` those neighbours that must be copied, too (is_only_behind). */
 static int keep_node(struct fab_discover *d, uint32_t node, struct queue *more)
 {
     const struct fab_fabric *f = d->former;
@@ -190,7 +188,7 @@ static int keep_node(struct fab_discover *d, uint32_t node, struct queue *more)
     return status;
 }
 
-/* Takes a silent switch from the last snapshot, with all nodes that can be reached only through
+/* Copies a silent switch from the last snapshot, with all nodes that can be reached only through
  * it. */
 static int keep_behind(struct fab_discover *d, uint32_t node)
 {
@@ -214,8 +212,9 @@ static bool is_listed(const struct fab_discover *d, uint64_t near_guid, uint8_t 
     return i < d->unresponsive_count;
 }
 
-/* Returns true if this port had a link in the last snapshot, and the other end of the link had
- * answered then. If such a link is missing now, the other end has reported the link as down. */
+/* Returns true if this port has a link in the last snapshot, and the PortInfo of the port at the
+ * other end is known there. If this link is missing now, the other end has reported the link as
+ * down. */
 static bool had_link(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     uint32_t node = fab_fabric_node_by_guid(d->former, p->guid);
@@ -224,7 +223,7 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
 }
 
 /* Lists as unresponsive each port that is up and has no known device behind it. Nodes that were
- * taken from the last snapshot can have such ports, if the device was unresponsive at that time.
+ * copied from the last snapshot can have such ports, if the device was unresponsive at that time.
  * The entry makes a later sweep query the device when the silent switch answers again. */
 static int list_unknown(struct fab_discover *d)
 {
@@ -262,7 +261,7 @@ int fab_discover_keep_silent(struct fab_discover *d)
             if (find(d, guid) != NULL || node == FAB_NONE || !is_seen_up(d, node))
                 continue;
             status = keep_behind(d, node);
-            /* The switch that was taken may be a neighbour of other silent switches, so all silent
+            /* The switch that was copied may be a neighbour of other silent switches, so all silent
              * switches are examined again. */
             more = true;
         }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the nodes that a new snapshot lacks. If a switch loses power, its neighbours report their
- * links to it as down, which proves the loss. If MADs were lost, the neighbours report these links
- * as up. From such links, the search follows the links among the lost nodes. All nodes that it
- * reaches may still be there.
+ * links to it as down, which proves the loss. If only MADs were lost, the neighbours report these
+ * links as up. The search begins at such links and follows the links among the lost nodes. All
+ * nodes that it reaches may still be there.
  */
 #include "libfabmgr/discover/losses.h"
 
@@ -77,9 +77,10 @@ static bool own_uplink_lost(const struct fab_fabric *former, const struct fab_fa
            !has_link(now, fab_fabric_port(now, now->self_port)->node);
 }
 
-/* Marks the nodes from..to of the former snapshot that the new one lacks, and returns their number.
- * now_from..now_to: the nodes of the same kind in the new snapshot. Both are sorted by GUID
- * (struct fab_fabric). A device that has become another kind of node is not lost. */
+/* Marks the nodes of the former snapshot that the new snapshot lacks, and returns their number.
+ * Only examines nodes `from` to `to` - 1, all of one kind (switches or other nodes). Nodes
+ * `now_from` to `now_to` - 1 are the nodes of this kind in the new snapshot. Both ranges are sorted
+ * by GUID (struct fab_fabric). A device that has become another kind of node is not lost. */
 static uint32_t mark_lost(struct search *s, uint32_t from, uint32_t to, uint32_t now_from,
                           uint32_t now_to)
 {

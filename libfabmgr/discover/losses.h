@@ -7,9 +7,9 @@
 
 struct fab_losses {
     uint32_t nodes; /* number of nodes that the new snapshot lacks */
-    /* number of lost nodes that may still be there: a remaining port that was linked to the node
-     * reports LinkUp but has no link now, or the node is connected to such a node. The loss of all
-     * other nodes is proved. */
+    /* number of lost nodes that may still be there. Such a node was linked to a port that is still
+     * in the snapshot and reports LinkUp, but has no link now; or it was connected to such a node,
+     * directly or over other lost nodes. The loss of all other nodes is proved. */
     uint32_t unproved;
     /* true: the manager's own node had links in the former snapshot, and has none in the new one */
     bool own_uplink;

@@ -8,7 +8,7 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/discover/discover.h"
 
-/* Port number of a suspect that stands for all ports of the node. */
+/* If a suspect has this port number, all ports of the node are suspects. */
 #define ALL_PORTS 0xff
 #define NO_REF UINT32_MAX
 /* Maximum number of nodes. With more nodes, a node reference would not fit into a value of
@@ -33,17 +33,17 @@ struct known_node {
     /* This discovery has accepted a NodeInfo with the GUID of the node (contest.c). */
     bool identified;
     /* This discovery has queued the walk of the node, because the node is new or must be read
-     * again. So its data do not come from the base snapshot. */
+     * again. So the data of the node come from this discovery, not from the base snapshot. */
     bool walked;
     /* find_paths has put this switch aside, because the switch is silent or has probably failed.
      * find_paths continues behind such switches only after it has visited all others. */
     bool passed;
     /* The switch is silent (silent.h), so it is not queried. */
     bool silent;
-    /* The node was not reached, and was taken from the last snapshot (keep.c). */
+    /* The node was not reached, and was copied from the last snapshot (keep.c). */
     bool kept;
-    /* Bitset of the kinds of queries (enum query_kind) of which one to this node has failed.
-     * fab_discover.unresponsive[] has an entry for each of these kinds. */
+    /* Bitset of enum query_kind: queries of these kinds to this node have failed. For each of these
+     * kinds, fab_discover.unresponsive[] has one entry. */
     uint8_t reported;
     /* Position in the node's walk: number of the next step (walk_step). */
     uint16_t cursor;
@@ -195,8 +195,8 @@ int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t
  * NULL: the node at the other end is new. */
 bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b);
-/* Adds a link or confirms a known link. Returns EXISTS if the link contradicts a link that this
- * discovery has seen, or NOMEM. */
+/* Adds a link, or marks a known link as fresh. Returns EXISTS if the link contradicts a link that
+ * this discovery has seen, or NOMEM. */
 int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
                            struct known_node *b, uint8_t port_b);
 
@@ -207,9 +207,9 @@ uint16_t fab_discover_query_attr(uint8_t kind);
 int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status);
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
 
-/* Accepts the NodeInfo of the node behind a port. Returns EXISTS (it contradicts what this
- * discovery has seen), DENIED (the baseline does not have the device at this place), LIMIT, INVAL
- * or NOMEM. */
+/* Accepts the NodeInfo of the node behind a port. Returns EXISTS (the NodeInfo contradicts what
+ * this discovery has seen), DENIED (the baseline does not have the device at this place), LIMIT,
+ * INVAL or NOMEM. */
 int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
                                 struct known_node *near, const struct fab_node_info *info);
 
@@ -220,13 +220,15 @@ int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
 bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
                             uint8_t near_port, const struct fab_node_info *info, struct claim *ret);
 int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim);
-/* Continues with the claims when no other queries are left. The first call queues queries of the
- * last places of the claimed GUIDs; a later call decides. Returns false if there are no claims. */
+/* Call this when no other queries are left. The first calls queue queries of the last places of the
+ * claimed GUIDs; a later call decides about claims. Returns false if there are no claims, or after
+ * an error. */
 bool fab_discover_claims_step(struct fab_discover *d);
 int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
                                    const uint8_t *data);
-/* Returns true if this discovery has seen another port with the port GUID in the NodeInfo. p: the
- * node with the node GUID in the NodeInfo, or NULL. *ret_ref and *ret_port name the other port. */
+/* Returns true if this discovery has seen another port with the port GUID of *info; *ret_ref and
+ * *ret_port are then the node and number of this other port. `p` is the known node with the node
+ * GUID of *info; NULL: none. */
 bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct known_node *p,
                                   const struct fab_node_info *info, uint32_t *ret_ref,
                                   uint8_t *ret_port);
@@ -247,22 +249,23 @@ bool fab_discover_leads_to_silent(const struct fab_discover *d, const struct kno
 /* For a targeted sweep: marks the silent switches of the base snapshot, and adds their links that
  * the manager has excluded. */
 int fab_discover_keep_base(struct fab_discover *d);
-/* Takes from the last snapshot the silent switches that a heavy sweep did not find, and marks all
- * silent switches that did not answer. The caller calls this function before it makes the
- * result. */
+/* For a heavy sweep: copies the silent switches, which the sweep did not find, from the last
+ * snapshot to the result. Then marks all silent switches that did not answer. The caller calls this
+ * function before it makes the result. */
 int fab_discover_keep_silent(struct fab_discover *d);
 
 /* Functions of targeted.c. Those with an int result return OK or NOMEM. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
-/* Queues the next wave: queries of those suspects, not queried yet, that are nearest to the
- * manager. Returns false if no suspect is left. */
+/* Queues the queries of the next wave: of all suspects that are not queried yet, those nearest to
+ * the manager. Returns false if no suspect is left, if no route leads to any suspect, or after an
+ * error. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
 /* Removes the nodes that have no directed route. Some of them still have links, but only to
  * adapters, which do not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* Handles the loss of a link whose other end is port far_port of `far`. Routes are computed again
- * before the next wave. In a targeted sweep, a switch port becomes a suspect, and an adapter port
- * is removed. If this sweep has already queried the PortInfo of the port, nothing happens to it. */
+/* Handles the loss of a link at port far_port of `far`. Routes are computed again before the next
+ * wave. In a targeted sweep, this port becomes a suspect if it is a switch port; an adapter port is
+ * removed. If this sweep has already queried the PortInfo of the port, it does neither. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
 /* Handles an unresponsive node: the switch ports that are linked to it become suspects. Routes are

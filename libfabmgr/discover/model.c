@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the nodes, links, and unresponsive ports and nodes of a discovery. The builder (fabric.h)
- * has the snapshot that is being made; this file keeps what discovery needs in addition.
+ * Stores the nodes and links of a discovery, and the list of unresponsive ports and nodes. The
+ * builder (fabric.h) has the snapshot that is being made; this file stores what discovery needs in
+ * addition.
  *
  * A link is called fresh if this discovery itself has seen it. A link that is known only from the
  * base snapshot is not fresh. If two fresh links contradict each other, two nodes have the same

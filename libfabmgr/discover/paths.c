@@ -117,7 +117,8 @@ struct detour {
     /* The node through which no route may lead; FAB_NONE: there is none. */
     uint32_t avoid;
     struct fab_path *paths;
-    /* [losts] the lost routes: to the far ends of the lost links, or to the node to avoid */
+    /* [losts] routes to the far ends of the lost links, or to the node to avoid. Every route that
+     * begins with one of these is lost */
     struct fab_path *lost;
     size_t losts;
     /* [nodes] ids of the nodes that lost their routes, ascending. */
@@ -138,8 +139,8 @@ static bool begins_with(const struct fab_path *path, const struct fab_path *star
            memcmp(path->port + 1, start->port + 1, start->hops) == 0;
 }
 
-/* If the link from port `from` is the last hop of the route to the node of port `to`, notes this
- * route as lost. */
+/* Appends the route to the node of port `to` to lost[], if its last hop is the link from port
+ * `from` to port `to`. */
 static void note_lost(struct detour *d, uint32_t from, uint32_t to)
 {
     const struct fab_port *near = fab_fabric_port(d->f, from);
@@ -184,8 +185,8 @@ static bool is_lost(const struct detour *d, uint32_t node)
     return i < d->losts;
 }
 
-/* Returns true if routes to other nodes may lead through this node. The route to the node itself
- * must be known and must pass no silent switch, and the node must not be the node to avoid. */
+/* Returns true if routes to other nodes may lead through this node, whose own route must be known:
+ * it is not the node to avoid, and its own route passes no silent switch. */
 static bool may_lead_on(const struct detour *d, uint32_t node)
 {
     bool silent = false;
@@ -226,7 +227,8 @@ static void offer_to_neighbours(struct detour *d, uint32_t node)
         offer(d, fab_fabric_port_id(d->f, node, (uint8_t)num));
 }
 
-/* Proposes to each node that lost its route the routes over its neighbours that still have one. */
+/* For each node that lost its route, proposes the routes over those of its neighbours that still
+ * have a route. */
 static void offer_from_outside(struct detour *d)
 {
     const struct fab_fabric *f = d->f;
@@ -259,8 +261,8 @@ static void take_routes(struct detour *d)
     }
 }
 
-/* Computes all routes again, if some nodes are still without a route and the fabric has silent
- * switches. */
+/* If some nodes are still without a route and the fabric has silent switches, computes all routes
+ * anew. */
 static int search_behind_silent(struct detour *d)
 {
     struct fab_path *anew = NULL;

@@ -24,12 +24,12 @@ struct fab_place {
 /* The places of all ports. The struct is sealed, so any thread may read it. */
 struct fab_places;
 
-/* Makes a sealed set from a list of places. If several places have the same node GUID and port,
- * takes only the first. Returns OK or NOMEM. */
+/* Makes a sealed set from a list of places. If several places have the same node GUID and port
+ * number, the set has only the first of them. Returns OK or NOMEM. */
 int fab_discover_places_new(const struct fab_place *list, size_t count, struct fab_places **ret);
-/* Makes the set of places of a fabric. A port without a link, for example because the link is held
- * down, keeps its place from the set `old`. old == NULL: there is no earlier set. Returns OK or
- * NOMEM. */
+/* Makes the set of the places of all ports of a fabric. If a port has no link, for example because
+ * the link is held down, it keeps its place from the set `old`. old == NULL: there is no earlier
+ * set. Returns OK or NOMEM. */
 int fab_discover_places_of(const struct fab_fabric *f, const struct fab_places *old,
                            struct fab_places **ret);
 /* The functions below accept p == NULL as a set without places. */

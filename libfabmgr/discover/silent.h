@@ -32,7 +32,8 @@ void fab_discover_silent_unref(struct fab_silent *x);             /* x may be NU
 uint32_t fab_discover_silent_count(const struct fab_silent *x);
 uint64_t fab_discover_silent_guid(const struct fab_silent *x, uint32_t i);
 bool fab_discover_silent_has(const struct fab_silent *x, uint64_t guid);
-/* Returns the links in the set, which the manager has excluded. *ret_count: their number. */
+/* Returns the links in the set; these are links that the manager has excluded. *ret_count is their
+ * number. */
 const struct fab_silent_link *fab_discover_silent_links(const struct fab_silent *x,
                                                         uint32_t *ret_count);
 

@@ -8,11 +8,12 @@
  * waves found: lost and new links, and unresponsive nodes.
  *
  * The sweep ends when no suspect is left, or no route leads to any suspect. The result leaves out
- * nodes that no link connects any more. It keeps nodes behind an unresponsive node.
+ * nodes that can no longer be reached over links. It keeps nodes behind an unresponsive node.
  *
- * If a link to a switch was lost, the sweep also reads the port at the far end of the link, because
- * the trap of that port may have been lost. If the far end is an adapter, the sweep removes the
- * adapter's port, because a heavy sweep would not find it either.
+ * If a port reports that its link is down, and the port at the other end belongs to a switch, the
+ * sweep also reads that port, because its trap may have been lost. If the port at the other end
+ * belongs to an adapter, the sweep removes that port, because a heavy sweep would not find it
+ * either.
  *
  * If a link was trained again, the sweep reads all data of the switch behind the link, because this
  * switch may have restarted and lost its tables. If a node is unresponsive, the sweep reads the
@@ -123,8 +124,8 @@ static struct known_node *step(const struct fab_discover *d, const struct known_
     return far;
 }
 
-/* Returns true if routes may lead through this node. Adapters do not forward packets. around: true:
- * routes avoid unresponsive switches. */
+/* Returns true if routes may lead through this node. Adapters do not forward packets. If `around`
+ * is true, routes avoid unresponsive switches. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, bool around)
 {
     return p->ref == d->self ||
@@ -144,10 +145,10 @@ static int expand(struct fab_discover *d, const struct known_node *p, struct que
     return status;
 }
 
-/* Computes directed routes to all nodes by a breadth-first search over the known links. around: the
- * routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes that have no
- * other route, because a silent switch possibly forwards no directed-route SMPs. In the same way,
- * routes avoid switches that have probably failed. */
+/* Computes directed routes to all nodes by a breadth-first search over the known links. If `around`
+ * is true, no route leads through an unresponsive switch. Routes lead through a silent switch only
+ * to nodes that have no other route, because a silent switch possibly forwards no directed-route
+ * SMPs. The same applies to switches that have probably failed. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0}, last = {0};

@@ -6,11 +6,12 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* numbers of nodes and of ports in the chunks in which the builder allocates memory */
+/* The builder allocates memory in chunks: number of nodes in a chunk, and number of ports in a
+ * chunk. */
 #define FAB_BUILDER_NODES 1024u
 #define FAB_BUILDER_PORTS 4096u
 
-/* A node of the builder. node.first_port is the index of port 0 of the node
+/* A node of the builder. In `node`, first_port is the index of the node's port 0 in the builder
  * (fab_fabric_builder_port_at). */
 struct builder_node {
     struct fab_node node;
@@ -18,10 +19,10 @@ struct builder_node {
     bool removed;
 };
 
-/* The index of a node is its reference. In the ports of a builder, `node` is a reference and `peer`
- * is an index of a port. Nodes and ports are stored in chunks. If all ports of a large fabric were
- * in one array, each growth of the array would delay the event loop of the daemon by
- * milliseconds. */
+/* The index of a node in the builder is its reference. In the struct fab_port of a builder, `node`
+ * is a reference, and `peer` is the index of a port. Nodes and ports are stored in chunks. If all
+ * ports of a large fabric were in one array, each growth of the array would delay the event loop of
+ * the daemon by milliseconds. */
 struct fab_builder {
     struct builder_node **nodes; /* [node_chunks] chunks of FAB_BUILDER_NODES nodes */
     struct fab_port **ports;     /* [port_chunks] chunks of FAB_BUILDER_PORTS ports */
@@ -50,9 +51,9 @@ struct fab_fabric_index {
     struct fab_map ports; /* port GUID -> port id */
 };
 
-/* Allocates the arrays of f for the counts in f. The memory of all ports is contiguous. Returns OK
- * or NOMEM. After NOMEM some arrays may be allocated; the caller frees them with
- * fab_fabric_free. */
+/* Allocates the arrays of f. The caller has set node_count, switch_count and port_count. The memory
+ * of all ports is contiguous. Returns OK or NOMEM. After NOMEM some arrays may be allocated; the
+ * caller frees them with fab_fabric_free. */
 int fab_fabric_alloc(struct fab_fabric *f);
 /* Copies all ports of a snapshot to an array. */
 void fab_fabric_copy_ports(const struct fab_fabric *f, struct fab_port *to);

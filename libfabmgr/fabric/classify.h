@@ -6,8 +6,8 @@
 #include "libfabmgr/fabric/fabric.h"
 
 /* Returns true if the node is an aggregation node: an adapter that is inside a switch and
- * aggregates data in the network. Any switch may contain one, even a spine. So routing must not
- * take a switch for a leaf because of an aggregation node. */
+ * aggregates data in the network. Any switch may contain an aggregation node, even a spine. So
+ * routing must not regard a switch as a leaf because an aggregation node is connected to it. */
 bool fab_fabric_is_aggregation_node(const struct fab_node *n);
 
 #endif

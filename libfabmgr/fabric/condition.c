@@ -19,8 +19,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* The widths, or the speeds, that the two ports of a link support, have enabled and use; each
- * member is a bitset. */
+/* The widths, or the speeds, of the two ports of a link. For each port, the bitset of those that it
+ * supports, of those that it has enabled, and of the one at which it runs. */
 struct sets {
     uint8_t supported[2], enabled[2], active[2];
 };
@@ -120,8 +120,9 @@ static void add(char text[FAB_CONDITION_LEN], const char *fmt, ...)
     va_end(args);
 }
 
-/* Names for a message about the width or the speed: the active value, the best value that both
- * ports have enabled, and the best value that both support. */
+/* Words of a message about the width or the speed. `what` is "width" or "speed". The other members
+ * are names of values: the active value, the best value that both ports have enabled, and the best
+ * value that both ports support. */
 struct names {
     const char *what, *active, *enabled, *best;
 };
@@ -141,8 +142,8 @@ static void explain(const struct names *n, bool degraded, const bool restricted[
         both ? "have" : "has", n->best);
 }
 
-/* If the text has no reason yet, writes the reason that one port of the link supports more than the
- * port at its other end. */
+/* If the text is still empty, but one port of the link supports a better width or speed than the
+ * other, writes this. */
 static void explain_unequal(const struct fab_link_condition *c, char text[FAB_CONDITION_LEN])
 {
     if (text[0] != '\0' || (!c->unequal_width && !c->unequal_speed))

@@ -10,8 +10,8 @@
  * so such a link is not degraded. If one port supports less than the other port, the best common
  * mode is the best mode of that port, and the link is not degraded either.
  *
- * Known gap: FDR10, a speed outside PortInfo, counts as QDR. So a link at FDR10 between ports that
- * support FDR counts as degraded.
+ * Known gap: FDR10, a speed that PortInfo cannot represent, counts as QDR. So a link at FDR10
+ * between ports that support FDR counts as degraded.
  */
 #ifndef LIBFABMGR_FABRIC_CONDITION_H
 #define LIBFABMGR_FABRIC_CONDITION_H
@@ -19,9 +19,9 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_link_condition {
-    /* The three modes of the link; each has one width and one speed, or none (bitsets as in
-     * libfabmgr/wire/wire.h). The ports show different active modes if one port was read before the
-     * link trained again; `active` then has the lower values. */
+    /* The three modes of the link. Each has one width (or none) and one speed (or none), as a bit
+     * of libfabmgr/wire/wire.h. If one port was read before the link trained again, the ports show
+     * different active modes; `active` then has the lower values. */
     struct fab_link_modes best, enabled, active;
     bool degraded_width, degraded_speed;
     /* [0] is true if the first port has not enabled the best common width (or speed); [1] is true
@@ -30,8 +30,8 @@ struct fab_link_condition {
     /* true: one port supports a better width (or speed) than the port at the other end */
     bool unequal_width, unequal_speed;
 };
-/* Computes the condition of the link between two ports, which must be up. If a port shows no valid
- * width or speed, the link does not count as degraded. */
+/* Computes the condition of the link between two ports. The link must be up. If a port shows no
+ * valid width or speed, the link does not count as degraded. */
 void fab_fabric_link_condition(const struct fab_port_info *a, const struct fab_port_info *b,
                                struct fab_link_condition *ret);
 static inline bool fab_fabric_condition_is_degraded(const struct fab_link_condition *c)
@@ -48,9 +48,9 @@ static inline bool fab_fabric_condition_is_best(const struct fab_link_condition 
 /* Returns true if the port has a link that is up and degraded. */
 bool fab_fabric_link_is_degraded(const struct fab_fabric *f, uint32_t port);
 
-/* Returns the slowness of a link with the rate `rate`: the rate of the fastest link, divided by
- * `rate` and rounded, from 1 to 64. Returns 1 if the rate is 0, which means that it is not known.
- */
+/* Returns the slowness of a link with the rate `rate`: `fastest`, the rate of the fastest link,
+ * divided by `rate`, rounded and limited to 1..64. Returns 1 if `rate` is 0, which means that it is
+ * not known. */
 uint8_t fab_fabric_slowness(uint32_t rate, uint32_t fastest);
 
 #define FAB_CONDITION_LEN 192
@@ -59,7 +59,7 @@ uint8_t fab_fabric_slowness(uint32_t rate, uint32_t fastest);
 void fab_fabric_mode_text(struct fab_link_modes mode, char text[FAB_MODE_LEN]);
 /* Writes why the link is slower than it could be, such as "width 1x of 4x" or "speed EDR of HDR,
  * because leaf-1/5 has not enabled HDR". `place` has the names of the two ports. Writes "" if the
- * link runs at the best mode of the port that supports more. */
+ * link runs at the best mode, and both ports support the same best mode. */
 void fab_fabric_condition_text(const struct fab_link_condition *c, const char *const place[2],
                                char text[FAB_CONDITION_LEN]);
 

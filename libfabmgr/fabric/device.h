@@ -21,13 +21,13 @@ struct fab_device {
     const char *desc; /* the NodeDescription, which need not be NUL-terminated */
     size_t desc_len;
 };
-/* Adds the node with all its ports, which are in state Down and polling (port 0 of a switch:
- * Active). Returns EXISTS if a node has that GUID, and otherwise the errors of
- * fab_fabric_builder_add_node. */
+/* Adds the node with all its ports. The ports are in the states Down and Polling, port 0 of a
+ * switch in the state Active. Returns EXISTS if the builder has a node with this GUID; otherwise
+ * returns the errors of fab_fabric_builder_add_node. */
 int fab_fabric_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref);
 
-/* Brings a port to LinkUp and Init, with the width and speed fields of *rate. port_guid: the port's
- * new GUID; 0: the port keeps its GUID. RANGE: no such port. */
+/* Sets a port to the states LinkUp and Init, and copies the width and speed fields of *rate to its
+ * PortInfo. `port_guid` is the port's new GUID; 0: the port keeps its GUID. RANGE: no such port. */
 int fab_fabric_device_plug(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
                            const struct fab_port_info *rate);
 

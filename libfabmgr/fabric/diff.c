@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Computes the difference of two snapshots. Nodes with the same GUID in both snapshots are the same
- * node. If their types or numbers of ports differ, the difference has one removed and one added
- * node. Links are the same if they connect the same two ports. */
+/* Computes the differences between two snapshots. Nodes with the same GUID in both snapshots count
+ * as the same node, unless their types or numbers of ports differ: then the old node was removed,
+ * and another one was added. Links are the same if they connect the same two ports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +44,8 @@ static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
     return o;
 }
 
-/* Returns true if p, a port of f, and q, a port of the snapshot `other`, are linked to the same
- * port. */
+/* Returns true if p, a port of f, and q, a port of `other`, have the same port at the other end of
+ * their links. p must have a link. */
 static bool same_link(const struct fab_fabric *f, const struct fab_port *p,
                       const struct fab_fabric *other, const struct fab_port *q)
 {

@@ -34,7 +34,8 @@ struct fab_port {
     /* Id of the port at the other end of the link, or FAB_NONE. */
     uint32_t peer;
     uint8_t num; /* port number at the node */
-    /* true: PortInfo was read; false: port 0 of an adapter or router, or an unresponsive port */
+    /* true: PortInfo was read; false: the port is port 0 of an adapter or router, or unresponsive
+     */
     bool present;
     /* adapters and routers: PortGUID; switches: at port 0 the node's port GUID, at other ports 0 */
     uint64_t guid;
@@ -48,9 +49,9 @@ struct fab_node {
     uint8_t type;        /* enum fab_node_type */
     /* the node aggregates data in the network, as with SHARP (classify.h) */
     bool aggregation;
-    /* The agent of the switch does not answer, although neighbours report links to it as up. The
-     * manager assumes that its PortInfo, SwitchInfo and tables are as they were last read; nobody
-     * can write them. */
+    /* The node is a switch whose agent does not answer, although neighbours report links to the
+     * switch as up. The manager assumes that PortInfo, SwitchInfo and tables of the switch are as
+     * they were last read; nobody can write them. */
     bool silent;
     uint64_t guid;
     /* After sealing, local_port is the first port with a known GUID (port 0 of a switch), and
@@ -72,8 +73,8 @@ struct fab_fabric {
     /* [switch_count] SwitchInfo as last read from the device. */
     struct fab_switch_info *switches;
     struct fab_fabric_index *index; /* private: finds port ids by port GUID */
-    /* private: number of snapshots that share the nodes and the index (versions, see
-     * fab_fabric_next); NULL: no other snapshot shares them */
+    /* private: number of snapshots that share `nodes` and `index` (fab_fabric_next makes them);
+     * NULL: no other snapshot shares them */
     int *owners;
     int refs; /* private, atomic */
 };
@@ -116,9 +117,9 @@ int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t 
  * node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
                                                              uint32_t ref, uint8_t port);
-/* Adds a link between two ports. Returns OK, too, if this link exists already. EXISTS: one of the
- * ports has another link. INVAL: one port is port 0, or both are the same port. RANGE: no such
- * port. */
+/* Adds a link between two ports. Returns OK also if exactly this link exists already. EXISTS: one
+ * of the ports has another link. INVAL: one port is port 0, or both are the same port. RANGE: no
+ * such port. */
 int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
                             uint8_t port_b);
 /* Removes the link of a port, if it has one. RANGE: no such port. */
@@ -148,8 +149,8 @@ int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
  * may also change its nodes. Returns OK or NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
-/* Sets the name of a node that people read; NULL: the name is the NodeDescription. f must be new
- * from fab_fabric_builder_seal or fab_fabric_clone, so that no reader has it yet. */
+/* Sets the member `name` of a node, which people read; NULL: its name is the NodeDescription. f
+ * must be new from fab_fabric_builder_seal or fab_fabric_clone, so that no reader has it yet. */
 void fab_fabric_set_name(struct fab_fabric *f, uint32_t node, const char *name);
 
 /* Removes the link of `port`, if it has one. f must be new from fab_fabric_next or
@@ -171,7 +172,7 @@ int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_rea
 
 struct fab_census {
     uint32_t hosts, aggregation_nodes, routers; /* numbers of nodes */
-    /* number of ports of adapters and routers that are up */
+    /* number of adapter and router ports that are up */
     uint32_t endports;
     /* number of links with both ports in state Active */
     uint32_t active_links;
@@ -223,7 +224,7 @@ bool fab_fabric_port_is_isl(const struct fab_fabric *f, uint32_t port);
 /* Returns true if the port's link is an ISL whose ports are both LinkUp. */
 bool fab_fabric_isl_is_up(const struct fab_fabric *f, uint32_t port);
 
-/* ---- differences of two snapshots ----------------------------------------------------------- */
+/* ---- differences between two snapshots ------------------------------------------------------ */
 
 enum fab_change_kind {
     FAB_CHANGE_NODE_ADDED,
@@ -231,7 +232,7 @@ enum fab_change_kind {
     FAB_CHANGE_NODE_RENAMED,
     FAB_CHANGE_LINK_ADDED,
     FAB_CHANGE_LINK_REMOVED,
-    FAB_CHANGE_PORT_STATE, /* the state, the width or the speed of the port */
+    FAB_CHANGE_PORT_STATE, /* the state, the width or the speed of the port changed */
 };
 struct fab_change {
     enum fab_change_kind kind;
@@ -243,8 +244,8 @@ struct fab_change {
 /* Returns true if both snapshots have the same nodes with the same ids, so that their ports have
  * the same ids, too. */
 bool fab_fabric_same_ids(const struct fab_fabric *a, const struct fab_fabric *b);
-/* Returns true if the node `node` has the same links in both snapshots, and if its ports have the
- * same physical states. The snapshots must have the same ids (fab_fabric_same_ids). */
+/* Returns true if `node` has the same links in both snapshots, and its ports have the same physical
+ * states in both. The snapshots must have the same ids (fab_fabric_same_ids). */
 bool fab_fabric_same_links(const struct fab_fabric *a, const struct fab_fabric *b, uint32_t node);
 
 /* Computes the changes from the snapshot `old` to the snapshot `now`. *ret_changes receives an

@@ -45,11 +45,12 @@ int fab_fabric_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builde
  * every switch below the highest level has as many uplinks as downlinks. For example, 3 levels with
  * radix 36 give 11,664 hosts and 1,620 switches.
  *
- * taper: number of hosts at a leaf for each of its uplinks; 0 and 1: as many hosts as uplinks.
- * parallel: links from a switch to each of its parents; 0 and 1: one link. With k parallel links, a
- * switch has a k-th of the parents that it would have with one.
+ * `taper` is the number of hosts at a leaf for each of its uplinks; 0 and 1: as many hosts as
+ * uplinks. `parallel` is the number of links from a switch to each of its parents; 0 means 1. The
+ * number of parents is divided by `parallel`, so that a switch has as many uplinks as without
+ * parallel links.
  *
- * RANGE: radix not 2..254, levels not 1..6, no uplink left, half of radix not a multiple of
+ * RANGE: radix not 2..254, levels not 1..6, a leaf without uplinks, half of radix not a multiple of
  * parallel, or more than 2^20 nodes.
  */
 struct fab_fat_tree_spec {
@@ -73,8 +74,9 @@ int fab_fabric_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fa
  * switches without cores, and at most 5 with cores. Names are like node-0001/mlx5_0, su01-leaf-1,
  * spine-001 or rail1-spine-01, and core-001.
  *
- * RANGE: a switch has more than 254 ports, there are more than 2^20 nodes, or a value is 0. These
- * values may be 0: cores; core_parallel if cores is 0; spines if there is one leaf.
+ * RANGE: a switch has more than 254 ports, there are more than 2^20 nodes, or a value is 0.
+ * Exceptions: `cores` may be 0, `core_parallel` may be 0 if `cores` is 0, and `spines` may be 0 if
+ * there is only one leaf.
  */
 struct fab_rail_spec {
     uint32_t servers, adapters, group_size, spines, parallel, cores, core_parallel;
@@ -166,7 +168,8 @@ int fab_fabric_generate_random(const struct fab_random_spec *spec, struct fab_bu
 
 /* Changes to a generated fabric. If all members are 0, nothing is changed. */
 struct fab_variation {
-    /* number of ports of each switch; 0: unchanged; RANGE is returned if a switch has more */
+    /* number of ports of each switch; 0: unchanged. If a switch of the fabric has more ports, the
+     * function returns RANGE */
     uint32_t radix;
     /* true: each switch without an aggregation node gets one, at an additional port after the last
      * one */
@@ -176,8 +179,8 @@ struct fab_variation {
      * If fewer links can be removed than requested, LIMIT is returned. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
-    /* true: the GUIDs of the switches are permuted at random among the switches, and the GUIDs of
-     * all other nodes among these nodes */
+    /* true: the GUIDs are permuted at random: those of switches among the switches, all others
+     * among the other nodes */
     bool shuffle_guids;
     uint64_t seed;
     /* Number of this fabric, 1..255, in a set of parallel fabrics (planes); 0: there are no planes.

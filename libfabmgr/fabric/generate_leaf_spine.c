@@ -31,8 +31,8 @@ static int check(struct leaf_spine *t)
     return FAB_OK;
 }
 
-/* Adds the switches. The builder gives the leaves the references from 0 on, and the spines the next
- * ones. */
+/* Adds the switches. The leaves get the references 0 to leaves - 1 in the builder, and the spines
+ * the references that follow. */
 static void make_switches(struct leaf_spine *t)
 {
     const struct fab_leaf_spine_spec *s = t->spec;

@@ -73,7 +73,7 @@ static int count_nodes(struct pgft *t)
     return FAB_E_RANGE;
 }
 
-/* Returns the word with which the names of the nodes of this level begin, such as "leaf". */
+/* Returns the first word of the names of all nodes of this level, such as "leaf". */
 static const char *stem(const struct pgft *t, uint32_t level)
 {
     static const char *const few[] = {"leaf", "spine", "core"}, *const more[] = {

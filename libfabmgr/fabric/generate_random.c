@@ -18,8 +18,8 @@
 #define SPARE_PORTS 3
 
 struct pair {
-    /* The ends of a link. a: reference of a switch. b: the reference of the other end if this is a
-     * switch, otherwise the index of the node in random_fabric.ends. */
+    /* The two ends of a link. `a` is the reference of a switch. If the other end is a switch, `b`
+     * is its reference; otherwise `b` is the index of the other end in random_fabric.ends. */
     uint32_t a, b;
     /* number of the link's port at node b; 0: b is a switch */
     uint32_t end_port;
@@ -60,7 +60,7 @@ static void draw_link(struct random_fabric *f, uint32_t a, uint32_t b, uint32_t 
         f->used[b]++;
 }
 
-/* Draws two of the first `below` switches at random, and returns the one with fewer links. So all
+/* Draws two of the first `below` switches at random, and returns that with fewer links, so that all
  * switches get about the requested number of links. */
 static uint32_t draw_switch(struct random_fabric *f, uint32_t below)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generates tori and meshes. After the ports for its hosts, a switch has ports for each dimension:
  * `parallel` ports to the next switch, and as many to the previous one. The port numbers are the
- * same on all switches; at the rim of a mesh, some of these ports are unused. A dimension of size 2
- * has only the ports to one neighbour, a dimension of size 1 has none. */
+ * same on all switches; at the rim of a mesh, some of these ports are unused. For a dimension of
+ * size 2, a switch has only the ports to one neighbour; for a dimension of size 1, it has no ports.
+ */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/lattice.h"
 
@@ -38,7 +39,7 @@ static int check(struct torus *t)
     return t->ports > 0 && t->ports <= 254 ? FAB_OK : FAB_E_RANGE;
 }
 
-/* Adds the links from a switch to the next one in one dimension. */
+/* Adds the links from a switch to the next switch in dimension d, if there is a next switch. */
 static void connect(struct torus *t, uint32_t sw, uint32_t d)
 {
     const struct fab_torus_spec *s = t->spec;

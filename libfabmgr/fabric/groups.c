@@ -7,10 +7,10 @@
  * to count - 1. Link o of group g leads to group h = (g + o) modulo count, where the same link has
  * the number count - o.
  *
- * Link j of a group starts at its switch j % members. So all switches of a group have equally many
- * global links, or one more or one less. If count - 1 is a multiple of members, this rule would let
- * all links between two groups connect the same two switches. In this case, each round begins one
- * switch later than the round before.
+ * Link j of a group starts at switch j % members of the group. So the numbers of global links of
+ * the switches of a group differ by at most one. If count - 1 is a multiple of members, this rule
+ * would let all links between two groups connect the same two switches. In this case, each round
+ * begins one switch later than the round before.
  */
 #include "libfabmgr/fabric/groups.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adds the links between groups of switches, for dragonflies. For this folder only. */
+/* Adds the links between the groups of a dragonfly or Dragonfly+. For this folder only. */
 #ifndef LIBFABMGR_FABRIC_GROUPS_H
 #define LIBFABMGR_FABRIC_GROUPS_H
 
@@ -8,10 +8,10 @@
 struct groups {
     /* number of groups; 0: fab_fabric_groups_init sets the highest possible number */
     uint32_t count;
-    /* Number of switches in a group that have global ports, which are ports for links to other
-     * groups. */
+    /* Number of switches of a group that have global ports. A global port is a port for a link to
+     * another group. */
     uint32_t members;
-    /* Number of global ports of each such switch. */
+    /* Number of global ports of each of these switches. */
     uint32_t global;
     uint32_t rounds; /* number of links between any two groups */
 };

@@ -7,7 +7,8 @@
 #include "libfabmgr/fabric/generate.h"
 
 #define MAKE_NODE_LIMIT (1u << 20) /* greatest number of nodes of a fabric */
-/* greatest number of ports of an adapter; the GUIDs of its ports follow the node GUID */
+/* greatest number of ports of an adapter; it must be less than MAKE_END_STEP, because the GUID of
+ * port n is the node GUID + n */
 #define MAKE_END_PORTS 3
 #define MAKE_END_STEP 4 /* difference between the GUIDs of successive adapters */
 
@@ -22,8 +23,8 @@ struct maker {
 };
 void fab_fabric_make_init(struct maker *m);
 
-/* A name like "leaf-007". width: number of digits; leading zeros let names sort like their
- * numbers. */
+/* A name like "leaf-007". `width` is the number of digits: with leading zeros, names sort like
+ * their numbers. */
 struct make_name {
     const char *stem;
     uint32_t number, width;
@@ -45,13 +46,13 @@ uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d);
 void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                           uint32_t port_b);
 
-/* Both functions add a switch or host with any name, such as "torus-0-3", and return its reference
- * in the builder, or FAB_NONE. */
+/* The next two functions add a switch or a host with any name, such as "torus-0-3". They return its
+ * reference in the builder; FAB_NONE: this or an earlier call failed. */
 uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
 uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
-/* Adds `count` hosts, at the ports of the switch from port 1 on. Hosts are numbered consecutively
- * over all switches. total: number of hosts of the whole fabric, which decides how many digits
- * their names have. */
+/* Adds `count` hosts, and connects them to ports 1 to `count` of the switch. The names of all hosts
+ * of the fabric are numbered consecutively. `total` is the number of hosts of the whole fabric; it
+ * determines the number of digits in their names. */
 void fab_fabric_make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total);
 /* Adds `count` parallel links between two nodes, at consecutive ports that begin with port_a and
  * port_b. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Converts "4x EDR" to and from bits of PortInfo (IBA 14.2.5.6: LinkWidth*, LinkSpeed*,
- * LinkSpeedExt*). A port with a rate is assumed to support and enable this rate and all lower ones.
- * If the speed is an extended one, LinkSpeedActive is QDR, as in real devices. FDR10, a vendor's
- * speed that PortInfo cannot represent, becomes QDR. */
+ * LinkSpeedExt*). A port with a certain rate gets PortInfo as if it supported and enabled this rate
+ * and lower ones. If the speed is an extended speed, LinkSpeedActive is QDR, as in real devices.
+ * FDR10, a vendor's speed that PortInfo cannot represent, becomes QDR. */
 #include "libfabmgr/fabric/rate.h"
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 
 static const struct width {
     const char *name;
-    /* `bit` is the bit of this width. `upto` has the bits of all widths that a port with this width
-     * supports: this width and lower ones. */
+    /* `bit` is the bit of this width. `upto` has the bits of the widths that a port with this width
+     * supports: this width and the lower ones that are usual with it. */
     uint8_t bit, upto;
 } widths[] = {/* widest first */
               {"12x", 8, 1 | 2 | 8},
@@ -59,8 +59,8 @@ static bool is(const char *s, size_t len, const char *name)
     return strlen(name) == len && memcmp(s, name, len) == 0;
 }
 
-/* Finds the width with which the text of a rate begins; NULL: the text begins with no known width.
- * *ret_used: length of the name of the width, for example 2 in "4x EDR". */
+/* Finds the width at the beginning of the text of a rate; NULL: the text does not begin with a
+ * known width. *ret_used is the length of the name of the width, for example 2 in "4x EDR". */
 static const struct width *find_width(const char *s, size_t len, size_t *ret_used)
 {
     const char *x = memchr(s, 'x', len);

@@ -9,7 +9,7 @@
 #include "libfabmgr/wire/wire.h"
 
 /* The next two functions apply a mask that an option of ibsim gives: w= for the width, s= for the
- * speed. All bits of the mask become enabled, and the widest width or highest speed of them becomes
+ * speed. All bits of the mask become enabled, and the greatest width or speed among them becomes
  * active. RANGE: a bit has no meaning, or no bit is set. */
 int fab_fabric_rate_width_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask);
@@ -18,8 +18,8 @@ int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask);
  * meaning. */
 int fab_fabric_rate_extended_mask(struct fab_port_info *info, uint64_t mask);
 
-/* These functions return the names of the active width and of the active speed, such as "4x" and
- * "EDR"; "": not known. */
+/* The next two functions return the name of the active width, such as "4x", or of the active speed,
+ * such as "EDR"; "": not known. */
 const char *fab_fabric_rate_width_name(const struct fab_port_info *info);
 const char *fab_fabric_rate_speed_name(const struct fab_port_info *info);
 

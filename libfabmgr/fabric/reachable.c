@@ -8,8 +8,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Marks `start` and all nodes that can be reached from it over links, and returns the number of
- * marked nodes. queue: scratch memory, [node_count]. */
+/* Marks the node `start` and all nodes that can be reached from it over links: sets their bits in
+ * `reached`. Returns the number of marked nodes. `queue` is scratch memory, [node_count]. */
 static uint32_t mark(const struct fab_fabric *f, uint32_t start, uint64_t *reached, uint32_t *queue)
 {
     uint32_t head = 0, tail = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adds to a snapshot the nodes and links that are gone. A reader then sees the fabric as it is
+/* Makes a snapshot that also has the nodes and links that are gone. It shows the fabric as it was
  * cabled, not as it is after faults. */
 #ifndef LIBFABMGR_FABRIC_RESTORE_H
 #define LIBFABMGR_FABRIC_RESTORE_H
@@ -19,14 +19,14 @@ struct fab_lost_cable {
 };
 struct fab_lost {
     struct fab_lost_node *nodes; /* [node_count] */
-    /* [cable_count] the lost links; the link that was lost last comes first */
+    /* [cable_count] the lost links; the most recently lost link comes first */
     struct fab_lost_cable *cables;
     size_t node_count, cable_count;
 };
 void fab_fabric_lost_fini(struct fab_lost *l);
-/* Makes a snapshot with the nodes and links of `f`, and with the lost nodes and links. A lost node
- * that is in `f` again, and a lost link with a port that has another link now, are left out. The
- * links that the function adds are not up. Nodes keep the names that people read. The caller owns
+/* Makes a snapshot with the nodes and links of `f`, and with the lost nodes and links. It leaves
+ * out a lost node that is in `f` again, and a lost link if one of its ports has another link now.
+ * The links that the function adds are not up. Nodes keep their member `name`. The caller owns
  * *ret. Returns NOMEM. */
 int fab_fabric_restore(const struct fab_fabric *f, const struct fab_lost *lost,
                        struct fab_fabric **ret);

@@ -3,12 +3,13 @@
  * Makes a snapshot from a builder, which is called sealing. The ids and bytes of the snapshot do
  * not depend on the order of discovery.
  *
- * Nodes are sorted (switches first, then by GUID) and copied with their ports. A table from the
- * builder's port indexes to port ids translates the links.
+ * Nodes are sorted (switches first, then by GUID) and copied with their ports. A table that maps
+ * the builder's port indexes to port ids translates the links.
  *
- * Three values depend on the port through which a device was queried, so sealing replaces them.
- * LocalPortNum and PortGUID of NodeInfo become the values of port 0 (switches) or of the first port
- * with a known GUID (other nodes). LocalPortNum of PortInfo becomes the port's own number.
+ * Three values depend on the port through which a device was queried. Sealing therefore replaces
+ * them. LocalPortNum and PortGUID of NodeInfo become the values of port 0 (switches) or of the
+ * first port with a known GUID (other nodes). LocalPortNum of PortInfo becomes the port's own
+ * number.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -26,9 +26,10 @@ int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_
 int fab_fabric_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len);
 
 struct fab_text;
-/* These two functions write the same text as fab_fabric_text_write in parts. The caller requests
- * the parts 0 to fab_fabric_text_parts() - 1 in this order, and each is appended to t. A part has
- * at most one node with its links. */
+/* The next two functions write the text of fab_fabric_text_write in parts. fab_fabric_text_parts
+ * returns the number of parts; fab_fabric_text_write_part appends part number `part` to *t. The
+ * caller requests the parts in ascending order, from 0 on. A part has at most one node with its
+ * links. */
 uint32_t fab_fabric_text_parts(const struct fab_fabric *f);
 void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t);
 

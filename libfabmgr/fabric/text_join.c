@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Adds the links of a topology file. The file has two lines for each link, one for each end. If the
  * two lines do not agree, the file is truncated or has a mistake, and is rejected. If only one line
- * has a rate, it applies to both ports. */
+ * has a rate, this rate applies to both ports. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,8 +13,8 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* The lines of the file that describe ports. of_port: [port index of the builder] index of the
- * port's line in r->cables; NO_CABLE: the file has no line for this port. */
+/* The port lines of the file. of_port: [port index in the builder] index in r->cables of the line
+ * of this port; NO_CABLE: the file has no line for this port. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;
@@ -47,8 +47,8 @@ static int note_lines(struct lines *l)
     return FAB_OK;
 }
 
-/* Finds the port line for the other end of the link in line c. Returns FORMAT if the file has no
- * such line, or if that line does not name the port of line c as its other end. */
+/* Finds the port line of the other end of the link: `c` is the line of one end. Returns FORMAT if
+ * the file has no such line, or if that line does not name the port of `c` as its other end. */
 static int find_other(struct lines *l, const struct text_cable *c, const struct text_cable **ret)
 {
     const struct text_node *peer;

@@ -13,8 +13,8 @@
  * or a comment, a blank line, or text from a terminal (headings, prompts), which is ignored.
  *
  * A node without a GUID line gets the GUID that ibsim would assign: the next one after the last of
- * its type. A truncated file causes an error if the reader can recognise it: by a line of the above
- * forms without a newline, a GUID line without a block, or a link whose two lines disagree.
+ * its type. A truncated file causes an error if the reader can see that it is truncated: a line of
+ * the above forms has no newline, a GUID line has no block, or the two lines of a link disagree.
  *
  * ibsim's include, module and do, and its port aliases (@), are not supported and cause an error.
  */
@@ -176,7 +176,7 @@ static void cut_at_marks(struct span *desc)
 }
 
 /* Reads the description in the comment of a header line. Without a comment, *desc is not changed.
- * The description ends at the last quote of the line, since it may contain quotes. */
+ * Since a description may itself contain quotes, it ends at the last quote of the line. */
 static int read_desc(struct text_reader *r, struct span *desc)
 {
     struct text_scan *s = &r->scan;

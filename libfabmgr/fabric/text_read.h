@@ -16,7 +16,7 @@ struct text_node {
  * end. */
 struct text_cable {
     struct span peer;
-    /* port GUIDs of this end and of the other end; 0: the line does not give it */
+    /* port GUIDs of this end and of the other end; 0: the line does not give the GUID */
     uint64_t guid, peer_guid;
     uint32_t ref, line, column;
     uint8_t port, peer_port;
@@ -30,8 +30,8 @@ struct text_reader {
 
     /* values that the file has given for the next block (a node and its port lines) */
     uint64_t vendor_id, device_id, system_guid, port_guid;
-    /* [type] the GUID that the next node of this type gets: from the GUID line for this node or,
-     * without such a line, the one after the last node of this type. */
+    /* [type] the GUID that the next node of this type gets. A GUID line sets it. Without a GUID
+     * line, it is the GUID after the GUIDs of the last node of this type. */
     uint64_t guid[FAB_NODE_ROUTER + 1];
     /* [type] number of the line with a GUID that no block has used yet; 0: none */
     uint32_t guid_line[FAB_NODE_ROUTER + 1];

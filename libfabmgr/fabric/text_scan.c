@@ -134,7 +134,7 @@ static int digits(struct text_scan *s, const char *number, const char *what, uns
 }
 
 /* Skips blanks, and then the prefix "0x" if there is one. Returns true if there is a prefix.
- * *ret_start receives the position before the prefix. */
+ * *ret_start receives the position at which the number begins, with its prefix. */
 static bool hex_prefix(struct text_scan *s, const char **ret_start)
 {
     bool there = fab_fabric_scan_is(s, "0x") || fab_fabric_scan_is(s, "0X");

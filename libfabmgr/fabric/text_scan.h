@@ -41,8 +41,9 @@ bool fab_fabric_scan_at_end(struct text_scan *s);
 /* Returns true if a decimal digit comes next. */
 bool fab_fabric_scan_digit(struct text_scan *s);
 
-/* Each of the next functions reads a token of one kind and moves the cursor after it. If another
- * token comes next, the function sets the error and returns FORMAT. */
+/* Each of the next functions reads a token of one kind and moves the cursor after this token. If
+ * the next token is of another kind, the function sets the error and returns FORMAT. `what` names
+ * the expected token in the error message. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
 int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
 /* Reads a number such as 12 or 0x1f. */

@@ -3,9 +3,9 @@
  * Writes topology files as ibnetdiscover prints them. ibsim and fab_fabric_text_read can read them.
  *
  * ibsim attaches a manager to the first node of the file. So the manager's own node is written
- * first or, if it is not known, the first adapter. ibsim takes rates from the comments. It gives
- * adapter ports the node GUID plus the port number and ignores the GUIDs in parentheses. Control
- * characters of descriptions become blanks.
+ * first; if it is not known, the first adapter is. ibsim reads rates from the comments. To adapter
+ * ports, it gives the node GUID plus the port number as GUIDs, and ignores the GUIDs in
+ * parentheses. Control characters of descriptions become blanks.
  */
 #include <inttypes.h>
 #include <string.h>

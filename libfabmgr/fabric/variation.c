@@ -98,9 +98,9 @@ static int list_links(struct varying *d)
     return FAB_OK;
 }
 
-/* Removes from the list d->links the links that must stay to keep the fabric connected. The order
- * of the other links does not change. *ret_free: number of links left in d->links. sets: scratch
- * memory for all switches. */
+/* Deletes from the list d->links those links that must stay in the fabric to keep it connected. The
+ * order of the other links does not change. *ret_free is the number of links that are left in
+ * d->links. `sets` is scratch memory, [switches]. */
 static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free)
 {
     const struct fab_fabric *f = d->plain;
@@ -203,8 +203,8 @@ static void vary_link(struct varying *d, uint32_t port)
     fab_fabric_make_link(&d->m, p->node, p->num, q->node, q->num);
 }
 
-/* Adds the aggregation nodes that the variation demands. All other nodes were added before, so that
- * their references equal their ids in `plain`. */
+/* Adds the aggregation nodes that the variation demands. Call this after all other nodes are added:
+ * their references must equal their ids in `plain`. */
 static void add_aggregation(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;

@@ -19,8 +19,8 @@ struct cursor {
     const uint8_t *at, *end;
     bool bad;
 };
-/* A field of a serialized protobuf message. bytes: contents of a length-delimited field; NULL: the
- * field is a number. */
+/* A field of a serialized protobuf message. `bytes` has the contents of a length-delimited field;
+ * NULL: the field is a number. */
 struct field {
     uint64_t number;
     uint64_t value; /* the number, if the field has the type varint */
@@ -105,8 +105,8 @@ static bool has_name(const struct fab_grpc_descriptor_file *file, const char *na
     return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
 }
 
-/* Returns true if the file defines the symbol. For a method, a field or an enumeration value,
- * returns true if the file defines the service, message or enumeration to which it belongs. */
+/* Returns true if the file defines the symbol. If the symbol is a method, field or enumeration
+ * value, returns true if the file defines the service, message or enumeration of this symbol. */
 static bool has_symbol(const struct fab_grpc_descriptor_file *file, const char *symbol)
 {
     struct field package = find_field(file->bytes, file->len, 2);

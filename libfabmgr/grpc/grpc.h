@@ -23,8 +23,8 @@ enum fab_grpc_code fab_grpc_code_of(int status);
 
 void fab_grpc_prefix(uint8_t prefix[FAB_GRPC_PREFIX], uint32_t len);
 
-/* Assembles messages from the pieces in which they arrive. It allocates memory only for bytes that
- * have arrived, not for the length that a message announces. */
+/* A reader assembles messages from the pieces in which they arrive. It allocates memory only for
+ * bytes that have arrived, not for the length that a message announces. */
 struct fab_grpc_reader {
     uint32_t max; /* maximum length of a message in bytes */
     uint8_t prefix[FAB_GRPC_PREFIX];
@@ -32,15 +32,15 @@ struct fab_grpc_reader {
     uint32_t need; /* length of the message, which its prefix announces */
     uint8_t *body; /* [len] the bytes of the message that have arrived */
     size_t len, cap;
-    /* true: body[] has a complete message that the caller has already got */
+    /* true: body[] has a complete message, which the last call has returned to the caller */
     bool complete;
 };
 void fab_grpc_reader_init(struct fab_grpc_reader *r, uint32_t max);
 void fab_grpc_reader_fini(struct fab_grpc_reader *r);
-/* Takes received bytes: moves *data forward and reduces *len. Returns 1 if r->body has a complete
- * message of r->len bytes, which is valid until the next call. Returns 0 if all bytes are taken and
- * no message is complete. Returns UNSUPPORTED (the message is compressed), LIMIT (it is longer than
- * `max`) or NOMEM. */
+/* Takes received bytes, at most to the end of one message: moves *data forward and reduces *len.
+ * Returns 1 if r->body now has a complete message of r->len bytes, which is valid until the next
+ * call. Returns 0 if all bytes are taken and the message is not yet complete. Returns UNSUPPORTED
+ * (the message is compressed), LIMIT (the message is longer than `max`) or NOMEM. */
 int fab_grpc_reader_feed(struct fab_grpc_reader *r, const uint8_t **data, size_t *len);
 /* Returns true if the stream may end here, because no message is incomplete. */
 bool fab_grpc_reader_idle(const struct fab_grpc_reader *r);
@@ -57,15 +57,16 @@ void fab_grpc_timeout_format(uint64_t us, char text[16]);
  * ASCII, becomes %XX. The result is always NUL-terminated. If ret[] is too small, the result is
  * cut, but never within a %XX. Returns its length. */
 size_t fab_grpc_percent_encode(const char *text, char *ret, size_t ret_len);
-/* Decodes the value of the header grpc-message. A '%' that does not begin a valid %XX is kept as it
- * is. Returns the length of the result. */
+/* Decodes the value of the header grpc-message. A '%' that does not begin a valid %XX is copied as
+ * it is. The result is always NUL-terminated; if ret[] is too small, it is cut. Returns its length.
+ */
 size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t ret_len);
 
 /* ---- text from devices and clients ----------------------------------------------------------- */
 
 /* Copies text as valid UTF-8: invalid bytes and control characters become U+FFFD. The copy is
- * always NUL-terminated; if ret[] is too small, it is cut after a whole character. Returns the
- * length of the copy, which is at most three times the length of the text. */
+ * always NUL-terminated; if ret[] is too small, the copy is cut after a whole character. Returns
+ * the length of the copy, which is at most three times the length of the text. */
 size_t fab_grpc_utf8_clean(const char *text, size_t len, char *ret, size_t ret_len);
 
 #endif

@@ -3,8 +3,8 @@
  * The length-prefixed framing of gRPC: finds the messages in a stream of bytes.
  *
  * The bytes arrive in pieces, which are the contents of HTTP/2 DATA frames. A piece may begin and
- * end anywhere in a message. The length that a message announces is checked against the limit, but
- * the buffer grows only with the bytes that arrive. So a false length costs no memory.
+ * end anywhere in a message. The reader checks the length that a message announces against the
+ * limit, but its buffer grows only with the bytes that arrive. So a false length costs no memory.
  */
 #include "libfabmgr/grpc/grpc.h"
 

@@ -5,10 +5,11 @@
  * Adapters belong to one host if the operator's file of locations (libfabmgr/policy/locations.h)
  * gives them the same host name. If the file gives no host name, the first word of the node's name
  * is the name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
- * "node-0001/mlx5_0"). But if more than FAB_HOST_ADAPTERS_MAX adapters have this first word, or if
- * the names of two such adapters are equal, the word counts as a default text of the vendor. Each
- * of these adapters is then a host of its own, whose name is the node GUID; only those with the
- * same system image GUID form one host.
+ * "node-0001/mlx5_0"). But if more than FAB_HOST_ADAPTERS_MAX adapters have the same first word, or
+ * if the names of two adapters with this first word are equal, the word is probably a default text
+ * of the vendor. Those of these adapters that have the same system image GUID then form one host,
+ * and each other one is a host of its own. The name of such a host is the lowest node GUID of its
+ * adapters.
  *
  * The adapters of a host are sorted by name, with "mlx5_9" before "mlx5_10". The rail of an adapter
  * is its position in this order, from 1. The position is taken from the host with the most adapters
@@ -24,9 +25,9 @@
 
 #define FAB_HOST_ADAPTERS_MAX 16u
 
-/* Returns the entry for a node in the operator's file of locations. The entry is found by the node
- * GUID or the name that people read; if this finds no entry, by the NodeDescription. Never returns
- * NULL; `locations` may be NULL. */
+/* Returns the entry for a node in the operator's file of locations. Searches for the node GUID and
+ * the name that people read; if the file has neither, for the NodeDescription. Never returns NULL:
+ * without an entry, all texts of the result are "". `locations` may be NULL. */
 const struct fab_location *fab_hosts_location(const struct fab_locations *locations,
                                               const struct fab_node *n);
 
@@ -40,10 +41,11 @@ struct fab_host_adapter {
 };
 struct fab_host {
     const char *name;
-    /* location of the host's first adapter to which the operator's file gives a rack or, if there
-     * is none, of the first adapter; never NULL */
+    /* location of the first adapter of the host that has a rack in the operator's file; if no
+     * adapter has a rack, location of the first adapter; never NULL */
     const struct fab_location *location;
-    uint32_t first, count; /* its adapters are adapters[first] to adapters[first + count - 1] */
+    /* the adapters of the host are fab_hosts.adapters[first] to [first + count - 1] */
+    uint32_t first, count;
 };
 struct fab_hosts {
     struct fab_host *hosts; /* [count] sorted by name, with "node-9" before "node-10" */
@@ -54,8 +56,9 @@ struct fab_hosts {
     /* [node_count] index in hosts[] of the host to which an adapter belongs; FAB_NONE: the node is
      * no adapter of a host */
     uint32_t *host_of;
-    struct fab_hosts_source *source; /* private: the nodes in which the hosts were found */
-    struct fab_arena arena;          /* private */
+    /* private: copy of what fab_hosts_find has read of the nodes */
+    struct fab_hosts_source *source;
+    struct fab_arena arena; /* private */
 };
 
 /* Finds the hosts of a fabric. Aggregation nodes and routers belong to no host. `locations` may be
@@ -64,8 +67,8 @@ struct fab_hosts {
 int fab_hosts_find(const struct fab_fabric *f, const struct fab_locations *locations,
                    struct fab_hosts *ret);
 void fab_hosts_fini(struct fab_hosts *h);
-/* Returns true if fab_hosts_find would find the same hosts in `f`, with the same locations: the
- * nodes that are no switches have the same ids, GUIDs and names. Takes a tenth of the time of
+/* Returns true if fab_hosts_find would find the same hosts in `f`, with the same locations, because
+ * the nodes that are no switches have the same ids, GUIDs and names. Takes a tenth of the time of
  * fab_hosts_find. */
 bool fab_hosts_fit(const struct fab_hosts *h, const struct fab_fabric *f);
 /* Returns the index of the host with this name; FAB_NONE: there is none. */

@@ -13,7 +13,7 @@ static int order_racks(const void *a, const void *b)
 {
     const struct fab_rack *x = a, *y = b;
     int order = strverscmp(x->name, y->name);
-    /* of entries with the same name, one with a row comes first */
+    /* among entries with the same name, those with a row come first */
     return order != 0 ? order : strcmp(y->row, x->row);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Appends to arrays that store only their length: the capacity is the length, rounded up to a
- * power of two. For this folder only. */
+/* Appends to an array whose owner stores only its length. The capacity of the array is its length,
+ * rounded up to a power of two. For this folder only. */
 #ifndef LIBFABMGR_POLICY_APPEND_H
 #define LIBFABMGR_POLICY_APPEND_H
 

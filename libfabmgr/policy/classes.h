@@ -2,8 +2,8 @@
 /*
  * Traffic classes, and the rules that assign paths to them. A class has a name, a guaranteed share
  * of the bandwidth of every link, a high or low priority, and limits for its paths. Classes come
- * from fabricd.yaml, from OpenSM's qos-policy.conf, or from both. After they are read, classes do
- * not change, and are shared by reference.
+ * from fabricd.yaml, from OpenSM's qos-policy.conf, or from both. After the classes are read, they
+ * do not change, and are shared by reference.
  *
  * libfabmgr/qos assigns SLs and VLs to the classes, for a fabric and its routing.
  */
@@ -28,8 +28,8 @@
 
 struct fab_class {
     const char *name;
-    /* Guaranteed percentage of a link's bandwidth, 1..100. 0: the class gets an equal part of the
-     * bandwidth that no other class is guaranteed. */
+    /* Guaranteed percentage of a link's bandwidth, 1..100. 0: no guarantee; the classes without a
+     * guarantee divide the rest of the bandwidth equally among themselves. */
     uint8_t share;
     /* true: packets of the class are in the high-priority table of VL arbitration (IBA 7.6.9) */
     bool high;
@@ -40,8 +40,7 @@ struct fab_class {
     uint8_t mtu;
     /* the highest rate of the class's paths, as encoded in PathRecord; 0: not limited */
     uint8_t rate;
-    /* highest rate of the class's paths in Mb/s; 0: no limit in Mb/s, only that of the member
-     * `rate` */
+    /* highest rate of the class's paths in Mb/s; 0: only the member `rate` limits the rate */
     uint32_t rate_mbps;
     bool has_life;
     /* PacketLifeTime of the class's paths; valid if has_life is set */
@@ -68,7 +67,8 @@ struct fab_class_member {
     /* name of the partition (kind PARTITION), pattern of node descriptions (NODES), or name of
      * the group (OF_OTHERS) */
     const char *name;
-    /* kind NODES: only this port of the adapter; 0: all its ports */
+    /* kind NODES: only the port with this number is a member; 0: all ports of the node are members
+     */
     uint8_t port;
 };
 struct fab_class_group {
@@ -131,12 +131,12 @@ struct fab_classes_error {
 };
 
 /* Makes a set of classes that contains only class 0, named "default", with one reference (refs ==
- * 1). The caller may change the set with the functions below until it shares the set. Returns OK or
+ * 1). Until the caller shares the set, it may change the set with the functions below. Returns
  * NOMEM. */
 int fab_policy_classes_new(struct fab_classes **ret);
-/* Adds a class, and copies its name. A class named "default" replaces class 0. Returns EXISTS
- * (another class has the name), LIMIT (too many classes), RANGE (a value is not allowed) or NOMEM.
- * *ret_error then has a text, except for NOMEM. */
+/* Adds a class, and copies its name. A class named "default" replaces class 0. *ret_number is the
+ * number of the class. Returns EXISTS (another class has the name), LIMIT (too many classes), RANGE
+ * (a value is not allowed) or NOMEM. Except for NOMEM, *ret_error then has a text. */
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
 /* Adds a rule for a class. The text consists of conditions KEY=VALUE, separated by blanks. The
@@ -146,8 +146,8 @@ int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
  * *ret_error, or NOMEM. */
 int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
                                 struct fab_classes_error *ret_error);
-/* Adds the classes and rules of a qos-policy.conf. Its levels become classes, and its rules follow
- * the existing rules. Returns FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
+/* Adds the classes and rules of a qos-policy.conf: its qos-levels become classes, and its rules are
+ * appended to the existing rules. Returns FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
 int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
                             struct fab_classes_error *ret_error);
 /* The next two functions read a table from the text of an OpenSM option. fab_policy_classes_set_map
@@ -155,13 +155,13 @@ int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
  * ("0:64,1:192"). Both return FORMAT if the text is malformed. */
 int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
 int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
-/* Checks all classes together. Returns RANGE, with a text in *ret_error, if the sum of the shares
- * exceeds 100 percent, or leaves nothing for a class without a share. */
+/* Checks all classes together. Returns RANGE, with a text in *ret_error, if the shares add up to
+ * more than 100 percent, or if they add up to 100 percent and a class has no share. */
 int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
 struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* c may be NULL */
 void fab_policy_classes_unref(struct fab_classes *c);
-/* Returns true if both sets of classes demand the same LimitOfHighPriority of ports. a and b may be
- * NULL. */
+/* Returns true if both sets of classes result in the same LimitOfHighPriority of ports. `a` and `b`
+ * may be NULL. */
 bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b);
 /* Returns the number of the class with that name; -1: there is no such class. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);

@@ -5,8 +5,8 @@
 
 #include "libfabmgr/policy/classes.h"
 
-/* The next functions add a group, a member of a group, a rule, or a range. They return NOMEM, or
- * LIMIT if there are too many groups or rules. */
+/* The next four functions add a group, a member of a group, a rule, or a range. They return NOMEM,
+ * or LIMIT if there are too many groups or rules. */
 int fab_policy_classes_add_group(struct fab_classes *c, const char *name, size_t len,
                                  uint32_t *ret_number);
 int fab_policy_classes_add_member(struct fab_class_group *g, const struct fab_class_member *m);

@@ -58,8 +58,8 @@ struct reader {
     uint32_t group; /* index in fab_classes.group of the port group that is being read */
     struct fab_class_rule rule;
     bool has_level; /* the rule that is being read has a qos-level-name */
-    /* number of the class for paths that no rule matches, if a level DEFAULT made one; -1: class 0
-     * is for these paths */
+    /* number of the class that a level DEFAULT or a line "default" of qos-ulps made for the paths
+     * that no rule matches; -1: class 0 is for these paths */
     int other;
 };
 
@@ -325,8 +325,8 @@ static int end_rule(struct reader *r)
 
 /* ---- upper layer protocols ------------------------------------------------------------------- */
 
-/* Finds the class for an upper layer protocol that the file assigns to the SL: a class that has
- * this SL and sets no limits. Adds a class if there is none. */
+/* Finds the class for a line of qos-ulps, which assigns `sl` to an upper layer protocol. It is a
+ * class that has this SL and sets no limits. Adds such a class if there is none. */
 static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
 {
     char name[16];

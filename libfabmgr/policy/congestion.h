@@ -23,7 +23,7 @@ enum fab_congestion_profile {
 /* Returns the name of a profile: "off", "balanced", "incast" or "collective". */
 const char *fab_policy_congestion_profile_name(uint8_t profile);
 
-/* The settings that an operator can give a value (IBA A10.4.3). */
+/* The settings of devices whose values the operator can set (IBA A10.4.3). */
 enum fab_congestion_value {
     /* Threshold of switch ports that lead to adapters, 0..15. 0: no packet is marked. 15: marking
      * begins at the shortest queue. */

@@ -53,15 +53,16 @@ struct fab_declared_ref {
 struct fab_declared_isolation {
     /* link: a port of the link, as "NODE/PORT". reason: text of the operator; "": none */
     const char *link, *reason;
-    /* index in ref[] of struct fab_declared of the reference to this link */
+    /* fab_declared.ref[ref] is the reference to this link */
     size_t ref;
 };
-/* A port of an adapter or router that may be connected to a certain switch port. */
+/* The approval of an operator that a port of an adapter or router may be connected to a certain
+ * switch port. */
 struct fab_declared_approval {
     uint64_t node_guid, port_guid;
     uint8_t port;
     const char *at; /* the switch port, as "NODE/PORT" */
-    size_t ref;     /* index in ref[] of struct fab_declared of the reference to the switch port */
+    size_t ref;     /* fab_declared.ref[ref] is the reference to this switch port */
 };
 struct fab_declared {
     bool has[FAB_DECLARED_SECTIONS];
@@ -81,17 +82,18 @@ struct fab_declared_error {
     char message[400]; /* a sentence that begins with the path of the value */
 };
 
-/* Reads all documents of d as one policy. Returns FORMAT (a wrong key or value), EXISTS (a name, a
- * P_Key or a mapping occurs twice), LIMIT, RANGE, NOT_FOUND (the policy has no such group or
- * partition) or NOMEM. *ret_error describes the error, except for NOMEM. */
+/* Reads all documents of `d` as one policy. Returns FORMAT (a wrong key or value), EXISTS (a name,
+ * a P_Key or a mapping occurs twice), LIMIT, RANGE, NOT_FOUND (a group or partition that the policy
+ * names is not defined) or NOMEM. *ret_error describes the error, except for NOMEM. */
 int fab_policy_declared_read(const struct fab_doc *d, struct fab_declared *ret,
                              struct fab_declared_error *ret_error);
 void fab_policy_declared_fini(struct fab_declared *d);
-/* Copies the values of the sections that the policy has to *p. From the section of congestion
- * control, it does not copy `key` and `key_lease_s`. */
+/* Copies the sections of *d to *p, as far as *d has them: partitions, classes, names and congestion
+ * (without `key` and `key_lease_s`). struct fab_policy has no members for isolation and approvals.
+ */
 void fab_policy_declared_apply(const struct fab_declared *d, struct fab_policy *p);
-/* Returns false if the member of a traffic class names a partition or group that p does not have;
- * otherwise true. */
+/* Returns false if `m`, a member of a traffic class, names a partition or port group that is not in
+ * `p`; otherwise returns true. p == NULL: there are no partitions and groups. */
 bool fab_policy_declared_knows(const struct fab_partitions *p, const struct fab_class_member *m);
 
 #endif

@@ -39,8 +39,8 @@ bool fab_policy_declared_knows(const struct fab_partitions *p, const struct fab_
     return known;
 }
 
-/* Adds references for the port groups that the last rule added. first: index of the first of these
- * groups. */
+/* Adds references (struct fab_declared_ref) to the nodes and ports that the last rule names. The
+ * rule added the port groups whose indexes are `first` and higher. */
 static int add_refs(struct declared_reader *r, uint32_t node, size_t first)
 {
     const struct fab_classes *c = r->to->classes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads YAML mappings. A table of `struct field` lists the allowed keys with the types of their
- * values. The types are those of YAML's core schema: a text without quotes that looks like a
- * number, a truth value or null is not accepted as a text. So a program that checks the policy
- * against doc/policy.schema.json sees the same types. */
+ * values. The types are those of YAML's core schema, so that programs that check the policy against
+ * doc/policy.schema.json see the same types: if a text without quotes looks like a number, a truth
+ * value or null, it is not accepted as a text. */
 #include "libfabmgr/policy/declared_fields.h"
 
 #include <inttypes.h>
@@ -154,8 +154,8 @@ static int read_bool(struct declared_reader *r, uint32_t node, uint64_t *ret)
     return word < 6 ? FAB_OK : unexpected(r, node, "yes or no");
 }
 
-/* Finds the value in a string of words that are separated by blanks, and writes the index of the
- * word to *ret. */
+/* Reads the text of document node `node`, which must be one of the words of the string `words`.
+ * Writes the index of the word to *ret. */
 static int read_word(struct declared_reader *r, uint32_t node, const char *words, uint64_t *ret)
 {
     const struct fab_doc_node *n = &r->doc->node[node];

@@ -30,7 +30,7 @@ struct field {
 /* the value that a mapping has for a field */
 struct field_value {
     uint32_t node; /* document node of the value; 0: the mapping does not have the key */
-    /* a number, a GUID, a truth value, or the index of a word */
+    /* the number, the GUID, the truth value (0 or 1), or the index of the word in `expected` */
     uint64_t number;
     bool automatic;   /* true: the value is the word auto */
     const char *text; /* the text, if the field is a FIELD_TEXT */
@@ -52,8 +52,8 @@ void fab_policy_path_of(struct declared_reader *r, const char *base, size_t inde
  * node. Returns FORMAT. */
 int fab_policy_wrong(struct declared_reader *r, uint32_t node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Reads the mapping at document node `node`. fields[count] describes the allowed keys. The caller
- * has set the reader's path to that of the mapping. */
+/* Reads the mapping at document node `node`. fields[count] describes the allowed keys. Before the
+ * call, the caller must set the reader's path to that of the mapping. */
 int fab_policy_fields_read(struct declared_reader *r, uint32_t node, const struct field *fields,
                            size_t count, struct field_value ret[FIELDS_MAX]);
 /* Reads a text. Refuses a text without quotes that YAML takes for a value of another type. */
@@ -64,15 +64,18 @@ int fab_policy_field_guid(struct declared_reader *r, uint32_t node, uint64_t *re
 /* Returns true, with the GUID in *ret, if the node is a number, or a text of 0x and hexadecimal
  * digits. */
 bool fab_policy_node_guid(const struct fab_doc_node *n, uint64_t *ret);
-/* Adds a reference to an object of the fabric (struct fab_declared_ref): the name or GUID at
- * document node `node`, and the reader's path. */
+/* Adds a reference (struct fab_declared_ref) to the object of the fabric that the name `text` or
+ * the GUID `guid` denotes. The reference also gets the position of document node `node` and the
+ * reader's path. */
 int fab_policy_add_ref(struct declared_reader *r, uint32_t node, enum fab_declared_what what,
                        const char *text, uint64_t guid);
 /* Copies a text into the arena of the policy. Returns NULL if there is no memory. */
 const char *fab_policy_keep(struct declared_reader *r, const char *text);
 
-/* These functions read the lists of one section. The caller calls them for each list of mappings.
- * list: document node of the list. */
+/* Each of these functions reads a list of mappings; `list` is its document node. The caller calls
+ * the function once for each document that has this list. fab_policy_end_classes checks all classes
+ * together, after the last list. fab_policy_read_congestion reads the mapping at document node
+ * `map`. */
 int fab_policy_read_groups(struct declared_reader *r, uint32_t list);
 int fab_policy_read_partitions(struct declared_reader *r, uint32_t list);
 int fab_policy_read_classes(struct declared_reader *r, uint32_t list);
@@ -80,7 +83,8 @@ int fab_policy_end_classes(struct declared_reader *r);
 int fab_policy_read_congestion(struct declared_reader *r, uint32_t map);
 int fab_policy_read_isolation(struct declared_reader *r, uint32_t list);
 int fab_policy_read_approvals(struct declared_reader *r, uint32_t list);
-/* Reads the names of nodes from all documents. list[count]: the document nodes of the lists. */
+/* Reads the names of nodes from all documents. list[count] are the document nodes of their lists.
+ */
 int fab_policy_read_names(struct declared_reader *r, const uint32_t *list, size_t count);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The document tree that the YAML parser makes: texts, lists and mappings, each with its place in
- * the file. The parser adds nodes in the order of the text. To read a list or mapping, follow the
- * ids `first` and `next`. */
+ * the file. The parser adds nodes in the order of the text. To read a list or mapping, start at the
+ * node `first` and follow `next`. */
 #ifndef LIBFABMGR_POLICY_DOCUMENT_H
 #define LIBFABMGR_POLICY_DOCUMENT_H
 
@@ -25,12 +25,12 @@ struct fab_doc_node {
     enum fab_doc_kind kind;
     /* true: the text was not in quotes, so YAML may take it for a number, a truth value or null */
     bool plain;
-    /* key of an element of a mapping; NULL: the node is not an element of a mapping */
+    /* key of this node in its mapping; NULL: the node is not an element of a mapping */
     const char *key;
     const char *text; /* the text; only for FAB_DOC_TEXT */
     struct fab_doc_place at, key_at;
-    /* first, last: ids of the first and of the last element of this list or mapping. next: id of
-     * the element that follows this one. 0: none. */
+    /* Indexes in fab_doc.node; 0: none. `first` and `last` are the first and the last element of
+     * this list or mapping. `next` is the node that follows this one in its list or mapping. */
     uint32_t first, last, next;
 };
 /* All files of one policy. Node 0 is a list whose elements are the documents. */
@@ -42,16 +42,18 @@ struct fab_doc {
     struct fab_arena arena; /* memory of all texts */
 };
 
-/* Returns NOMEM. The caller must call fini even after a failure. */
+/* Makes a tree that has only node 0. Returns NOMEM. The caller must call fini even after a failure.
+ */
 int fab_policy_doc_init(struct fab_doc *d);
 void fab_policy_doc_fini(struct fab_doc *d);
 /* Adds the name of a file. Returns NOMEM or LIMIT. */
 int fab_policy_doc_add_file(struct fab_doc *d, const char *name);
-/* Appends a child to the list or mapping `parent`. Copies `text` and the key. Returns LIMIT (too
- * many nodes) or NOMEM. */
+/* Appends a copy of *node, with its text and key, to the list or mapping `parent`. *ret is the
+ * index of the copy. Returns LIMIT (too many nodes) or NOMEM. */
 int fab_policy_doc_add(struct fab_doc *d, uint32_t parent, const struct fab_doc_node *node,
                        uint32_t *ret);
-/* Returns the value of a key of a mapping; 0: the mapping does not have it. */
+/* Returns the index of the node that the mapping `map` has for this key; 0: the mapping does not
+ * have the key. */
 uint32_t fab_policy_doc_get(const struct fab_doc *d, uint32_t map, const char *key);
 
 #endif

@@ -22,13 +22,14 @@ bool fab_policy_guid_lines_number(const char **at, const char *end, uint64_t mos
 /* Returns true if the rest of the line has only blanks or a comment. */
 bool fab_policy_guid_lines_is_over(const char **at, const char *end);
 
-/* Handles one line that is neither empty nor a comment. Returns a status; with FORMAT, *ret_why is
- * the reason, a string constant. */
+/* Reads one line, from `at` to `end`, that is neither empty nor a comment. Returns FAB_OK or an
+ * error; if this is FORMAT, *ret_why is the reason, a string constant. */
 typedef int fab_policy_guid_lines_take(void *ctx, const char *at, const char *end, unsigned line,
                                        const char **ret_why);
-/* Calls the function `take` for each line of the text, until take() returns an error. Returns OK,
- * or this error; with FORMAT, *ret_error has the line and the reason. A line of more than line_max
- * bytes is a FORMAT error; line_max 0: lines can have any length. */
+/* Calls the function `take` for each line of the text that is neither empty nor a comment, until
+ * take() returns an error, and returns this error. Returns FORMAT if a line has more than line_max
+ * bytes; line_max 0: lines can have any length. After FORMAT, *ret_error has the line and the
+ * reason. */
 int fab_policy_guid_lines_each(const char *text, size_t len, size_t line_max,
                                fab_policy_guid_lines_take *take, void *ctx,
                                struct fab_line_error *ret_error);

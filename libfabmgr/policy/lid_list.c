@@ -8,8 +8,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* Converts the first and the last LID of a port to base LID and LMC. Returns NULL on success, or
- * the text of an error. */
+/* Computes the base LID and the LMC of a port from its first and its last LID. Returns NULL on
+ * success, or the text of an error. */
 static const char *take_range(uint64_t first, uint64_t last, struct fab_listed_lid *ret)
 {
     if (first == 0 || last < first || last - first >= 128)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LIDs of ports that another subnet manager assigned, from a file in the format of OpenSM's
+/* The LIDs that another subnet manager assigned to ports, from a file in the format of OpenSM's
  * guid2lid. Each line of this file has a port GUID (for a switch, that of port 0), and the first
  * and the last LID of this port, as hexadecimal numbers with 0x. "#" begins a comment. */
 #ifndef LIBFABMGR_POLICY_LID_LIST_H

@@ -238,8 +238,9 @@ static const char *value_of(const char *line)
     return line + strlen(line) + 1;
 }
 
-/* Compares line *i of `a` with line *j of `b`. If the lines differ, passes the change to fn.
- * Increments the indexes of the lines that are done. */
+/* Compares line *i of `a` with line *j of `b`. If their paths are equal, passes a change of the
+ * value to `fn` and increments *i and *j. Otherwise the lower of the two paths is in one of the
+ * texts only: passes this path to `fn` and increments the index of its line. */
 static void compare_path(const struct lines *a, const struct lines *b, size_t *i, size_t *j,
                          fab_policy_change_fn *fn, void *ctx)
 {

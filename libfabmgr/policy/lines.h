@@ -18,7 +18,8 @@ struct fab_policy_change {
     const char *before, *after; /* before NULL: the line is new; after NULL: the line was removed */
 };
 typedef void fab_policy_change_fn(void *ctx, const struct fab_policy_change *c);
-/* Calls fn for each path whose value differs, in the order of paths. Returns NOMEM. */
+/* Calls `fn` for each path that has different values in the two texts or is in only one of them.
+ * The paths ascend in the order of strcmp. Returns NOMEM. */
 int fab_policy_lines_compare(const char *before, const char *after, fab_policy_change_fn *fn,
                              void *ctx);
 

@@ -16,7 +16,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* A name in the file. A name with a list in brackets has one entry for each name of the list. */
+/* A name in the file. A name with a list in brackets stands for several names; each of them has an
+ * entry. */
 struct entry {
     const char *name;
     uint64_t guid; /* GUID, if the name is one; 0: the name is not a GUID */
@@ -45,7 +46,7 @@ struct reader {
     struct fab_locations *locations;
     struct fab_locations_error *error;
     unsigned line; /* number of the line of the current row, from 1 */
-    /* [column] index in a row of the field for this column; FIELDS_MAX: the file lacks the
+    /* [column] index in fields[] of the field for this column; FIELDS_MAX: the file lacks the
      * column */
     unsigned field_of[COLUMNS];
     char fields[FIELDS_MAX][FIELD_LEN]; /* [count] fields of the current row */
@@ -166,7 +167,7 @@ static bool is_guid(const char *name, uint64_t *ret)
            fab_base_digits_parse(name + 2, len - 2, 16, UINT64_MAX, ret) && *ret != 0;
 }
 
-/* Adds an entry for one name of a list in brackets. */
+/* Adds an entry for a name without lists in brackets: these are already expanded. */
 static int add_name(void *ctx, const char *name)
 {
     struct reader *r = ctx;

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define FAB_LOCATIONS_TEXT_MAX ((size_t)16 << 20) /* maximum size of the file in bytes */
-/* maximum number of names, after lists are expanded */
+/* maximum number of names, after the lists in brackets are expanded */
 #define FAB_LOCATIONS_MAX 400000u
 
 /* Location of a node, as in the file. A text is "" if the file does not give it. */
@@ -43,9 +43,9 @@ struct fab_locations *fab_policy_locations_ref(struct fab_locations *p); /* p ma
 void fab_policy_locations_unref(struct fab_locations *p);
 
 /* Returns what the file says about the node with this GUID and this NodeDescription. If several
- * names of the file match, the GUID has precedence, then the NodeDescription, then its first word,
- * then the first name with wildcards. All texts of the result are "" if no name matches, or if p is
- * NULL. The result is valid as long as p. */
+ * names of the file match, the order of precedence is: the GUID, the NodeDescription, its first
+ * word, and the first name with wildcards that matches. All texts of the result are "" if no name
+ * matches, or if p is NULL. The result is valid as long as p. */
 const struct fab_location *fab_policy_locations_find(const struct fab_locations *p, uint64_t guid,
                                                      const char *desc);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* M_Keys of ports that another subnet manager configured, from a file in the format of OpenSM's
+/* The M_Keys that another subnet manager gave to ports, from a file in the format of OpenSM's
  * guid2mkey. A line of this file has a port GUID and the M_Key of this port, both in hexadecimal
- * with 0x. The GUID of a switch is that of its port 0. # begins a comment. */
+ * with 0x. For a switch, the GUID is that of port 0. # begins a comment. */
 #ifndef LIBFABMGR_POLICY_M_KEY_LIST_H
 #define LIBFABMGR_POLICY_M_KEY_LIST_H
 

@@ -21,8 +21,8 @@ struct fab_node_names {
     struct entry *entry; /* [count] the names, in the order of the text */
     size_t count, room;
     struct fab_map by_guid; /* GUID -> index in entry[] */
-    /* hash of a name -> index in entry[]; if another name uses this hash, the next free number is
-     * the key */
+    /* hash of a name -> index in entry[]; if another name has the same hash, the key is the next
+     * higher number that is free */
     struct fab_map by_hash;
     int refs; /* reference count, atomic */
 };

@@ -38,8 +38,8 @@ void fab_policy_node_names_unref(struct fab_node_names *n);
 const char *fab_policy_node_names_find(const struct fab_node_names *n, uint64_t guid);
 /* Returns the number of names; 0 if n is NULL. */
 size_t fab_policy_node_names_count(const struct fab_node_names *n);
-/* Returns the name with this index and the GUID of its node. The index counts in the order of the
- * text, and must be less than the number of names. */
+/* Returns the name with this index; *ret_guid is the node GUID. Names have the indexes 0, 1, ... in
+ * the order of the text; `index` must be less than the number of names. */
 const char *fab_policy_node_names_at(const struct fab_node_names *n, size_t index,
                                      uint64_t *ret_guid);
 /* Returns true if both objects give the same names to the same nodes. Both may be NULL. */

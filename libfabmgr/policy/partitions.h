@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Partitions, their members, and their preconfigured multicast groups. They are read from OpenSM's
- * partitions.conf, with two extensions: members by patterns of node descriptions, and named groups
- * of ports. Once they are read, they do not change, and are shared by reference.
+ * partitions.conf, which has two extensions here: patterns of node descriptions as members, and
+ * named groups of ports. After partitions are read, they do not change, and are shared by
+ * reference.
  *
  * Members are stored as rules, in the order of the text. libfabmgr/partition applies the rules to a
  * fabric.
@@ -89,10 +90,10 @@ struct fab_partitions {
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;
     size_t partitions, rules, mgroups, groups;
-    /* notes on parts of the file that were ignored; only the first FAB_PARTITION_NOTES notes are
-     * kept */
+    /* notes on parts of partitions.conf that were ignored; only the first FAB_PARTITION_NOTES notes
+     * are stored */
     struct fab_partitions_note note[FAB_PARTITION_NOTES];
-    /* number of all notes, including those that did not fit into note[] */
+    /* number of all notes, including those that are not stored in note[] */
     size_t notes;
     struct fab_arena arena; /* memory of the names */
     /* [P_Key] 1 + the index in partition[] of the partition with this P_Key; 0: there is no such
@@ -112,7 +113,7 @@ struct fab_partitions_error {
  * the reason. */
 int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
                                struct fab_partitions_error *ret_error);
-/* Makes the partitions that apply without partitions.conf: all ports are full members of the
+/* Makes the partitions for a fabric without a partitions.conf: all ports are full members of the
  * default partition, which has a broadcast group for IP over InfiniBand. Returns NOMEM. */
 int fab_policy_partitions_unrestricted(struct fab_partitions **ret);
 struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* p may be NULL */

@@ -12,8 +12,8 @@
 #define IPOIB_SCOPE 2
 #define IPOIB_Q_KEY 0xb1b
 
-/* Makes a set that has only the default partition and its rules. `all` is the membership of all
- * ports in this partition. The functions in this file return NOMEM or another error. */
+/* Makes a set that has only the default partition, in which all ports have the membership `all`,
+ * and the manager is a full member. All functions of this header can return NOMEM. */
 int fab_policy_partitions_new(enum fab_membership all, struct fab_partitions **ret);
 int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition);
 int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule);

@@ -330,7 +330,8 @@ static int told_pkey(struct reader *r, struct definition *d, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Finds the partition that the definition belongs to. Adds the partition if it is new. */
+/* Finds the partition that is defined, which an earlier definition may have added. Adds the
+ * partition if it is new. */
 static int open_partition(struct reader *r, struct definition *d)
 {
     uint64_t pkey;
@@ -352,8 +353,8 @@ static int open_partition(struct reader *r, struct definition *d)
     return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
-/* Adds one multicast group for each scope among the flags. mgid: MGID of the groups, in which each
- * group replaces the scope; NULL: the partition's broadcast group. */
+/* Adds one multicast group for each scope among the flags. `mgid` is the MGID of the groups, except
+ * for the bits of the scope. If mgid is NULL, adds broadcast groups of the partition. */
 static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
                       const uint8_t *mgid)
 {
@@ -568,7 +569,8 @@ static int read_mgroup(struct reader *r, const struct definition *d, const struc
     return add_groups(r, d, &f, mgid);
 }
 
-/* Reads one member of the partition with the comma after it, or one multicast group (mgid=...). */
+/* Reads one member of a partition or port group, with the comma after it, or one multicast group
+ * (mgid=...). */
 static int read_property(struct reader *r, const struct definition *d)
 {
     struct word name, value;

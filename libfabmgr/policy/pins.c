@@ -114,8 +114,8 @@ void fab_policy_pins_unref(struct fab_pins *p)
     free(p);
 }
 
-/* Makes a copy of a set without the pin of `guid`, and without the waiting entry of this GUID. Adds
- * the pin *more to the copy, unless `more` is NULL. */
+/* Makes a copy of a set that lacks the pin and the waiting entry of `guid`. Adds the pin *more to
+ * the copy, unless `more` is NULL. */
 static int changed(const struct fab_pins *p, uint64_t guid, const struct fab_pin *more,
                    struct fab_pins **ret)
 {

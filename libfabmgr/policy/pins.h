@@ -3,8 +3,8 @@
  * Pins of node descriptions. The administrator of a host chooses its node description. So if a
  * policy selects nodes by name, a host could select itself. A pin prevents this: it binds a name
  * that matches a policy to the node GUID that first showed this name. Patterns are compared with
- * the pinned name, whatever the node calls itself later. If another GUID shows that name, no
- * pattern matches it until an operator approves it.
+ * the pinned name, even if the node shows another name later. If a node with another GUID shows the
+ * pinned name, no pattern matches this node until an operator approves it.
  *
  * The first word of a description is the name of the host ("node-0001 mlx5_0"). A pin also reserves
  * this host name: another GUID that shows "node-0001 mlx5_7" needs an approval, too. But the
@@ -47,9 +47,9 @@ struct fab_pin {
     char by[FAB_PIN_BY_LEN];
     /* Unix time in us at which the pin was made */
     int64_t since_us;
-    /* Time in us of the manager's clock at which the pin was made or, if the manager made it
-     * because another adapter of the host had a pin, the time of that pin. 0: before the manager
-     * started. */
+    /* Time of the manager's clock in us at which the pin was made. If the manager made the pin
+     * because another adapter of the host already had one (FAB_PIN_FIRST_SEEN), this is the made_us
+     * of that pin. 0: before the manager started. */
     uint64_t made_us;
 };
 enum fab_pin_reason {
@@ -57,8 +57,7 @@ enum fab_pin_reason {
     FAB_PIN_CHANGED,
     /* another GUID has a pin with the same host name */
     FAB_PIN_HELD,
-    /* the node has no pin, and the mode is FAB_PIN_APPROVED, in which an operator approves each
-     * node */
+    /* the node has no pin, and in the mode FAB_PIN_APPROVED only an operator can give it one */
     FAB_PIN_NEW,
     FAB_PIN_FULL, /* there are FAB_PINS_MAX pins already */
 };
@@ -88,30 +87,30 @@ struct fab_pins {
 };
 
 /* Makes a set with one reference (refs == 1). Copies the pins, which may be in any order; if
- * several have the same GUID, takes only the first. `waiting` must be sorted by GUID. Returns
- * NOMEM. */
+ * several pins have the same GUID, copies only the first of them. `waiting` must be sorted by GUID.
+ * Returns NOMEM. */
 int fab_policy_pins_new(const struct fab_pin *pin, size_t count,
                         const struct fab_pin_waiting *waiting, size_t waiting_count,
                         bool approved_only, struct fab_pins **ret);
 struct fab_pins *fab_policy_pins_ref(struct fab_pins *p); /* p may be NULL */
 void fab_policy_pins_unref(struct fab_pins *p);
-/* Makes a copy of a set with *pin as the only pin of pin->guid. In the copy, this GUID does not
- * wait for an approval. Returns NOMEM. */
+/* Makes a copy of a set in which *pin is the pin of pin->guid; it replaces an earlier pin of this
+ * GUID. In the copy, this GUID does not wait for an approval. Returns NOMEM. */
 int fab_policy_pins_with(const struct fab_pins *p, const struct fab_pin *pin,
                          struct fab_pins **ret);
 /* Makes a copy of a set without the pin of this GUID. Returns NOT_FOUND (the GUID has no pin) or
  * NOMEM. */
 int fab_policy_pins_without(const struct fab_pins *p, uint64_t guid, struct fab_pins **ret);
 /* fab_policy_pins_find returns the pin of a GUID. fab_policy_pins_waiting returns the entry of a
- * GUID that waits for an approval. fab_policy_pins_holder returns the pin with the same host name
- * as the description, and of several pins the one with the lowest GUID. All return NULL if there is
- * no such pin or entry, or if p is NULL. */
+ * node that waits for an approval. fab_policy_pins_holder returns the pin whose name has the same
+ * host name as `desc`; if several pins have it, the one with the lowest GUID. All three return NULL
+ * if there is no such pin or entry, or if p is NULL. */
 const struct fab_pin *fab_policy_pins_find(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin_waiting *fab_policy_pins_waiting(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin *fab_policy_pins_holder(const struct fab_pins *p, const char *desc);
-/* Returns the name of a host or router with which patterns are compared: the pinned name of a
- * pinned node, otherwise the name that the node shows. Returns NULL if this name needs an approval
- * first; then no pattern matches the node. If p is NULL, returns the name that the node shows. */
+/* Returns the name of a host or router that patterns must match: if the node has a pin, the pinned
+ * name, otherwise the name that the node shows (`desc`). Returns NULL if the latter still needs an
+ * approval, so that no pattern may match the node. If p is NULL, returns `desc`. */
 const char *fab_policy_pins_name(const struct fab_pins *p, uint64_t guid, const char *desc);
 /* Returns true if two descriptions have the same host name. */
 bool fab_policy_pins_same_host(const char *a, const char *b);

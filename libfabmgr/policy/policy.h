@@ -83,8 +83,8 @@ struct fab_policy {
     /* maximum MTU, as encoded in PortInfo: 1 = 256 bytes .. 5 = 4096 bytes */
     uint8_t max_mtu;
     uint8_t packet_life_time; /* LifeTimeValue of SwitchInfo */
-    /* HOQLife of PortInfo. The members with leaf_ (also leaf_vl_stall_count) apply to switch ports
-     * that lead to adapters and routers. */
+    /* HOQLife of PortInfo. leaf_hoq_life and leaf_vl_stall_count apply to switch ports that lead to
+     * adapters and routers, hoq_life and vl_stall_count to other ports. */
     uint8_t hoq_life, leaf_hoq_life;
     uint8_t vl_stall_count, leaf_vl_stall_count;
     /* SubnetTimeOut of PortInfo: a value n means 4.096 us * 2^n */
@@ -102,7 +102,7 @@ struct fab_policy {
     struct fab_partitions *partitions;
     /* routers to other subnets; shared; NULL: none are configured */
     struct fab_routers *routers;
-    /* hosts, racks, rows and slots of nodes; shared; NULL: not configured */
+    /* host, rack, row and slot of each node; shared; NULL: not configured */
     struct fab_locations *locations;
     /* names that the operator gives to nodes in place of their NodeDescriptions; shared; NULL:
      * none */
@@ -126,8 +126,8 @@ struct fab_policy {
 };
 
 void fab_policy_defaults(struct fab_policy *p);
-/* Checks all values of a policy. Returns NOMEM, or RANGE if a value is outside its range; why[]
- * then has a sentence with the name of the setting. */
+/* Checks all values of a policy. Returns NOMEM, or RANGE if a value is outside its range. After
+ * RANGE, why[] has a sentence with the name of the setting. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
 /* Returns true if both policies set the same timers, thresholds and limits in PortInfo. */
 bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);

@@ -35,8 +35,8 @@ static struct word next_word(const char **at, const char *end)
     return w;
 }
 
-/* Reads 1 to 16 hexadecimal digits, with or without 0x. For an asterisk, *ret is 0. Returns false
- * if the word is neither. */
+/* Reads 1 to 16 hexadecimal digits, with or without 0x, or an asterisk, for which *ret is 0.
+ * Returns false for any other word. */
 static bool read_number(struct word w, uint64_t *ret)
 {
     *ret = 0;

@@ -12,7 +12,8 @@
 #define FAB_ROUTERS_TEXT_MAX ((size_t)1 << 20) /* maximum size of the file in bytes */
 
 struct fab_prefix_route {
-    uint64_t prefix, port_guid; /* a value of 0 matches every prefix or port GUID */
+    /* prefix 0: the route is for every prefix. port_guid 0: any router port is possible */
+    uint64_t prefix, port_guid;
 };
 struct fab_routers {
     struct fab_prefix_route *route;

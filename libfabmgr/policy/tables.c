@@ -63,8 +63,8 @@ static bool skip(struct reader *r, const char *word)
     return true;
 }
 
-/* Finds the next occurrence of `word` in the line, and moves the read position past it. If there is
- * none, returns false and does not move. */
+/* Finds the next occurrence of `word` in the line, and moves the read position r->at past it.
+ * Returns false, without moving r->at, if there is none. */
 static bool seek(struct reader *r, const char *word)
 {
     const char *found = memmem(r->at, (size_t)(r->end - r->at), word, strlen(word));
@@ -74,8 +74,8 @@ static bool seek(struct reader *r, const char *word)
     return true;
 }
 
-/* Reads a number at the read position, and moves past it. If there is no number, or if it exceeds
- * `most`, returns false and does not move. */
+/* Reads the number at the read position r->at, and moves r->at past it. Returns false, without
+ * moving r->at, if there is no number or if it exceeds `most`. */
 static bool number(struct reader *r, unsigned base, uint64_t most, uint64_t *ret)
 {
     const char *stop = fab_base_digits_read(r->at, r->end, base, most, ret);

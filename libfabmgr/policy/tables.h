@@ -14,7 +14,7 @@
 #define FAB_TABLES_LID_MAX 0xfffffu             /* the highest LID accepted */
 
 struct fab_tables_entry {
-    /* the LID in the file, which may differ from the present LID of the same port */
+    /* LID of the destination in the file; the port may have another LID now */
     uint32_t lid;
     uint8_t port; /* output port; 255: packets are dropped */
 };
@@ -22,7 +22,8 @@ struct fab_policy_tables_switch {
     uint64_t guid; /* node GUID */
     /* number of the line, from 1, where the table of the switch begins */
     uint32_t line;
-    /* the switch's entries are entry[first] to entry[first + count - 1], sorted by LID */
+    /* the table of the switch consists of the elements entry[first] to entry[first + count - 1] of
+     * struct fab_tables, sorted by LID */
     size_t first, count;
 };
 struct fab_tables {
@@ -30,11 +31,11 @@ struct fab_tables {
     struct fab_policy_tables_switch *sw; /* sorted by GUID */
     struct fab_tables_entry *entry;
     uint32_t top; /* highest LID in the file */
-    /* [LID of the file] GUID of the port with this LID; 0: the file does not give it; top + 1
-     * elements */
+    /* [top + 1] GUID of the port that has this LID in the file; 0: the file does not give the GUID
+     */
     uint64_t *guid;
-    /* [LID of the file] lowest LID of the port that has this LID; if the port is not known, this
-     * LID itself; top + 1 elements */
+    /* [top + 1] base LID of the port that has this LID in the file: the lowest of its LIDs; if
+     * guid[] is 0, the LID itself */
     uint32_t *first;
     int refs; /* reference count; private, atomic */
 };
@@ -49,7 +50,7 @@ int fab_policy_tables_read(const char *text, size_t len, struct fab_tables **ret
                            struct fab_tables_error *ret_error);
 struct fab_tables *fab_policy_tables_ref(struct fab_tables *t); /* t may be NULL */
 void fab_policy_tables_unref(struct fab_tables *t);
-/* Returns the table of the switch with that node GUID; NULL: the text has no table of this switch.
+/* Returns the table of the switch with this node GUID; NULL: the file has no table of this switch.
  */
 const struct fab_policy_tables_switch *fab_policy_tables_switch(const struct fab_tables *t,
                                                                 uint64_t guid);

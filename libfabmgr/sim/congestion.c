@@ -5,13 +5,13 @@
  * the time stamp. The agent checks the form of a Set and stores its values; a later Get returns
  * them.
  *
- * The simulator marks no packets, because it carries no data. The log has only the events that
- * fab_sim_congest adds.
+ * The simulator marks no packets, because it carries no data. Therefore the log has only the events
+ * that fab_sim_congest adds.
  *
  * If a device has a key, it does not answer a Set without this key. It answers a Get without the
  * key, but shows a key of 0 in the answer if the protect bit is set. A Set without the key starts
- * the lease: if no request with the key arrives within the lease period, the device clears the
- * protect bit, and then shows its key to everybody.
+ * the lease period. If no request with the key arrives before the lease expires, the device clears
+ * the protect bit. From then on, every Get shows the key.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -254,8 +254,8 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
     return log;
 }
 
-/* Returns the VL whose counter a congestion event of this SL raises: the SL modulo the number of
- * operational VLs. The SLtoVLMappingTable is not used. */
+/* Returns the VL whose congestion counter rises by an event of this SL. It is the SL modulo the
+ * number of operational VLs; the simulator does not look it up in SLtoVLMappingTable. */
 static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 {
     unsigned vls = fab_wire_op_vls_count(s->ports[port].info.op_vls);

@@ -3,10 +3,11 @@
  * Stores the values of port counters. perf.c encodes each counter with the width that it has on the
  * wire.
  *
- * A port gets storage for all counters of PortCounters when the first of them rises. Detailed
- * counters (fab_wire_attr_perf_details) are stored one by one, because most ports use none of them.
- * If a counter rises with time (fab_sim_increment), its value is computed before each read. A node
- * that loses power loses its counters.
+ * When the first counter of PortCounters or PortCountersExtended rises at a port, the port gets
+ * storage for all counters of these attributes. Detailed counters (fab_wire_attr_perf_details) are
+ * stored one by one, because most ports use none of them. If a counter rises with time
+ * (fab_sim_increment), its value is computed before each read. A node that loses power loses its
+ * counters.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -54,8 +55,9 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
     return d;
 }
 
-/* Returns the storage of a counter. If there is none: with `add`, creates it, or returns NULL if
- * there is no memory; without `add`, returns NULL, because the counter is still 0. */
+/* Returns the storage of a counter. If the counter is still 0, it may have no storage. If `add` is
+ * true, the function then creates the storage, and returns NULL if there is no memory; otherwise it
+ * returns NULL. */
 static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool add)
 {
     if (counter < FAB_SIM_COUNTERS) {

@@ -59,9 +59,10 @@ struct sim_port {
     uint64_t lease_ends;
     /* time in us at which the lease of the CC_Key expires; 0: no lease is running */
     uint64_t cc_lease_ends;
-    /* number of degrees Celsius by which the module is hotter than usual (fab_sim_heat) */
+    /* temperature of the module above its usual temperature, in degrees Celsius (fab_sim_heat) */
     int8_t heat;
-    /* how often the module was replaced; counts at the port from which its serial number follows */
+    /* number of times that the module was replaced. If both ends of a cable have the same serial
+     * number, only the port that port_of_serial (inventory.c) returns has this number */
     uint8_t replaced;
 };
 struct sim_switch {
@@ -76,7 +77,7 @@ struct sim_node {
     uint16_t firmware[3]; /* version of the firmware (fab_sim_firmware); all 0: the usual one */
     /* 1 plus the speed of each fan in rotations per minute (fab_sim_fan); 0: the usual speed */
     uint16_t fan[FAB_SIM_FANS];
-    /* number of degrees Celsius by which the ASIC of the node is hotter than usual */
+    /* temperature of the node's ASIC above its usual temperature, in degrees Celsius */
     int8_t heat;
     /* true: the node answers NodeInfo with the values in the member `as` instead of its own */
     bool impersonates;
@@ -87,21 +88,22 @@ struct sim_node {
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;
     uint32_t late_us, spread_us;
-    /* time in us until which the node's agent is busy with earlier MADs */
+    /* time in us at which the node's agent will have handled all earlier MADs */
     uint64_t busy_until;
     /* number of times that the node has lost power */
     uint32_t power_cycles;
     /* boot_at: time in us at which the booting node is ready; 0: the node is not booting.
-     * boot_step: time in us from the training of one port to the training of the next. */
+     * boot_step: time in us between the training of one port and that of the next port, after the
+     * node is ready. */
     uint64_t boot_at, boot_step;
 };
-/* A trap that a device has raised. While the notice is active, the device sends the trap again and
- * again, until the manager represses it. */
+/* A trap that a device has raised. While `active` is true, the device repeats the trap. The manager
+ * ends this by a TrapRepress. */
 struct sim_notice {
     /* id of the port that sends the trap; the LID of this port is the source of the trap */
     uint32_t port;
     bool active;
-    /* true: an EVENT_NOTICE in the event queue will repeat the trap */
+    /* true: the event queue has an EVENT_NOTICE that will repeat the trap */
     bool repeat_queued;
     struct fab_notice notice;
 };
@@ -121,23 +123,23 @@ struct sim_outbox {
 struct sim_counters {
     uint64_t value[FAB_SIM_COUNTERS];
 };
-/* A counter of an attribute with detailed counters (fab_wire_attr_perf_details). Each of them is
- * stored alone, because most ports use none. */
+/* A counter of one of the attributes with detailed counters (fab_wire_attr_perf_details). Each such
+ * counter is stored separately, because most ports use none of them. */
 struct sim_detail {
     /* power_cycles of the node when the counter last rose. If power_cycles is higher now, the node
      * has lost power since then, and the counter is 0. */
     uint32_t power_cycle;
     uint64_t value;
 };
-/* The sampling mechanism (IBA 16.1.3.2-4). A switch has one for all its ports; an adapter has one
- * for each port. */
+/* A sampling mechanism (IBA 16.1.3.2-4). A switch has one mechanism for all its ports; an adapter
+ * has one for each port. */
 struct sim_sampler {
     uint32_t port, power_cycle;
     struct fab_samples_control control;
     /* times in us at which the sampling starts and ends */
     uint64_t starts, ends;
-    /* how often the selected counters were read: once at the start of the sampling, and a second
-     * time at its end */
+    /* number of times that the selected counters were read: 0 before the sampling starts, 1 while
+     * it runs, 2 after its end */
     uint8_t read;
     uint64_t counted[FAB_SAMPLES];
 };
@@ -146,8 +148,8 @@ struct sim_rate {
     uint32_t port;
     uint16_t counter;
     double per_second;
-    /* since: time in us from which the counter rises. given: the part of the rise that the counter
-     * already contains. */
+    /* since: time in us at which the counter began to rise. given: the amount by which it has
+     * already been raised. */
     uint64_t since, given;
 };
 struct sim_cc_log {
@@ -156,21 +158,23 @@ struct sim_cc_log {
     struct fab_sim_congestion entry[15];
     uint32_t stamp[15];
 };
-/* Kinds of events in the event queue. The members a, b and arg of struct sim_event depend on the
- * kind. */
+/* Kinds of events in the event queue. The meaning of the members `a`, `b` and `arg` of struct
+ * sim_event depends on the kind. */
 enum sim_event_kind {
-    /* the MAD with index a in pending_mads[] arrives at its port */
+    /* the MAD with index `a` in pending_mads[] arrives at its port */
     EVENT_ARRIVE,
-    /* the delayed request with index a in pending_mads[] enters the fabric */
+    /* the delayed request with index `a` in pending_mads[] enters the fabric */
     EVENT_SEND,
-    EVENT_TRAIN, /* link training of port a ends */
-    /* the cable of port a is pulled or plugged in; b more such events follow, each after arg us */
+    EVENT_TRAIN, /* link training of port `a` ends */
+    /* the cable of port `a` is pulled or plugged in; `b` more such events follow, each after `arg`
+     * us */
     EVENT_FLAP,
-    EVENT_BOOT,   /* node a has finished booting */
-    EVENT_NOTICE, /* the trap of notice number a is sent again */
-    EVENT_TRAP,   /* port a sends trap number b for the first time */
-    EVENT_SAMPLE, /* the sampling of mechanism a starts or ends */
-    /* node a sends the trap with number b >> 16; then (b & 0xffff) more traps, each after arg us */
+    EVENT_BOOT,   /* node `a` has finished booting */
+    EVENT_NOTICE, /* the trap of notice number `a` is sent again */
+    EVENT_TRAP,   /* port `a` sends trap number `b` for the first time */
+    EVENT_SAMPLE, /* the sampling of mechanism `a` starts or ends */
+    /* node `a` sends the trap with number `b` >> 16; then it sends (`b` & 0xffff) more traps, each
+     * after `arg` us */
     EVENT_STORM,
 };
 
@@ -181,8 +185,8 @@ struct fab_sim {
     struct sim_node *nodes;      /* [node_count] state of each node */
     /* table blocks (struct sim_block); key: block_key() of tables.c */
     struct sim_items blocks;
-    /* Number of writes of SLtoVLMappingTable so far; the writes are numbered. If two writes apply
-     * to the same pair of ports, the one with the higher number counts. */
+    /* Number of writes of SLtoVLMappingTable so far. Each write is stored with its number. If two
+     * writes apply to the same pair of ports, the write with the higher number is valid. */
     uint64_t sl2vl_writes;
     struct sim_outbox outbox;
     /* notices (struct sim_notice); key: port and trap number */
@@ -203,16 +207,17 @@ struct fab_sim {
     struct fab_sim_impairments impairments;
     /* true: no loss, no duplicates and no delays of MADs are configured */
     bool unimpaired;
-    /* true: the last call of fab_sim_send has queued an event that is still in the queue */
+    /* true: since the last call of fab_sim_send began, a MAD was put into the event queue */
     bool in_flight;
-    /* true: a cable corrupts packets, or has done so before */
+    /* true: at least one cable corrupts packets, or did so earlier */
     bool noisy;
     struct fab_prng prng;
     uint64_t trap_tid;
 };
 
-/* Position of a MAD in the fabric: its node, the port by which it entered this node (0 if the node
- * is the switch that sends it), and the number of links that it has crossed. */
+/* Position of a MAD in the fabric: the node where the MAD is, the port by which it entered this
+ * node (0: the node is the switch that sent the MAD), and the number of links that it has crossed.
+ */
 struct position {
     uint32_t node;
     uint8_t port;
@@ -271,8 +276,8 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
            (port > 0 || is_switch(s, node));
 }
 
-/* Finds the item with this key (items.c). size: bytes of an item. Returns NULL if no item has this
- * key. */
+/* Returns the item with this key (items.c); NULL: no item has this key. `size` is the size of an
+ * item in bytes. */
 void *fab_sim_items_find(const struct sim_items *t, size_t size, uint64_t key);
 /* Adds an item whose bytes are all zero, and sets *ret_index to its index. Returns NOMEM. */
 int fab_sim_items_add(struct sim_items *t, size_t size, uint64_t key, uint32_t *ret_index);
@@ -282,14 +287,15 @@ void fab_sim_items_fini(struct sim_items *t);
  * least_state: the MAD can cross only links in this state or a higher one. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state);
 bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at);
-/* Moves an SMP along its directed route (IBA 14.2.2). Returns false if the SMP is lost. dlid: LID
- * of the switch where the directed part begins. If a part by LID follows the directed part,
- * *ret_slid becomes the LID of the switch between both, because the answering device sees this LID
- * as the sender. */
+/* Moves an SMP along its directed route (IBA 14.2.2). Returns false if the SMP is lost. `dlid`: if
+ * the route begins with a part that is routed by LID, the LID of the switch at the end of this
+ * part. If the route ends with such a part, the function sets *ret_slid to the LID of the switch at
+ * the beginning of this part, because the answering device sees this switch as the sender. */
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
                               uint8_t *bytes, struct position *at, uint16_t *ret_slid);
 /* Moves the answer to a directed-route SMP back to the requester. Returns false if the answer is
- * lost. lid: LID of the switch where the directed part of the request's route ended. */
+ * lost. `lid`: if the route of the request ended with a part that is routed by LID, the LID of the
+ * switch at the beginning of this part. */
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
                              uint8_t *bytes, struct position *at);
 
@@ -312,8 +318,8 @@ int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint
 /* Functions of node.c. */
 void fab_sim_node_booted(struct fab_sim *s, uint32_t node);
 void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e);
-/* Corrupts an answer to an SMP with the probability that was set by fab_sim_corrupt for this
- * node. */
+/* Corrupts the answer in bytes[] to an SMP, with the probability that fab_sim_corrupt has set for
+ * this node. */
 void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
                           uint8_t bytes[FAB_MAD_SIZE]);
 
@@ -326,13 +332,13 @@ void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* sends the notice again */
 /* Removes all notices of a node that has lost power. */
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);
-/* Sends trap 129 or 130 if the counter that rose is one of those that cause these traps (IBA
- * 14.2.5.1). `counter`: enum fab_sim_counter. */
+/* Call this when a counter has risen. Queues trap 129 or 130 if this counter causes one of them
+ * (IBA 14.2.5.1). `counter`: enum fab_sim_counter. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
-/* smp.c: the subnet management agent at the position handles the MAD in bytes[], and writes its
- * answer there. Returns false if the agent does not answer. */
+/* smp.c: passes the MAD in bytes[] to the subnet management agent at the position `at`. The agent
+ * writes its answer to bytes[]. Returns false if the agent does not answer. */
 bool fab_sim_sma_answer(struct fab_sim *s, struct position at, uint16_t slid,
                         const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE]);
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
@@ -348,7 +354,8 @@ int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node);
 
 /* The next functions read or write one block (192 bytes) of an attribute of a general service
- * class, which the simulator stores for the port. */
+ * class. The simulator stores the blocks by port. fab_sim_table_read returns false if the block was
+ * never written, fab_sim_table_write if there is no memory. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
@@ -373,7 +380,8 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
 /* Functions of counters.c. */
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
-/* Computes the traffic counters of a port up to the present time. */
+/* Raises the counters of a port by the background traffic since the last call for this port
+ * (traffic.c). */
 void fab_sim_traffic_update(struct fab_sim *s, uint32_t port);
 /* Reports that an LFT entry has changed. The background traffic follows the new entries after
  * REROUTED_US (traffic.c). */
@@ -408,7 +416,7 @@ void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind
 void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
                        const uint8_t *mad);
 
-/* sim.c: sends a request into the fabric whose delay has ended. */
+/* sim.c: sends a delayed request into the fabric. Call this when its delay has ended. */
 void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pending_mad);
 
 #endif

@@ -4,9 +4,9 @@
  * fault continues as time advances (fab_sim_advance). A link fault applies to both ends of the
  * link; the caller may name either port.
  *
- * All functions here return OK, NOT_FOUND (no such node or port, or no link at the port), INVAL (a
- * value out of its range) or NOMEM. fab_sim_increment also returns LIMIT (too many counters are
- * rising).
+ * All functions here whose result is an int return OK, NOT_FOUND (no such node or port, or no link
+ * at the port), INVAL (a value out of its range) or NOMEM. fab_sim_increment also returns LIMIT
+ * (too many counters are rising).
  */
 #ifndef LIBFABMGR_SIM_FAULT_H
 #define LIBFABMGR_SIM_FAULT_H
@@ -15,7 +15,8 @@
 
 /* ---- links (fab_sim_unlink and fab_sim_relink are in sim.h) ---------------------------------- */
 
-/* Pulls the cable at a port and plugs it in again, `count` times, once in period_us. */
+/* Pulls the cable at a port and plugs it in again half a period later. Does this `count` times,
+ * once every period_us. */
 int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period_us,
                  uint32_t count);
 /* Limits the width of the link to `lanes` (1, 2, 4, 8 or 12; 0: as in the snapshot) and its
@@ -23,11 +24,11 @@ int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period
 int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lanes,
                     const char *speed);
 
-/* Corrupts this share (0..1) of the packets on the link, in both directions. The receiving port
- * drops and counts the corrupted packets. */
+/* Corrupts packets on the link in both directions. `share` (0..1) is the share of the packets that
+ * are corrupted. The receiving port drops these packets and counts them. */
 int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share);
-/* Sets the bit error rate of the link to `rate` (0..1). Packets with a wrong bit are lost.
- * SymbolErrorCounter of both ends counts the bit errors at the full data rate of the link, even
+/* Sets the bit error rate of the link to `rate` (0..1). Packets with a wrong bit are lost. At both
+ * ends, SymbolErrorCounter rises by the bit errors that the link has at its full data rate, even
  * without traffic. A good cable has a bit error rate of 1e-12 or less. */
 int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double rate);
 
@@ -42,17 +43,18 @@ int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_
  * late_us and spread_us are 0, the delay ends. */
 int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
 
-/* Heats the module at a port (port 0: the ASIC of the node) to this number of degrees Celsius above
- * its usual temperature, -100 to 100. */
+/* Heats the module at a port (port 0: the ASIC of the node) by `degrees` above its usual
+ * temperature. `degrees` is in degrees Celsius, -100 to 100. */
 int fab_sim_heat(struct fab_sim *s, uint32_t node, uint8_t port, int degrees);
-/* Gives the node this version of firmware, such as "28.39.1002": three numbers of at most 9999 with
- * points between them. version == NULL: the node has its usual firmware again. Returns INVAL if the
- * text is no version. */
+/* Sets the firmware version of the node. `version` is a text such as "28.39.1002": three numbers of
+ * at most 9999, separated by points. version == NULL: the node has its usual firmware again.
+ * Returns INVAL if the text is no version. */
 int fab_sim_firmware(struct fab_sim *s, uint32_t node, const char *version);
 /* Number of fans of a switch; an adapter has none. */
 #define FAB_SIM_FANS 4u
-/* Sets the speed of a fan (0 to FAB_SIM_FANS - 1) in rotations per minute; 0: the fan has stopped;
- * FAB_SIM_FAN_USUAL: it has its usual speed again. Returns NOT_FOUND if there is no such fan. */
+/* Sets the speed of fan number `fan` (0 to FAB_SIM_FANS - 1) to `rpm`, in rotations per minute. rpm
+ * 0: the fan stops; FAB_SIM_FAN_USUAL: the fan has its usual speed again. Returns NOT_FOUND if
+ * there is no such fan. */
 #define FAB_SIM_FAN_USUAL UINT16_MAX
 int fab_sim_fan(struct fab_sim *s, uint32_t node, uint8_t fan, uint16_t rpm);
 /* Replaces the cable or optic at a port by another one of the same kind, which has another serial
@@ -75,20 +77,21 @@ enum fab_sim_corruption {
 int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
                     double rate);
 
-/* The node answers NodeInfo with the type, number of ports and GUIDs of `as`, and with the
- * LocalPortNum of `as` if that is not 0. as == NULL: the node answers with its own values again.
- * Returns INVAL if `as` has more than 254 ports. */
+/* Makes the node answer NodeInfo with the node type, the number of ports and the GUIDs in *as, and
+ * with the LocalPortNum in *as if this is not 0. as == NULL: the node answers with its own values
+ * again. Returns INVAL if `as` has more than 254 ports. */
 int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_info *as);
 
 /* Sets an M_Key, its protection level (0-3) and its lease period on all ports of the node, as if
  * another manager had set them (IBA 14.2.4). m_key 0 removes the key. */
 int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
                       uint16_t lease_s);
-/* Sends a trap with its DataDetails, and repeats it until a manager represses it (IBA 14.2.5.1).
- * trap: 128-131, 144, 145 or 256-259; for other numbers, the function returns INVAL. port: number
- * of the port with the condition that causes the trap. */
+/* Makes the node send a trap with its DataDetails, and repeat it until a manager represses it
+ * (IBA 14.2.5.1). `trap`: 128-131, 144, 145 or 256-259; for other numbers, the function returns
+ * INVAL. `port`: number of the port with the condition that causes the trap. */
 int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap);
-/* Sends the trap `count` times, once per period_us, whether or not the manager represses it. */
+/* Makes the node send the trap `count` times, once every period_us, even if the manager represses
+ * it. */
 int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
                        uint32_t count);
 
@@ -101,8 +104,8 @@ struct fab_sim_impairments {
     /* share (0..1) of the MADs that are delayed, requests and answers alike */
     double delay;
     uint32_t delay_us; /* fixed part of the delay */
-    /* maximum of the random part of the delay in us; because it is random, MADs can overtake each
-     * other */
+    /* maximum of the random part of the delay, in us; because of the random part, MADs can overtake
+     * each other */
     uint32_t spread_us;
 };
 void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *impairments);
@@ -170,13 +173,13 @@ enum fab_sim_counter {
 };
 int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
                         enum fab_sim_counter counter, uint64_t add);
-/* The counter rises from now on by per_second (which may be a fraction) each second. per_second ==
- * 0: the counter stops rising. */
+/* Lets the counter rise from now on by `per_second` each second; this may be a fraction. per_second
+ * == 0: the counter stops rising. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
-/* Starts background traffic among the endports: the counters of data, packets and PortXmitWait
- * rise. load: mean rate at which an endport sends, as a share (0..1) of the rate of its link; 0
- * stops the traffic. */
+/* Starts background traffic among the endports, so the counters of data and packets and
+ * PortXmitWait rise. `load` is the mean rate at which an endport sends, as a share (0..1) of the
+ * rate of its link; 0 stops the traffic. */
 int fab_sim_traffic(struct fab_sim *s, double load, uint64_t seed);
 /* Returns the value of a counter; 0: there is no such port. */
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
@@ -187,12 +190,14 @@ uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 
 struct fab_sim_congestion {
-    uint16_t slid, dlid; /* local LID and remote LID of the flow; only for adapters */
+    /* switch: source and destination LID of the flow; adapter: its local and remote LID */
+    uint16_t slid, dlid;
     uint8_t sl;
     uint32_t local_qp, remote_qp; /* local and remote queue pair, 24 bits each; only for adapters */
 };
-/* Adds an event to the congestion log of the node. Also increments a counter of the port: the
- * congestion counter of the VL at a switch, the counter of received BECNs at an adapter. */
+/* Adds an event to the congestion log of the node. Also increments counters of the port: at a
+ * switch, the congestion counter of the VL; at an adapter, the counters of received BECNs, of the
+ * port and of the SL. */
 int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
                     const struct fab_sim_congestion *what);
 

@@ -31,8 +31,8 @@ static bool is_corrupted(struct fab_sim *s, uint32_t port)
     return true;
 }
 
-/* Returns true if the port accepts a packet that needs at least the link state least_state. An
- * Armed port becomes Active with the first data packet (IBA 7.2.7.4). */
+/* Returns true if the receiving port is at least in the link state least_state, which the packet
+ * needs. The first data packet makes an Armed port Active (IBA 7.2.7.4). */
 static bool accepts_data(struct fab_port_info *far, uint8_t least_state)
 {
     if (least_state == FAB_STATE_ACTIVE && far->port_state == FAB_STATE_ARMED)

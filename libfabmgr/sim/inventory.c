@@ -4,8 +4,8 @@
  * models, serial numbers and cables are invented, but as varied as in a real fabric: they follow
  * from the GUID of the node, so that they are the same in every run. A device belongs to the
  * generation of its fastest port. About one device in 64 has older firmware than others of its
- * model. The two ends of a cable have one serial number; a fibre has an optic with its own serial
- * number at each end.
+ * model. The two ends of a copper cable or active optical cable have the same serial number; other
+ * optical links have an optic with its own serial number at each end.
  */
 #include <stdio.h>
 #include <string.h>
@@ -152,12 +152,12 @@ struct module {
     const struct model *model;
     uint32_t port; /* id of the port */
     bool copper;
-    /* hash from which the serial number and other values are derived; equal at both ends of a
-     * cable */
+    /* hash from which the serial number and other values are derived (port_of_serial) */
     uint64_t hash;
 };
 
-/* Returns true if the module at a port belongs to a copper cable, which all links of hosts have. */
+/* Returns true if the module at a port is the end of a copper cable. In this simulation, all links
+ * of hosts are copper cables, and all ISLs are optical. */
 static bool is_copper(const struct fab_sim *s, uint32_t port)
 {
     uint32_t peer = fab_fabric_port(s->fabric, port)->peer;
@@ -165,8 +165,9 @@ static bool is_copper(const struct fab_sim *s, uint32_t port)
            !is_switch(s, fab_fabric_port(s->fabric, peer)->node);
 }
 
-/* Returns the port from which the serial number of the module at a port follows. The two ends of a
- * cable have the same one; each end of a fibre has a module of its own. */
+/* Returns the port whose hash determines the serial number of the module at `port`. If both ends
+ * have the same serial number, this is the port with the lower id. QSFP models (0x11) have active
+ * optical cables, with one serial number; other optical links have an optic at each end. */
 static uint32_t port_of_serial(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(s->fabric, port);
@@ -225,8 +226,8 @@ static void put_names(const struct module *m, uint8_t *page, const uint8_t at[4]
     put_text(page + at[3] - PAGE_AT, 8, ' ', date);
 }
 
-/* Writes the memory of a QSFP module (SFF-8636): the lower memory, followed by the page with this
- * number. */
+/* Writes the memory of a QSFP module (SFF-8636): the lower memory, followed by page number `page`.
+ */
 static void put_qsfp(const struct module *m, unsigned page, uint8_t memory[256])
 {
     static const uint8_t at[] = {148, 168, 196, 212};
@@ -247,8 +248,7 @@ static void put_qsfp(const struct module *m, unsigned page, uint8_t memory[256])
     put_sum(memory + PAGE_AT, 190);
 }
 
-/* Writes the memory of an OSFP module (CMIS): the lower memory, followed by the page with this
- * number. */
+/* Writes the memory of an OSFP module (CMIS): the lower memory, followed by page number `page`. */
 static void put_osfp(const struct module *m, unsigned page, uint8_t memory[256])
 {
     static const uint8_t at[] = {129, 148, 166, 182};

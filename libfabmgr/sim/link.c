@@ -4,10 +4,10 @@
  *
  * A link trains when its cable is plugged in, both nodes have power and neither port is disabled.
  * Both ports then come up in Init, at once or after the training time. The link goes down when the
- * cable is pulled, a node loses power or a port is disabled. The other port then enters its
- * LinkDownDefaultState. If one port is in Polling and the other in Sleep, the link trains; if both
- * are in Sleep, it stays down. A switch records each change in PortStateChange and sends trap 128.
- * Width and speed are in rate.c.
+ * cable is pulled, a node loses power or a port is disabled. The ports then enter their
+ * LinkDownDefaultState, unless they are disabled. If one port is in Polling and the other in Sleep,
+ * the link trains; if both are in Sleep, it stays down. A switch records each change in
+ * PortStateChange and sends trap 128. Width and speed are in rate.c.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -120,8 +120,9 @@ void fab_sim_link_train(struct fab_sim *s, uint32_t port)
     fab_sim_schedule(s, s->timing.train_us, EVENT_TRAIN, port, 0, 0);
 }
 
-/* Handles EVENT_TRAIN: the link training of this port ends. Ignores the event if the link went down
- * after the event was queued, even if the link trains again now. */
+/* Handles EVENT_TRAIN: the link training of this port ends. If the link went down after the event
+ * was queued, the function ignores the event. A later training of the link has an event of its own.
+ */
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 {
     if (s->ports[port].trained_at == s->now && can_train(s, port))

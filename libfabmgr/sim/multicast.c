@@ -5,8 +5,8 @@
  * its DefaultMulticastPrimaryPort or, if the MAD came in by this port, to its
  * DefaultMulticastNotPrimaryPort. Each manager at a port that the MAD reaches receives a copy.
  *
- * Wrong tables can contain forwarding loops. So the simulator makes at most as many copies as the
- * fabric has ports, and no copy crosses more than 64 links.
+ * Wrong tables can contain forwarding loops. Therefore the simulator makes at most as many copies
+ * of a MAD as the fabric has ports, and no copy crosses more than 64 links.
  */
 #include "libfabmgr/sim/device.h"
 

@@ -13,8 +13,8 @@ static int outbox_room(struct sim_outbox *o)
 {
     if (o->tail < o->capacity)
         return FAB_OK;
-    /* The MADs are moved only if at least half of the array is free. So each MAD is moved about
-     * once on average. */
+    /* The MADs are moved to the beginning of the array only if more than half of the array is free.
+     * So each MAD is moved about once on average. */
     if (o->head > o->tail / 2) {
         memmove(o->mails, o->mails + o->head, (o->tail - o->head) * sizeof *o->mails);
         o->tail -= o->head;

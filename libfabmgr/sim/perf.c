@@ -109,10 +109,10 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
            (p->select_wide2 >= 0 && (w->counter_select2 >> p->select_wide2 & 1));
 }
 
-/* Handles a Get or Set of PortCounters or PortCountersExtended at all ports that port_select names.
- * A Set writes the selected counters from `narrow` or `wide`; the caller passes NULL for the other
- * one. Then reads each counter as the sum over these ports. Returns false if port_select names no
- * port. */
+/* Handles a Get or Set at all ports that port_select names. `narrow` is the attribute of the
+ * request if it is PortCounters, `wide` if it is PortCountersExtended; the other pointer is NULL. A
+ * Set first writes the counters that the attribute selects. Then sum[] gets each counter as the sum
+ * over the ports. Returns false if port_select names no port. */
 static bool access_counters(struct gs_request *r, uint8_t port_select,
                             const struct fab_port_counters *narrow,
                             const struct fab_port_counters_ext *wide,
@@ -190,8 +190,8 @@ static uint32_t counters_of(const struct fab_attr *a)
     return sum;
 }
 
-/* Returns the sum of a detailed counter over the ports ports[0] to ports[1]. put: first writes
- * `value` to the counter at each of these ports. */
+/* Returns the sum of a detailed counter over the ports ports[0] to ports[1]. If `put` is true,
+ * first writes `value` to the counter at each of these ports. */
 static uint64_t access_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
                               bool put, uint64_t value)
 {

@@ -57,8 +57,8 @@ static bool state_allowed(const struct fab_port_info *now, uint8_t want)
     }
 }
 
-/* Returns true if a Set may have this PortPhysicalState: no change, Sleep, Polling or Disabled. A
- * Set that requests PortState Armed or Active may only have "no change". */
+/* Returns true if the PortPhysicalState of the Set is allowed: no change, Sleep, Polling or
+ * Disabled. If the Set requests PortState Armed or Active, only "no change" is allowed. */
 static bool phys_allowed(const struct fab_port_info *want)
 {
     return want->phys_state <= FAB_PHYS_DISABLED &&

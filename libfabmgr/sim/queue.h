@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event queue of the simulation: a heap that is ordered by time, and for equal times by the
- * order of insertion. It also stores the MADs to which events refer. For this folder only. */
+/* The event queue of the simulation: a heap that is ordered by time. Events with equal times keep
+ * the order of insertion. The queue also stores the MADs to which events refer. For this folder
+ * only. */
 #ifndef LIBFABMGR_SIM_QUEUE_H
 #define LIBFABMGR_SIM_QUEUE_H
 
@@ -28,8 +29,8 @@ struct sim_queue {
 void fab_sim_queue_fini(struct sim_queue *q);
 /* Adds a copy of the event, and sets `seq` in the copy. Returns OK, NOMEM or LIMIT. */
 int fab_sim_queue_put(struct sim_queue *q, const struct sim_event *e);
-/* Removes the first event, and writes it to *ret. Returns false if no event is due at the time
- * `until` or earlier. */
+/* Removes the first event, and writes it to *ret. Returns false, and removes nothing, if the queue
+ * is empty or the first event is later than `until`. */
 bool fab_sim_queue_take(struct sim_queue *q, uint64_t until, struct sim_event *ret);
 /* Returns the time of the first event; UINT64_MAX: the queue is empty. */
 uint64_t fab_sim_queue_next(const struct sim_queue *q);

@@ -32,8 +32,8 @@ static uint8_t lanes_of(uint8_t code)
     return 0;
 }
 
-/* Returns the index in speeds[] of the port's active speed. Returns SPEEDS (the length of the
- * array) if the speed is not in it. */
+/* Returns the index in speeds[] of the port's active speed; SPEEDS (the length of the array): the
+ * speed is not in speeds[]. */
 static size_t speed_of(const struct fab_port_info *info)
 {
     size_t i = 0;
@@ -44,10 +44,10 @@ static size_t speed_of(const struct fab_port_info *info)
     return i;
 }
 
-/* Returns true if a port enables the width or speed whose bit is `code`. enabled: bits that are
- * enabled now; 0: all. usual_enabled, usual: the enabled bits and the active bit in the snapshot.
- * If the active bit is not among the enabled bits of the snapshot, it counts as enabled until a Set
- * changes the enabled bits. */
+/* Returns true if a port enables the width or speed whose bit is `code`. `enabled` has the bits
+ * that are enabled now; 0: all are. In the snapshot, `usual_enabled` are the enabled bits, and
+ * `usual` is the active bit. If the active bit of the snapshot is not among its enabled bits, it
+ * counts as enabled until a Set changes the enabled bits. */
 static bool enables(uint8_t enabled, uint8_t code, uint8_t usual_enabled, uint8_t usual)
 {
     return enabled == 0 || (enabled & code) != 0 || (enabled == usual_enabled && code == usual);
@@ -95,8 +95,8 @@ static const struct speed *best_speed(const struct fab_sim *s, uint32_t near, ui
     return NULL;
 }
 
-/* Returns true if the snapshot shows a width and a speed for this port that the specification
- * defines. */
+/* Returns true if the active width and the active speed that the snapshot has for this port are in
+ * widths[] and speeds[]. */
 static bool is_known(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *usual = &fab_fabric_port(s->fabric, port)->info;

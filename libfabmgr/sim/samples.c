@@ -4,7 +4,7 @@
  * counters. It also gives the time until the sampling starts, and the duration of the sampling,
  * both in ticks. PortSamplesResult shows the status and the counts. A switch has one sampling
  * mechanism for all its ports; an adapter has one for each port. While a sampling runs, a Set
- * changes nothing, and the answer shows the sampling that runs.
+ * changes nothing; its answer shows the running sampling.
  *
  * The table selections[] maps values of CounterSelect, mandatory and optional, to counters. Bits
  * 8-11 of a value of CounterSelect name the VL or SL.
@@ -79,7 +79,7 @@ static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
 }
 
 /* Finds the sampling mechanism of the port or switch that the request addresses. Returns NULL if
- * the mechanism was not used since the node's last power-on. */
+ * the mechanism has not been used since the last power-on of the node. */
 static struct sim_sampler *find(const struct gs_request *r)
 {
     uint32_t port = lid_port(r->sim, r->at);

@@ -20,15 +20,15 @@ struct fab_sim;
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret);
 void fab_sim_free(struct fab_sim *s);
 
-/* Sends a MAD into the fabric from a port, which is given by node id and port number of the
- * snapshot. A directed-route SMP contains its path; any other MAD goes to the LID dlid. Returns 1
- * if *reply has the answer. Returns 0 if there is no answer yet: it comes later by fab_sim_receive,
- * the MAD was lost, needs no answer, or went to an attached manager. Returns TRUNCATED or FORMAT if
- * the bytes are no MAD, and INVAL if there is no such port. */
+/* Sends a MAD into the fabric from port number `port` of node `node` (id in the snapshot). A
+ * directed-route SMP contains its path; any other MAD goes to the LID `dlid`. Returns 1 if reply[]
+ * has the answer. Returns 0 if there is no answer now: fab_sim_receive returns it later, or the MAD
+ * was lost, needs no answer, or went to an attached manager. Returns TRUNCATED or FORMAT if the
+ * bytes are no MAD, and INVAL if there is no such port. */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
-/* Returns true if the MAD of the last fab_sim_send, its answer or a copy of it is still in flight,
- * so that an answer may come later. Call this function after fab_sim_send returned 0. */
+/* Call this function directly after fab_sim_send returned 0. Returns true if the MAD, a duplicate
+ * of it or its answer is still in flight, so that an answer may come later. */
 bool fab_sim_in_flight(const struct fab_sim *s);
 
 /* A MAD that has arrived at a port: a trap, a MAD for an attached manager, or a late answer. */
@@ -40,8 +40,8 @@ struct fab_sim_delivery {
     uint8_t mad[FAB_MAD_SIZE];
 };
 bool fab_sim_receive(struct fab_sim *s, struct fab_sim_delivery *ret);
-/* All devices send again those of their traps that no manager has repressed. Returns the number of
- * traps. Devices also repeat traps by themselves when time advances (trap_us in struct
+/* Makes all devices repeat their traps that no manager has repressed. Returns the number of these
+ * traps. When the time advances, devices also repeat traps by themselves (trap_us in struct
  * fab_sim_timing). */
 uint32_t fab_sim_repeat_traps(struct fab_sim *s);
 /* Attaches a manager to a port. The manager receives the SMInfo requests, SA requests and answers
@@ -72,8 +72,8 @@ struct fab_sim_timing {
 struct fab_sim_timing fab_sim_timing(const struct fab_sim *s);
 void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
 
-/* The next functions cause the most common faults; fault.h has all others. They return NOT_FOUND if
- * the snapshot has no such node, or no link at this port. */
+/* The next four functions cause the most common faults; fault.h has all others. Those with an int
+ * result return NOT_FOUND if the snapshot has no such node, or no link at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
 /* silent: true: the node answers no MAD, but still forwards packets. */
@@ -89,8 +89,8 @@ const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s);
 /* Returns the LFT of a switch, and writes the highest LID in it to *ret_top (LinearFDBTop). Returns
  * NULL if no entry was ever written. */
 const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_top);
-/* Returns 16 bits of an MFT entry, for the ports from 16 * position to 16 * position + 15; 0 if
- * these bits were never written. */
+/* Returns the part of an MFT entry for the ports 16 * position to 16 * position + 15, one bit for
+ * each port; 0: this part was never written. */
 uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position);
 /* Returns an SLtoVLMappingTable (IBA 14.2.5.8), with SL 0 in the highest four bits. For a switch,
  * it is the table from port `in` to port `out`; for any other node, the table of port `out`. */

@@ -141,9 +141,8 @@ static uint16_t handle(struct request *r, uint16_t attr_id)
     return FAB_SMP_BAD_ATTR;
 }
 
-/* Clears the protection bits of a port if the lease of its M_Key has expired (IBA 14.2.4.4). The
- * lease begins when a request without the key fails. If no request with the key arrives within the
- * lease period, the port clears its protection bits. */
+/* Clears M_KeyProtectBits of a port if the lease of its M_Key has expired (IBA 14.2.4.4). A request
+ * without the key that fails starts the lease period; a request with the key stops it. */
 static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
 {
     if (p->lease_ends == 0 || s->now < p->lease_ends)

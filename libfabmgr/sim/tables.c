@@ -127,10 +127,9 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
     return done;
 }
 
-/* Writes the block if the request is a Set, and reads it if it is a Get. Returns false if a Get
- * reads a block that was never written; its data are then zeros. used: number of bytes at the
- * beginning of the block that the device implements; in place of the other bytes, a Set stores
- * zeros. */
+/* For a Set, writes the block; for a Get, reads it. Returns false if a Get reads a block that was
+ * never written; its data are then zeros. The device implements only the first `used` bytes of the
+ * block; a Set stores zeros in place of the others. */
 static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
 {
     *ret_status = 0;
@@ -214,9 +213,9 @@ static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
     (void)fab_wire_attr_pack(&fab_wire_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
-/* Flags in the keys of stored writes of SLtoVLMappingTable: the write applies to all output ports
- * (ALL_OUT) or all input ports (ALL_IN). Each write is stored with a sequence number. If several
- * writes apply to a pair of ports, the one with the highest number counts. */
+/* Each Set of SLtoVLMappingTable is stored as a block with a sequence number. Flags in the key of
+ * the block say that the Set applies to all output ports (ALL_OUT) or to all input ports (ALL_IN).
+ * If several Sets apply to the same pair of ports, the one with the highest number is valid. */
 enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
 
 static uint64_t sl2vl_key(const struct fab_sim *s, uint32_t node, uint32_t wide, uint32_t in,
@@ -329,8 +328,8 @@ uint16_t fab_sim_handle_led(struct request *r)
     return status;
 }
 
-/* Makes all table blocks of a node invalid that has lost power: a block is valid only if its
- * power_cycle equals the node's power_cycles. */
+/* Makes all table blocks of a node that has lost power invalid: a block is valid only if its
+ * power_cycle equals the node's power_cycles. Also frees the LFT of a switch. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node)
 {
     s->nodes[node].power_cycles++;

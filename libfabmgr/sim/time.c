@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The time of a simulation. When the caller advances the time (fab_sim_advance), the simulator
- * handles all events that are due by the new time, in the order of queue.c. Each event is handled
- * at its own time.
+ * handles all events that are due by the new time, in the order of the event queue (queue.c). While
+ * it handles an event, the simulated time is the time of this event.
  *
  * The simulation reads no clock. A test advances the time from one deadline to the next; `fabsim
  * serve` advances it with the wall clock.

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Background traffic, so that the counters of data, packets and waits rise as in a fabric with
+ * Background traffic. It makes the counters of data, packets and waits rise as in a fabric with
  * jobs.
  *
- * Every endport sends to one other endport, and receives from one, along the LFTs that the manager
- * has written. After EPOCH_US, or REROUTED_US after table entries of a switch changed, each endport
- * chooses another destination and rate. (In a large fabric, a change of tables has this effect only
- * when the present epoch has lasted PORT_US for each port, as an epoch takes so long to compute.)
- * The rates are constant in between, so the simulator simulates no packets: it computes the
- * counters of a port when they are read.
+ * Time is divided into epochs. During an epoch, every endport sends to one other endport, and
+ * receives from one, at constant rates, along the LFTs that the manager has written. So the
+ * simulator simulates no packets: it computes the counters of a port when they are read. For the
+ * next epoch, each endport chooses a new destination and rate.
  *
- * If a link cannot carry what its flows demand, all of them are slowed down in proportion. The
- * ports on the path before the narrowest link of a flow wait for the part that is not sent.
+ * An epoch lasts EPOCH_US. If LFT entries change, it ends earlier, REROUTED_US after the change.
+ * But it lasts at least PORT_US for each port of the fabric, because the rates of an epoch in a
+ * large fabric take long to compute.
+ *
+ * If a link cannot carry what its flows demand, all of them are slowed down in proportion. On the
+ * path of a flow, the ports before the narrowest link count the part that is not sent as
+ * PortXmitWait.
  *
  * In a large fabric, the rates of an epoch take 300 ms to compute. Each read of a counter does a
- * part of this work, and the former rates apply until it is done. The parts are small, because
- * fabricd --sim simulates several hundred reads in one iteration of its event loop.
+ * part of this work; until the work is complete, the rates of the present epoch remain valid. The
+ * parts are small, because fabricd --sim simulates several hundred reads in one iteration of its
+ * event loop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +34,8 @@
 #define WORDS_PER_MBPS 31250.0 /* number of 4-byte words per second at a rate of 1 Mb/s */
 #define WORDS_PER_PACKET 520   /* length of a packet in words of 4 bytes: MTU 2048 and headers */
 #define IDLE_SHARE 0.1         /* share (0..1) of the endports that send nothing in an epoch */
-/* WORK_MOST: maximum work for the next epoch during one read of a counter, where a port counts as 1
- * and a flow as FLOW_WORK */
+/* WORK_MOST: maximum amount of work for the next epoch that one read of a counter does. The work
+ * for a port counts as 1, that for a flow as FLOW_WORK */
 #define WORK_MOST 128u
 #define FLOW_WORK 8u
 
@@ -48,8 +52,9 @@ struct rates {
 
 /* The parts of the work for the next epoch, in the order in which they are done. */
 enum part {
-    /* updates all counters that were last updated before the present epoch began, because the next
-     * epoch discards the rates of the epoch before the present one */
+    /* updates all counters that were last updated before the present epoch began. This must be done
+     * before the next epoch begins, because `before` then no longer has the rates that these
+     * counters need */
     PART_SETTLE,
     PART_ENDS,   /* collects the endports */
     PART_FLOWS,  /* chooses the flow of each endport */
@@ -66,7 +71,8 @@ struct sim_traffic {
     uint64_t began; /* time in us at which the present epoch began */
     bool flowing;   /* true: the present epoch has flows, so counters rise */
     bool rerouted;  /* true: an LFT changed after the work for the next epoch began */
-    /* rates of the present epoch, of the one before, and of the next one while it is computed */
+    /* rates of the present epoch (`now`), of the epoch before it, and of the next epoch as far as
+     * they are computed */
     struct rates now, before, next;
     uint64_t *at; /* [port id] time in us at which the counters of the port were last updated */
     /* [port id] rate that the flows of the next epoch demand, in words of 4 bytes per second */
@@ -201,8 +207,9 @@ static void add_demand(struct fab_sim *s, const struct flow *f)
         s->traffic->demand[path[i]] += f->words;
 }
 
-/* Adds a flow to the rates of each port on its path. The narrowest port limits the flow; the ports
- * before it wait. */
+/* Adds a flow to the rates of each output port on its path. The port that can carry the smallest
+ * share of its demand limits the flow. The part that this port cannot carry waits at the ports
+ * before it. */
 static void add_flow(struct fab_sim *s, const struct flow *f)
 {
     struct sim_traffic *t = s->traffic;
@@ -223,8 +230,8 @@ static void add_flow(struct fab_sim *s, const struct flow *f)
     }
 }
 
-/* Limits the PortXmitWait of a port, so that sending and waiting together do not take more time
- * than there is. */
+/* Limits the rate of PortXmitWait of a port, so that the port does not send and wait for more than
+ * one second per second in total. */
 static void limit_wait(struct fab_sim *s, uint32_t port)
 {
     const struct rates *next = &s->traffic->next;
@@ -233,7 +240,8 @@ static void limit_wait(struct fab_sim *s, uint32_t port)
         next->wait[port] = room > 0 ? room : 0;
 }
 
-/* Returns the time in us at which the work for the next epoch begins if tables change now. */
+/* Returns the time in us at which the work for the next epoch must begin if LFT entries change now.
+ */
 static uint64_t epoch_after_reroute(const struct fab_sim *s)
 {
     uint64_t soonest = s->now + REROUTED_US;
@@ -274,8 +282,8 @@ static void count_rate(struct fab_sim *s, uint32_t port, uint32_t counter, doubl
         fab_sim_count(s, port, counter, (uint64_t)(per_second * seconds));
 }
 
-/* Adds to the counters of a port what it sends and receives at these rates from time `from` to time
- * `to`. */
+/* Raises the counters of a port by the traffic from time `from` to time `to` (in us) at the rates
+ * *r. */
 static void count_span(struct fab_sim *s, uint32_t port, const struct rates *r, uint64_t from,
                        uint64_t to)
 {
@@ -291,7 +299,7 @@ static void count_span(struct fab_sim *s, uint32_t port, const struct rates *r, 
     count_rate(s, port, FAB_SIM_VL_XMIT_WAIT, wait, seconds);
 }
 
-/* Computes the counters of a port up to the present time. */
+/* Raises the counters of a port by the traffic since they were last updated. */
 static void settle(struct fab_sim *s, uint32_t port)
 {
     struct sim_traffic *t = s->traffic;
@@ -335,7 +343,7 @@ static uint32_t do_one(struct fab_sim *s)
     }
 }
 
-/* Returns how many ports or flows the present part of the work handles in all. */
+/* Returns the total number of ports or flows that the present part of the work handles. */
 static uint32_t size_of_part(const struct fab_sim *s)
 {
     const struct sim_traffic *t = s->traffic;

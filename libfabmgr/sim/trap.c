@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traps of devices (IBA 14.2.5.1): 128 when a port of a switch changes state, 144 when the
- * capabilities of a port change, 256 for a wrong M_Key, 129 and 130 when the errors of a link
- * exceed a threshold. The functions of fault.h can cause these, and also 131 (flow control), 145
- * (system image GUID), 257-259 (P_Key and Q_Key violations). Traps are routed by LID to the master
- * SM that PortInfo names, and can be lost like any MAD.
+ * Traps of devices (IBA 14.2.5.1): 128 when a port of a switch changes state, 129 and 130 when the
+ * errors of a link exceed a threshold, 144 when the capabilities of a port change, and 256 for a
+ * wrong M_Key. fab_sim_trap can cause the same traps, and also 131 (flow control), 145 (system
+ * image GUID) and 257-259 (P_Key and Q_Key violations). Traps are routed by LID to the master SM
+ * that PortInfo names, and can be lost like any MAD.
  *
- * A device repeats a trap every trap_us until the SM represses it. A sending port keeps one notice
- * for each trap number; a newer notice replaces it.
+ * A device repeats a trap every trap_us until the SM represses it. A sending port stores one notice
+ * for each trap number; a newer notice replaces the stored one.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -59,8 +59,8 @@ static uint64_t notice_key(uint32_t port, uint16_t trap)
     return (uint64_t)port << 16 | trap;
 }
 
-/* Sends a trap and queues its repetition. `port`: the port whose LID is the source of the trap. If
- * there is no memory, the trap is not repeated. */
+/* Sends a trap and queues its repetition. If there is no memory, the trap is not repeated. `port`
+ * is the id of the port that sends the trap, with its LID as the source. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     uint64_t key = notice_key(port, notice->trap);
@@ -198,8 +198,8 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
 
 /* Fills the DataDetails of traps 257, 258 and 259: the source LID of the packet at byte 2, the
  * destination LID at 4, then the key and the queue pairs. Trap 259 also has the LID and port of the
- * switch that detected the violation, and flags that mark the valid fields. Also raises the port's
- * counter of P_Key or Q_Key violations. */
+ * switch that detected the violation, and flags that mark the valid fields. Also increments
+ * P_KeyViolations or Q_KeyViolations of the port. */
 static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t trap,
                                    struct fab_notice *n)
 {
@@ -255,9 +255,10 @@ static int describe(struct fab_sim *s, uint32_t port, struct fab_notice *n)
     }
 }
 
-/* Queues the trap that the device must send because this counter rose; most counters cause no trap.
- * The trap is not sent at once, because the counter may have risen while the simulator moved
- * another MAD, or a trap about the same counter. */
+/* Queues an event for the trap that the device must send because this counter rose; most counters
+ * cause no trap. The function must not send the trap itself: it may be called while the simulator
+ * moves a MAD over a noisy link. This MAD may itself be such a trap, so the calls could recurse
+ * without end. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     if (counter == FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS)
