@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The arena is a list of blocks. Each block is twice as large as the block before it, up to
  * LARGEST_BLOCK. If a caller asks for more bytes than such a block has, the new block gets the size
- * that the caller needs. All memory from the arena is zero: blocks come from calloc, and no byte is
- * handed out twice. */
+ * that the caller needs. All memory from the arena is zero, because blocks come from calloc, and no
+ * byte is allocated twice. */
 #include "libfabmgr/base/arena.h"
 
 #include <stdalign.h>

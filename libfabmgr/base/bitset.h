@@ -49,8 +49,8 @@ static inline void fab_base_bits_zero(uint64_t *set, size_t bits)
 {
     memset(set, 0, fab_base_bits_words(bits) * sizeof(uint64_t));
 }
-/* Counts the set bits among the first `bits` bits. The unused bits of the last word must be
- * clear. */
+/* Returns the number of set bits among the first `bits` bits. The unused bits of the last word must
+ * be clear. */
 size_t fab_base_bits_count(const uint64_t *set, size_t bits);
 /* Returns the index of the first set bit at or after `from`. Returns `bits` if there is none. */
 size_t fab_base_bits_next(const uint64_t *set, size_t bits, size_t from);

@@ -26,8 +26,9 @@ static inline bool fab_base_bucket_has(uint64_t full_us, uint64_t now,
            full_us - now <= rate->each_us * (rate->burst - 1);
 }
 
-/* Takes a token from the bucket. Returns false if the bucket is empty. *full_us is the state of the
- * bucket: the time at which it will be full again. `now` is the present time. */
+/* Takes a token from the bucket and returns true; returns false if the bucket is empty. *full_us is
+ * the state of the bucket, that is the time at which it will be full again; `now` is the present
+ * time. */
 static inline bool fab_base_bucket_take(uint64_t *full_us, uint64_t now,
                                         const struct fab_bucket_rate *rate)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A reader and a writer of big-endian fields. Both check the bounds of their buffer. After the
- * first overrun, every read returns zero and every write does nothing, so the caller checks the
- * status only once, at the end. The functions fab_base_get_be* and fab_base_put_be* do not check
- * bounds. */
+ * first attempt to go beyond the end, every read returns zero and every write does nothing, so the
+ * caller needs to check the status only once, at the end. The functions fab_base_get_be* and
+ * fab_base_put_be* do not check bounds. */
 #ifndef LIBFABMGR_BASE_BUF_H
 #define LIBFABMGR_BASE_BUF_H
 
@@ -51,7 +51,7 @@ static inline void fab_base_put_be64(uint8_t *p, uint64_t v)
 
 struct fab_base_reader {
     const uint8_t *at, *end;
-    /* FAB_OK; after a read beyond the end of the buffer FAB_E_TRUNCATED */
+    /* FAB_OK, or FAB_E_TRUNCATED after a read beyond the end of the buffer */
     int status;
 };
 static inline struct fab_base_reader fab_base_reader(const uint8_t *bytes, size_t len)
@@ -99,7 +99,7 @@ static inline uint64_t fab_base_read_u64(struct fab_base_reader *r)
 
 struct fab_base_writer {
     uint8_t *at, *end;
-    /* FAB_OK; after a write that did not fit FAB_E_TRUNCATED */
+    /* FAB_OK, or FAB_E_TRUNCATED after a write that did not fit into the buffer */
     int status;
 };
 static inline struct fab_base_writer fab_base_writer(uint8_t *bytes, size_t len)

@@ -10,13 +10,13 @@
 
 /* Returns the value of a hexadecimal digit; 16: c is no hexadecimal digit. */
 unsigned fab_base_digit_value(char c);
-/* Reads a number at `at`; the text ends before `end`. base: 2 to 16. Returns the address after the
- * last digit. Returns `at`, and leaves *ret unchanged, if there is no digit. Returns NULL if the
- * number exceeds `most`. */
+/* Reads the number that begins at `at`, in the base `base` (2 to 16); the text ends before `end`.
+ * Sets *ret to the number and returns the address after its last digit. If there is no digit,
+ * returns `at` and leaves *ret unchanged. Returns NULL if the number exceeds `most`. */
 const char *fab_base_digits_read(const char *at, const char *end, unsigned base, uint64_t most,
                                  uint64_t *ret);
-/* Returns true if the text is exactly one number in this base that does not exceed `most`. *ret is
- * then the number. */
+/* Returns true if the whole text is one number in the base `base` and does not exceed `most`; *ret
+ * is then this number. */
 bool fab_base_digits_parse(const char *text, size_t len, unsigned base, uint64_t most,
                            uint64_t *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads a pattern from left to right. After each element of the pattern, a set has all positions in
- * the text that can be reached with the elements so far. The pattern matches if its last element
- * can reach the end of the text. */
+/* Reads a pattern from left to right. A set contains all positions in the text up to which the
+ * elements of the pattern so far can match. Each element of the pattern moves these positions. The
+ * pattern matches if, after its last element, the end of the text is in the set. */
 #include "libfabmgr/base/glob.h"
 
 #include <string.h>
@@ -25,8 +25,8 @@ static bool same_letter(char pattern, char c)
     return pattern == '?' || lower(pattern) == lower(c) || (pattern == '/' && c == ' ');
 }
 
-/* Moves each position over the next character of the text, if this character matches the pattern's
- * character `pattern`; removes all other positions. Returns false if no position is left. */
+/* Moves each position by one if the character of the text at this position matches `pattern`, a
+ * character of the pattern; removes all other positions. Returns false if no position is left. */
 static bool pass_letter(struct places *p, char pattern, const char *text, size_t len)
 {
     size_t first = len + 1, last = 0;
@@ -51,8 +51,8 @@ static void pass_any_text(struct places *p, size_t len)
     p->last = len;
 }
 
-/* Returns true if the digits are a number that is in one of the ranges of the list. `list` begins
- * after the '['. */
+/* Returns true if digits[count] are a number that is in one of the ranges of the list. `list`
+ * points to the character after the '['. */
 static bool is_listed(const char *list, const char *digits, size_t count)
 {
     struct fab_number_range r;
@@ -68,8 +68,8 @@ static bool is_listed(const char *list, const char *digits, size_t count)
     return false;
 }
 
-/* Moves all positions over a number in the text that is in the list. Returns false if no position
- * is left. */
+/* Moves each position to the end of each number of the list that begins at this position in the
+ * text; removes all other positions. Returns false if no position is left. */
 static bool pass_number(struct places *p, const char *list, const char *text, size_t len)
 {
     size_t first = len + 1, last = 0;

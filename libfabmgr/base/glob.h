@@ -2,7 +2,7 @@
 /*
  * Patterns by which users select nodes, ports, hosts and racks. Case does not matter.
  *
- *   *          any text, also none
+ *   *          any text, even an empty one
  *   ?          any character
  *   [1-8,12]   any of these numbers, in the notation of job schedulers: a number is at least as
  *              long as the first number of its range, so that [08-12] is 08, 09, 10, 11 or 12

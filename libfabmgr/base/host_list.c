@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Expands and folds lists of hosts. host_list.h describes the notation. */
+/* Expands lists of hosts into names, and folds names into lists. host_list.h describes the
+ * notation. */
 #include "libfabmgr/base/host_list.h"
 
 #include <stdbool.h>
@@ -117,9 +118,9 @@ static struct numbered take_apart(const char *name)
     return n;
 }
 
-/* Returns true if the names differ only in the number at their end, and one range can have both
- * numbers. All numbers of a range have the same least number of digits, so numbers with leading
- * zeros must be equally long. */
+/* Returns true if the names differ only in the number at their end, and one range can contain both
+ * numbers. The numbers of a range are padded with zeros to the same number of digits, so if one of
+ * the two numbers has leading zeros, both must be equally long. */
 static bool is_like(const char *a, const char *b)
 {
     const struct numbered x = take_apart(a), y = take_apart(b);

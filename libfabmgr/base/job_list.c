@@ -24,7 +24,8 @@ static bool next_word(struct word *w)
     return w->len > 0 && w->at[0] != '#';
 }
 
-/* If the word has the form "KEY=VALUE" with this key, sets *ret to the value and returns true. */
+/* If the word has the form "KEY=VALUE" with the key `key`, sets *ret to the value and returns true;
+ * otherwise returns false. */
 static bool value_of(struct word w, const char *key, struct word *ret)
 {
     size_t len = strlen(key);
@@ -34,8 +35,8 @@ static bool value_of(struct word w, const char *key, struct word *ret)
     return true;
 }
 
-/* Returns true if the word is a list of hosts. A pending job has another word there: "(Priority)",
- * "(null)", "None", "n/a". */
+/* Returns true if the word in the place of the hosts is a list of hosts. A pending job has another
+ * word in this place: "(Priority)", "(null)", "None" or "n/a". */
 static bool has_hosts(struct word w)
 {
     return w.len > 0 && w.at[0] != '(' && w.at[w.len - 1] != ')' &&

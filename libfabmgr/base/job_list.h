@@ -9,8 +9,8 @@
  *   JobId=N                  scontrol show job: the hosts are in a later line of the job
  *     NodeList=N
  *
- * Hosts are lists in the notation of host_list.h. A heading, and jobs without hosts (pending ones),
- * are passed over. # begins a comment.
+ * Lists of hosts are in the notation of host_list.h. The functions skip a heading, and jobs without
+ * hosts, such as pending jobs. # begins a comment.
  */
 #ifndef LIBFABMGR_BASE_JOB_LIST_H
 #define LIBFABMGR_BASE_JOB_LIST_H
@@ -20,7 +20,7 @@
 #define FAB_JOB_ID_LEN 64
 
 struct fab_job_reader {
-    char job[FAB_JOB_ID_LEN]; /* the job named by the last "JobId="; "": none */
+    char job[FAB_JOB_ID_LEN]; /* the value of the last "JobId="; "": there was none */
 };
 /* A job and its hosts. The pointers point into the line that was read. */
 struct fab_job_line {
@@ -29,9 +29,9 @@ struct fab_job_line {
     int hosts_len;
 };
 /* Reads one line. Before the first line of a text, all bytes of the reader must be zero. If the
- * line completes a job with hosts, fills *ret and sets *ret_found to true; otherwise to false.
- * Returns FORMAT if the line has only one column, or if the name of the job is longer than 63
- * bytes. */
+ * line completes a job with hosts, fills *ret and sets *ret_found to true; otherwise sets
+ * *ret_found to false. Returns FORMAT if the line has only one column, or if the name of the job is
+ * longer than 63 bytes. */
 int fab_base_job_list_line(struct fab_job_reader *r, const char *line, struct fab_job_line *ret,
                            bool *ret_found);
 

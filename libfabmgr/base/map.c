@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The map uses open addressing with linear probing over a hash of the key. A removal moves the
  * following entries back instead of leaving tombstones, so lookups do not become slower. A hostile
- * device could choose GUIDs with colliding hashes. But a device adds only one key for each of its
- * ports, so this slows lookups only a little. */
+ * device could choose GUIDs whose hashes collide. But a device can add only one key for each of its
+ * ports, so this would slow lookups only a little. */
 #include "libfabmgr/base/map.h"
 
 #include <stdlib.h>
@@ -19,8 +19,8 @@ void fab_base_map_fini(struct fab_map *m)
     *m = (struct fab_map){0};
 }
 
-/* Returns the slot of the key. If the map does not have the key, returns the free slot where put
- * would store it. m->slots must not be NULL. */
+/* Returns the index of the slot of the key. If the map does not have the key, returns the index of
+ * the free slot in which put() would store the key. m->slots must not be NULL. */
 static size_t find(const struct fab_map *m, uint64_t key)
 {
     size_t mask = m->capacity - 1, i = (size_t)fab_base_mix64(key) & mask;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matches patterns greedily. After a '*', the rest of the pattern is compared with the text. If it
- * does not match, the last '*' takes one more character, and the rest is compared again. */
+/* Matches patterns greedily. After a '*', the function compares the rest of the pattern with the
+ * text. If the rest does not match, the last '*' takes one more character of the text, and the
+ * function compares again. */
 #include "libfabmgr/base/match.h"
 
 bool fab_base_pattern_matches(const char *pattern, const char *text, size_t len)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reference counts of memory that several values share. Nobody writes to the memory once it is
- * shared. */
+/* Counts the owners of memory that several values share. While the memory is shared, no owner
+ * writes to it. */
 #ifndef LIBFABMGR_BASE_OWNERS_H
 #define LIBFABMGR_BASE_OWNERS_H
 
@@ -9,9 +9,9 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Adds an owner. *owners points to the count that all owners share. NULL stands for a single owner;
- * the function then allocates the count. Only one thread at a time may add owners. Returns OK or
- * NOMEM. */
+/* Adds an owner. *owners points to the count that all owners share. If *owners is NULL, there is
+ * one owner so far, and the function allocates the count. Only one thread at a time may add owners.
+ * Returns OK or NOMEM. */
 static inline int fab_base_owners_add(int **owners)
 {
     if (*owners == NULL) {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out when no living version has a page any more, so that the memory of the page can be used
- * again. A version is living as long as it has a handle (pages.h).
+ * Finds out when no living version has a page any more, because the memory of the page can then be
+ * used again. A version is called living while it has a handle (pages.h).
  *
  * A page is made in one version, and also belongs to the following versions, until a version
- * replaces the page. The versions that have a page are thus consecutive, and it suffices to know
- * the first of them and the last living one. If the last one is not the newest version of all, its
- * list `left` has an entry for the page, with the number of the version that made the page. When
- * this last version ends, the entry moves to the living version before it, if that version has the
- * page. Otherwise no version has the page any more, and the page becomes a spare page, unless its
- * memory may overlap another page of the first version.
+ * replaces the page. So the versions that have a page are consecutive, and it is enough to know the
+ * first of them and the last living one. If this last version is not the newest version of the
+ * history, its list `left` has an entry for the page, with the number of the version that made the
+ * page. When the last version ends, the entry moves to the living version before it, if that
+ * version has the page. Otherwise no version has the page any more, and the page becomes a spare
+ * page, unless its memory may overlap another page of the first version.
  *
- * A new version begins with the page pointers of the newest one. To copy all pointers would take
- * long. So the history keeps the array page[] of an ended version, and the next new version uses
- * this array. The history also knows for each group of GROUP adjacent pointers when it last
- * changed. Only groups that changed after the ended version are copied.
+ * A new version begins with the page pointers of the newest one. Copying all pointers would take a
+ * long time. So the history keeps the array page[] of a version that has ended, and the next new
+ * version uses this array. The history also knows for each group of GROUP adjacent pointers when
+ * the group last changed. Only groups that have changed since the ended version are copied.
  *
  * Any thread may end a version: it adds the version to the list `ended`. Only the thread that
  * unshares and edits versions takes versions from this list. When the last version ends, all memory
@@ -44,7 +44,7 @@ struct fab_pages_version {
     uint32_t number; /* number of the version in its history, from 1 */
     int handles;     /* number of handles of this version; atomic */
     uint8_t **page;
-    /* older: the next older living version of the history. newer: the next newer one. */
+    /* the neighbours in the list of living versions of the history, which is sorted by number */
     struct fab_pages_version *older, *newer;
     struct fab_pages_version *next_ended;
     /* Pages of this version that the next newer version does not have. */
@@ -61,9 +61,9 @@ struct history {
     /* list of versions that have ended and are not yet removed; atomic */
     struct fab_pages_version *ended;
     struct fab_pages_version *newest;
-    /* Number of the version that was added last, plus 1 for each newest version that was removed
-     * since then (step_back). The next version gets a number that is higher by 1. Because a removal
-     * also raises last_number, copies of the removed version's page pointers count as outdated. */
+    /* The number of the version that was added last, plus 1 for each removal of a newest version
+     * since then (step_back). A new version gets the number last_number + 1. Because a removal also
+     * raises last_number, copies of the page pointers of the removed version count as outdated. */
     uint32_t last_number;
     /* [count] number of the version that made each page of `newest` */
     uint32_t *made;
@@ -73,8 +73,8 @@ struct history {
     size_t spare_count, spare_room, pages; /* `pages`: number of pages that were ever made */
     /* [count] array of page pointers that the next new version will use; NULL: none */
     uint8_t **spare_pointers;
-    /* Number of a version. spare_pointers[] may differ from the pointers of `newest` only in groups
-     * of GROUP adjacent pointers that changed after this version. */
+    /* spare_pointers[] may differ from the page pointers of `newest` only in those groups of GROUP
+     * adjacent pointers for which changed[] is higher than this number */
     uint32_t spare_number;
     /* [group] value of `last_number` when a pointer of this group of GROUP adjacent pointers last
      * changed in `newest` */
@@ -142,8 +142,8 @@ static int add_chunk(struct history *h)
     return FAB_OK;
 }
 
-/* Allocates spare pages in advance. Also writes to them, so that the kernel maps their memory now
- * and not when they are used. Returns OK or NOMEM. */
+/* Allocates spare pages in advance. Also writes to these pages, so that the kernel maps their
+ * memory now and not when they are first used. Returns OK or NOMEM. */
 static int prepare_spare(struct history *h)
 {
     while (h->spare_count < h->count / SPARE_SHARE) {
@@ -165,8 +165,9 @@ size_t fab_base_pages_memory(const struct fab_pages *p)
 
 /* ---- versions that end ----------------------------------------------------------------------- */
 
-/* Returns true if a page overlaps no other page. Only the first and the last page of a row in the
- * first version may overlap others. */
+/* Returns true if a page overlaps no other page. In the first version, the first and the last page
+ * of a row may overlap pages of other rows. index: index of the page in the array; made: number of
+ * the version that made the page. */
 static bool is_separate(const struct history *h, size_t index, uint32_t made)
 {
     if (made != FIRST_VERSION || h->row_pages == 0)
@@ -274,8 +275,9 @@ static void end_version(struct fab_pages_version *v)
 /* ---- handles --------------------------------------------------------------------------------- */
 
 /* Makes spare_pointers[] equal to the page pointers of the newest version; allocates the array if
- * there is none. Pointers of the newest version that change after this call get the number
- * last_number in h->changed, so spare_number must be lower. Returns OK or NOMEM. */
+ * there is none. Returns OK or NOMEM. spare_number becomes last_number - 1: pointers of the newest
+ * version that change later have the number last_number in h->changed, and must count as
+ * changed. */
 static int update_spare_pointers(struct history *h)
 {
     bool all = h->spare_pointers == NULL;
@@ -369,7 +371,7 @@ bool fab_base_pages_is_shared(const struct fab_pages *p)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Makes a new version from the newest one, with *ret as its handle. Returns OK or NOMEM. */
+/* Makes a new version from the newest version. *ret becomes its handle. Returns OK or NOMEM. */
 static int derive(struct history *h, struct fab_pages *ret)
 {
     if (update_spare_pointers(h) != FAB_OK)
@@ -383,8 +385,8 @@ static int derive(struct history *h, struct fab_pages *ret)
     return FAB_OK;
 }
 
-/* Copies the version of handle p into a new history, with *ret as the handle of the copy. Returns
- * OK or NOMEM. */
+/* Copies the version of the handle *p; the copy begins a new history, and *ret becomes its handle.
+ * Returns OK or NOMEM. */
 static int copy(const struct history *h, const struct fab_pages *p, struct fab_pages *ret)
 {
     uint8_t *memory = fab_base_alloc_array(h->count, h->size);
@@ -424,8 +426,8 @@ void fab_base_pages_prepare(const struct fab_pages *p)
         (void)update_spare_pointers(h);
 }
 
-/* Replaces page i of the newest version by a copy, which the caller may change. Returns NULL if
- * there is no memory. */
+/* Replaces page `i` of `v`, the newest version, by a copy, and returns the copy, which the caller
+ * may change. Returns NULL if there is no memory. */
 static uint8_t *copy_page(struct history *h, struct fab_pages_version *v, size_t i)
 {
     const struct left_page left = {(uint32_t)i, h->made[i], v->page[i]};

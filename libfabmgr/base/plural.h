@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-/* Returns `one` if n is 1, otherwise `many`, as in fab_base_plural(n, "is", "are"). The two
- * functions below return only the ending, as in "%u switch%s" with n and fab_base_plural_es(n). */
+/* fab_base_plural returns `one` if `n` is 1, otherwise `many`, as in fab_base_plural(n, "is",
+ * "are"). fab_base_plural_s and fab_base_plural_es return the ending of a plural, or "" if `n` is
+ * 1, as in "%u switch%s" with `n` and fab_base_plural_es(n). */
 static inline const char *fab_base_plural(uint64_t n, const char *one, const char *many)
 {
     return n == 1 ? one : many;

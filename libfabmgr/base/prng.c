@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The generator is xoshiro256** by Blackman and Vigna, seeded with splitmix64 as they advise.
- * Bounded numbers are made by Lemire's method: multiplication with rejection. */
+ * Numbers below a bound are made by Lemire's method: multiplication with rejection. */
 #include "libfabmgr/base/prng.h"
 
 #include <assert.h>

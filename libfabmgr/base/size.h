@@ -19,9 +19,9 @@ static inline bool fab_base_size_add(size_t a, size_t b, size_t *ret)
     return !__builtin_add_overflow(a, b, ret);
 }
 
-/* Returns uninitialised memory for `count` items. Returns NULL if there is no memory, or if the
- * size overflows. If count is 0, the result is a pointer that can be freed. (For zeroed memory use
- * calloc, which also detects overflow.) */
+/* Returns uninitialised memory for `count` items of `item` bytes each. Returns NULL if there is no
+ * memory, or if the size overflows. If `count` is 0, the result is a pointer that can be freed.
+ * (For zeroed memory use calloc, which also detects overflow.) */
 static inline void *fab_base_alloc_array(size_t count, size_t item)
 {
     size_t size;
@@ -30,10 +30,10 @@ static inline void *fab_base_alloc_array(size_t count, size_t item)
     return malloc(size > 0 ? size : 1);
 }
 
-/* Grows an array from malloc to at least `need` items (need > 0) of `item` bytes each. *capacity is
- * the number of items for which there is room; the function raises it by at least half. Returns the
- * new address, like realloc. Returns NULL if there is no memory; the old array is then still valid.
- * New items are not initialised. */
+/* Grows an array that came from malloc, so that it has room for `need` items (at least 1) of `item`
+ * bytes each. *capacity is the number of items for which there is room; if this is too small, the
+ * function raises it by at least half. Returns the new address of the array, like realloc. Returns
+ * NULL if there is no memory; the old array is then still valid. New items are not initialised. */
 void *fab_base_grow(void *items, size_t item, size_t need, size_t *capacity);
 
 #endif

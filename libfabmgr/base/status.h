@@ -13,7 +13,7 @@ enum fab_status {
     FAB_E_INVAL = -2, /* an argument is outside its valid range */
     /* a number does not fit into the field, or is out of the range of the device */
     FAB_E_RANGE = -3,
-    FAB_E_TRUNCATED = -4, /* the bytes end before the value does */
+    FAB_E_TRUNCATED = -4, /* the data ends before the end of the value */
     FAB_E_FORMAT = -5,    /* the bytes or text are malformed */
     /* the requested object does not exist */
     FAB_E_NOT_FOUND = -6,

@@ -2,8 +2,8 @@
 /*
  * A generator of numbers that nobody can predict without the key: the key stream of ChaCha8 (D. J.
  * Bernstein, 2008), with a 64-bit block counter and the nonce 0. The caller provides the key, from
- * the system's random source. The same key gives the same numbers on every machine. Hosts that see
- * some of the numbers cannot compute the other numbers from them.
+ * the system's random source. The same key gives the same numbers on every machine. Somebody who
+ * sees some of the numbers cannot compute the others from them.
  */
 #ifndef LIBFABMGR_BASE_STREAM_H
 #define LIBFABMGR_BASE_STREAM_H
@@ -17,7 +17,7 @@ struct fab_stream {
     uint32_t key[FAB_STREAM_KEY / 4];
     uint64_t block; /* number of the next block of the key stream */
     uint32_t words[FAB_STREAM_WORDS];
-    /* number of 32-bit words of the present block that were already handed out */
+    /* number of 32-bit words of the present block that were already returned */
     uint32_t used;
 };
 void fab_base_stream_init(struct fab_stream *s, const uint8_t key[FAB_STREAM_KEY]);

@@ -7,12 +7,12 @@
 #include <stddef.h>
 
 struct fab_text {
-    /* the text, NUL-terminated; NULL before the first write, so readers use fab_base_text_get */
+    /* the text, NUL-terminated; NULL before the first write; so use fab_base_text_get to read it */
     char *s;
     size_t len, room;
     int status; /* FAB_OK or FAB_E_NOMEM */
 };
-/* Instead of this call, all bytes of the struct may be set to zero. */
+/* Makes *t empty. Setting all bytes of the struct to zero has the same effect. */
 void fab_base_text_init(struct fab_text *t);
 void fab_base_text_fini(struct fab_text *t);
 void fab_base_text_add(struct fab_text *t, const char *s);
@@ -21,9 +21,9 @@ void fab_base_text_addf(struct fab_text *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Returns the text written so far, which may be "". The pointer is valid until the next write. */
 const char *fab_base_text_get(const struct fab_text *t);
-/* Gives the text (never NULL) to the caller, who frees it with free(), and leaves t empty. *ret_len
- * is the length of the text; ret_len may be NULL. Returns NOMEM if memory ran out now or in an
- * earlier write; t is then empty, too. */
+/* Sets *ret to the text (never NULL), which the caller frees with free(), and makes *t empty.
+ * *ret_len receives the length of the text; `ret_len` may be NULL. Returns NOMEM if memory ran out
+ * now or in an earlier write; *t is then empty, too. */
 int fab_base_text_take(struct fab_text *t, char **ret, size_t *ret_len);
 
 #endif

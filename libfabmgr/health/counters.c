@@ -5,9 +5,9 @@
  * Error counters in PortCounters are 4 to 16 bits wide and stop at their maximum value. Error
  * counters in PortCountersExtended have 64 bits and wrap, unless the device stops them. The manager
  * clears counters only if the policy allows it. So the manager judges by how much a counter rises,
- * never by the value of the counter. From a counter that has stopped the manager concludes neither
- * that the link is unhealthy nor that it has recovered. The decision whether errors persist is
- * different: there, such a counter counts as further errors (persistence.c).
+ * never by the value of the counter. If a counter has stopped, the manager does not conclude from
+ * it that the link is unhealthy, nor that the link has recovered. Only the decision whether errors
+ * persist (persistence.c) takes a stopped counter as a sign of further errors.
  *
  * The default thresholds come from the threshold file of ibqueryerrors. ibqueryerrors compares them
  * with the counts since the last clearing; the manager compares them with the rise in a minute. Ten
@@ -32,8 +32,9 @@ const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS] = {
     [FAB_VL15_DROPPED] = {"VL15Dropped", 0xffff, 100, false, 1u << 11},
 };
 
-/* Expands to an initialiser of an array: the values of all counters, from a struct of PortCounters
- * or PortCountersExtended. The members of both structs have the same names but different widths. */
+/* Expands to an initialiser of an array with the values of all counters. from: points to a struct
+ * fab_port_counters or fab_port_counters_ext, whose members have the same names but different
+ * widths. */
 #define VALUES(from)                                                                               \
     {                                                                                              \
         [FAB_SYMBOL_ERRORS] = (from)->symbol_errors,                                               \
@@ -123,8 +124,8 @@ const struct fab_health_sample *fab_health_sample(const struct fab_health_histor
 }
 
 /* Returns true if a sample is recent: the middle of its time span lies within the last within_us
- * microseconds. If an end of the span counted instead, samples near the limit would be in or out by
- * chance, because the times of readings vary a little. */
+ * microseconds. If the beginning or the end of the time span decided, it would depend on chance
+ * whether samples near the limit count, because the times of readings vary a little. */
 static bool is_recent(const struct fab_health_history *h, uint32_t back, uint64_t within_us)
 {
     const struct fab_health_sample *s = fab_health_sample(h, back);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flap damping as in RFC 2439, with one difference: the hold-down time doubles instead of following
- * a decaying penalty, so that operators can predict it. A link that flaps too often is held down.
- * If the link flaps again after its release, it is held down at once, for twice as long. If the
- * link stays up for max_hold_down_us after its release, it is judged like a new link again. */
+/* Flap damping as in RFC 2439, with one difference: the hold-down time doubles, instead of
+ * following a decaying penalty, because operators can predict such a time. A link that flaps too
+ * often is held down. If the link flaps again after its release, it is held down at once, for twice
+ * as long. If the link stays up for max_hold_down_us after its release, it is judged like a new
+ * link again. */
 #include "libfabmgr/health/damping.h"
 
 uint32_t fab_health_damping_flap_count(const struct fab_damping *d)
@@ -15,7 +16,7 @@ uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back
     return d->flap_us[(d->flaps - 1 - back) % FAB_DAMPING_FLAPS];
 }
 
-/* Returns the number of flaps within the last within_us microseconds, without the first
+/* Returns the number of flaps in the last `within_us` microseconds, but does not count the first
  * d->discounted flaps of the link. */
 static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t now_us)
 {
@@ -26,8 +27,8 @@ static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t
     return n;
 }
 
-/* Returns true if the link has no earlier hold-down, or has been up for max_hold_down_us since its
- * release. The next hold-down then has the shortest time. */
+/* Returns true if no hold-down of the link has ended, or if the link has been up for
+ * max_hold_down_us since the end of the last one. The next hold-down then has the shortest time. */
 static bool is_good_again(const struct fab_damping *d, const struct fab_damping_rule *rule,
                           uint64_t now_us)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides which ISLs a drain leaves out.
+ * Decides, in two steps, which ISLs routes must avoid for a drain.
  *
  * The first step chooses the switches that become stubs. A stub forwards no packets between other
  * switches, because it keeps links to one neighbour only. The other switches of the drain keep
  * their ISLs.
  *
- * The second step is a breadth-first search from the manager's switch. It visits the switches that
- * are no stubs first, then the stubs with hosts, and then the other stubs. A stub keeps links only
- * to the switch from which the search reaches it: all of them if the stub has hosts, otherwise one.
- * This switch is the neighbour nearest to the manager's switch, so that in a tree the path from the
- * manager to the stub does not go down and up again.
+ * The second step is a breadth-first search from the manager's switch. It visits first the switches
+ * that are no stubs, then the stubs with hosts, and then the other stubs. A stub keeps links only
+ * to the switch from which the search reaches the stub: all links to this switch if the stub has
+ * hosts, otherwise one link. This switch is the neighbour nearest to the manager's switch. So in a
+ * tree, the path from the manager to the stub does not go down and up again.
  */
 #include "libfabmgr/health/drain.h"
 
@@ -30,8 +30,8 @@ struct drainer {
     uint64_t *needed;
     uint64_t *named; /* bitset of ports: the operator drains the link of the port */
     uint64_t *seen;  /* bitset of switches that the search has reached */
-    /* [switch_count] for each stub, its port through which the search has reached it; FAB_NONE: not
-     * reached */
+    /* [switch_count] for each stub, the port of the stub whose link the search used to reach the
+     * stub; FAB_NONE: the search has not reached it */
     uint32_t *by;
     /* Queues of switches that the search has reached but not yet visited: [0] switches that are no
      * stubs, [1] stubs with hosts, [2] stubs without hosts. The search visits them in this
@@ -81,8 +81,8 @@ static bool has_used_neighbour(const struct drainer *d, uint32_t sw)
     return false;
 }
 
-/* All neighbours of switch `sw` are drained, but the hosts of `sw` need a path. So the neighbours
- * without hosts keep all their ISLs. */
+/* Makes the neighbours of switch `sw` that have no hosts keep all their ISLs. Call this if all
+ * neighbours of `sw` are drained, because the hosts of `sw` need a path. */
 static void keep_neighbours(struct drainer *d, uint32_t sw)
 {
     const struct fab_fabric *f = d->f;
@@ -120,8 +120,8 @@ static void reach(struct drainer *d, uint32_t sw)
     d->queue[q].sw[d->queue[q].tail++] = sw;
 }
 
-/* Puts the neighbours of a switch into the queues. From a stub, the search reaches only other
- * stubs, because a stub forwards no packets to other switches. */
+/* Puts those neighbours of a switch into the queues that the search reaches now for the first time.
+ * From a stub, the search reaches only other stubs. */
 static void expand(struct drainer *d, uint32_t sw)
 {
     const struct fab_fabric *f = d->f;
@@ -186,9 +186,9 @@ static void search(struct drainer *d)
     }
 }
 
-/* If the search reached a stub with hosts from a stub without hosts, the stub without hosts must
- * forward the packets of these hosts. So it must keep its ISLs, and is no stub any more. Returns
- * true if there was such a case; the search must then be repeated. */
+/* If the search reached a stub with hosts from a stub without hosts, the stub without hosts would
+ * have to forward the packets of these hosts. This function makes it a switch that keeps its ISLs
+ * and is no stub. Returns true if there was such a case; the search must then be repeated. */
 static bool keep_forwarders(struct drainer *d)
 {
     bool any = false;
@@ -208,8 +208,8 @@ static bool keep_forwarders(struct drainer *d)
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* `sw` is a stub. Returns true if it keeps the ISL at this port: routes may still use this ISL (see
- * the beginning of this file). */
+/* Returns true if the stub `sw` keeps the ISL at its port `port` (see the beginning of this file).
+ * Routes may still use this ISL. */
 static bool keeps(const struct drainer *d, uint32_t sw, uint32_t port)
 {
     uint32_t by = d->by[sw];
@@ -253,8 +253,9 @@ static int collect(const struct drainer *d, struct fab_drain *ret)
     return FAB_OK;
 }
 
-/* Counts the nodes to which the manager would have no path. A stub that the search reached from
- * another stub is not counted, because it keeps its link to that stub. */
+/* Counts the switches that the search has not reached, and the endports connected to them. A stub
+ * that the search reached from another stub is not counted, because it keeps its link to that
+ * stub. */
 static void count_cut(const struct drainer *d, struct fab_drain *ret)
 {
     const struct fab_fabric *f = d->f;
@@ -343,8 +344,8 @@ static uint32_t find_levels(const struct fab_fabric *f, uint32_t *level, uint32_
     return top;
 }
 
-/* Sets pod[] of switch `sw`, and of all switches that can be reached from it without passing
- * through a switch of level `top`. */
+/* Sets pod[] to `sw` for switch `sw`, and for all switches that can be reached from `sw` without
+ * passing through a switch of level `top`. */
 static void flood(const struct fab_fabric *f, const uint32_t *level, uint32_t top, uint32_t sw,
                   uint32_t *pod, uint32_t *queue)
 {

@@ -25,10 +25,11 @@ struct planner {
     uint32_t *pod;   /* [switch_count] the lowest switch id in the pod of each switch */
     uint64_t *top;   /* bitset of the switches that are farthest from hosts */
     uint64_t *in;    /* bitset of the switches in the present batch */
-    /* [switch_count] number of ISLs of each switch, and how many of them the batch takes away */
+    /* [switch_count] for each switch: number of its ISLs, and how many of them lead to switches of
+     * the batch */
     struct share *own;
-    /* [pod] number of ISLs of each pod to switches of `top`, and how many of them the batch takes
-     * away */
+    /* [pod] for each pod: number of its ISLs to switches of `top`, and how many of them the drain
+     * of the batch takes out of use */
     struct share *up;
     uint32_t *member; /* the present batch, in the order in which the switches joined */
     uint64_t *none;   /* an empty bitset */
@@ -46,8 +47,8 @@ static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-/* Finds the pod of each switch, and p->top: the switches that are farthest from hosts belong to no
- * pod. */
+/* Finds the pod of each switch. Switches that belong to no pod are those farthest from hosts; they
+ * form the set p->top. */
 static int find_pods(struct planner *p)
 {
     int r = fab_health_drain_pods(p->f, p->pod);
@@ -59,9 +60,9 @@ static int find_pods(struct planner *p)
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* Returns the pod of which an ISL between switches a and b is an uplink: one of them is in the pod,
- * and the other is one of the switches farthest from hosts. FAB_NONE: the ISL is no uplink of a
- * pod. */
+/* An ISL is an uplink of a pod if it connects a switch of the pod with one of the switches farthest
+ * from hosts. Returns the pod of which an ISL between switches `a` and `b` is an uplink; FAB_NONE:
+ * it is no uplink of a pod. */
 static uint32_t pod_of(const struct planner *p, uint32_t a, uint32_t b)
 {
     bool a_top = fab_base_bits_get(p->top, a), b_top = fab_base_bits_get(p->top, b);
@@ -82,8 +83,8 @@ static void count_links(struct planner *p)
     }
 }
 
-/* Adds the switch to the present batch (in == true) or removes it from the batch (in == false).
- * Updates the counts of links. */
+/* Adds switch `sw` to the present batch if `in` is true, and removes it from the batch if `in` is
+ * false. Updates the counts of links. */
 static void put(struct planner *p, uint32_t sw, bool in)
 {
     const struct fab_fabric *f = p->f;
@@ -105,9 +106,9 @@ static bool is_enough(const struct planner *p, const struct share *s)
     return (uint64_t)(s->links - s->out) * 100 >= (uint64_t)p->input->keep_percent * s->links;
 }
 
-/* Returns true if a switch may join the batch: each neighbour outside of the batch must keep enough
- * ISLs, and each pod that has an uplink at the switch must keep enough of its uplinks, which are
- * ISLs to the switches of `top`. */
+/* Returns true if switch `sw`, which put() has added, may stay in the batch: each of its neighbours
+ * outside of the batch must keep enough ISLs, and each pod that has an uplink at `sw` must keep
+ * enough of its uplinks. */
 static bool may_join(const struct planner *p, uint32_t sw)
 {
     const struct fab_fabric *f = p->f;
@@ -128,7 +129,8 @@ static bool may_join(const struct planner *p, uint32_t sw)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* Returns BUSY if the caller has stopped the computation. */
+/* Sets *ret to true if the drain of the present batch would cut off a part of the fabric. Returns
+ * NOMEM, or BUSY if the caller has stopped the computation. */
 static int cuts(const struct planner *p, bool *ret)
 {
     if (p->input->stopped != NULL && p->input->stopped(p->input->stopped_ctx))
@@ -159,8 +161,8 @@ static struct fab_drain_batch describe(const struct planner *p, uint32_t count)
     return b;
 }
 
-/* Makes one batch of switches that are in no batch yet. *ret_count: number of switches in the
- * batch. */
+/* Makes one batch from the switches that are in no batch yet: from those with hosts if `hosted` is
+ * true, otherwise from those without. *ret_count receives the number of switches in the batch. */
 static int make_batch(struct planner *p, bool hosted, struct fab_drain_plan *ret,
                       uint32_t *ret_count)
 {

@@ -10,8 +10,9 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_drain_batch {
-    /* Each switch outside of the batch keeps a share of its ISLs. kept_percent: the lowest of these
-     * shares. least: id of the switch that keeps it; FAB_NONE: no switch loses an ISL. */
+    /* While the batch is drained, each switch outside of the batch keeps a share of its ISLs.
+     * kept_percent: the lowest of these shares. least: id of the switch with the lowest share;
+     * FAB_NONE: no switch outside of the batch loses an ISL. */
     uint32_t kept_percent, least;
     uint32_t hosts; /* number of endports connected to the switches of the batch */
 };
@@ -25,14 +26,14 @@ struct fab_drain_plan_input {
     const struct fab_fabric *fabric;
     const uint64_t *of;    /* bitset of the switches to divide */
     uint32_t keep_percent; /* share of ISLs that must stay, 1 to 100 */
-    /* called from time to time with `stopped_ctx`; returns true to end the computation early. May
-     * be NULL. */
+    /* fab_health_drain_plan calls this function from time to time, with `stopped_ctx`. If it
+     * returns true, the computation ends early. May be NULL. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
 };
-/* Divides switches into batches. No batch has both switches with hosts and switches without hosts.
- * A switch is in no batch if its drain alone would leave another switch or a pod too few ISLs, or
- * would cut off a part of the fabric. Returns NOMEM, or BUSY (stopped). */
+/* Divides switches into batches. Either all switches of a batch have hosts, or none has. A switch
+ * gets no batch if its drain alone would leave another switch or a pod with too few ISLs, or would
+ * cut off a part of the fabric. Returns NOMEM, or BUSY if in->stopped() returned true. */
 int fab_health_drain_plan(const struct fab_drain_plan_input *in, struct fab_drain_plan *ret);
 void fab_health_drain_plan_fini(struct fab_drain_plan *p);
 

@@ -96,15 +96,15 @@ void fab_health_floor_fini(struct fab_floor *fl)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Returns the counts of leaf `near`, whose ISLs are all uplinks. Returns NULL if the switch is not
- * a leaf. */
+/* Returns the counts of the leaf `near`; NULL if this switch is not a leaf. All ISLs of a leaf are
+ * uplinks. */
 static struct fab_floor_count *leaf_of(const struct fab_floor *fl, uint32_t near)
 {
     return near < fl->f->switch_count && fl->level[near] == 0 ? &fl->leaf[near] : NULL;
 }
 
-/* Returns the counts of the pod of switch `near`. Returns NULL if a link from this switch to a
- * switch of level far_level is not an uplink of the pod. */
+/* Returns the counts of the pod of switch `near`; NULL if a link from this switch to a switch of
+ * level `far_level` is not an uplink of the pod. */
 static struct fab_floor_count *pod_of(const struct fab_floor *fl, uint32_t near, uint32_t far_level)
 {
     return near < fl->f->switch_count && fl->pod[near] != FAB_NONE && far_level >= fl->top &&
@@ -171,8 +171,8 @@ static struct fab_floor_group describe(const struct fab_floor *fl, uint32_t node
                                         (uint32_t)((uint64_t)c->links * fl->min_percent / 100)};
 }
 
-/* Lists the leaves and pods of which a link between switches a and b is an uplink. Returns their
- * number. */
+/* Lists in ret[] the leaves and pods of which a link between switches `a` and `b` is an uplink.
+ * Returns the number of these leaves and pods. */
 static int groups_of(const struct fab_floor *fl, uint32_t a, uint32_t b,
                      struct fab_floor_group ret[4])
 {

@@ -7,8 +7,8 @@
  * switches of the highest level; its uplinks are its links to the highest level. A fabric in which
  * all switches are at most one hop from hosts has no pods, only leaves.
  *
- * The floor counts links, and not their rates. Links that have failed count as uplinks that are not
- * in use.
+ * The floor is about numbers of links, not about their rates. Links that have failed count as
+ * uplinks that are not in use.
  */
 #ifndef LIBFABMGR_HEALTH_FLOOR_H
 #define LIBFABMGR_HEALTH_FLOOR_H
@@ -24,7 +24,7 @@ struct fab_lost_link {
     /* level of the switch when it was in the fabric; only used if its `node` is FAB_NONE */
     uint32_t level[2];
 };
-/* A leaf or a pod, and how many uplinks it has. */
+/* A leaf or a pod, with counts of its uplinks. */
 struct fab_floor_group {
     uint32_t node;  /* id of the leaf, or the lowest id of the switches of the pod */
     bool pod;       /* true: a pod; false: a leaf */
@@ -53,17 +53,18 @@ int fab_health_floor_init(struct fab_floor *fl, const struct fab_fabric *f, uint
 void fab_health_floor_fini(struct fab_floor *fl);
 /* Counts all uplinks: those that are up in the fabric, and the failed ones in lost[count]. */
 void fab_health_floor_count(struct fab_floor *fl, const struct fab_lost_link *lost, size_t count);
-/* Counts one more link between switches a and b as failed. The link is not up in the fabric. */
+/* Counts one more failed link between switches `a` and `b`, in addition to the links that are
+ * up. */
 void fab_health_floor_lost(struct fab_floor *fl, uint32_t a, uint32_t b);
-/* Counts a link between switches a and b as excluded. The link is up in the fabric. */
+/* Counts a link between switches `a` and `b` that is up as excluded. */
 void fab_health_floor_exclude(struct fab_floor *fl, uint32_t a, uint32_t b);
-/* Returns true if one more link between switches a and b may be excluded. If not, *ret is the leaf
- * or pod that would keep too few uplinks. */
+/* Returns true if one more link between switches `a` and `b` may be excluded. If it returns false,
+ * *ret is the leaf or pod that would keep too few uplinks. */
 bool fab_health_floor_permits(const struct fab_floor *fl, uint32_t a, uint32_t b,
                               struct fab_floor_group *ret);
-/* A link between two switches can be an uplink of several leaves and pods. Sets *ret to the leaf or
- * pod that has the smallest share of its uplinks left. Returns false if the link is not an uplink
- * of any leaf or pod. */
+/* A link between switches `a` and `b` can be an uplink of several leaves and pods. Sets *ret to the
+ * leaf or pod of these that has the smallest share of its uplinks left. Returns false if such a
+ * link is not an uplink of any leaf or pod. */
 bool fab_health_floor_tightest(const struct fab_floor *fl, uint32_t a, uint32_t b,
                                struct fab_floor_group *ret);
 

@@ -9,13 +9,14 @@
  * first in the caller's list are excluded first.
  *
  * The third rule is connectivity. Union-find joins the switches over all links that stay. Then the
- * links that the other rules allow to be excluded are visited in reverse order. If a link connects
- * two sets of switches, it is needed: it is not excluded, and the two sets are joined.
+ * search visits the links that the other rules permit to exclude, in reverse order. If such a link
+ * connects two sets of switches, it is needed: it is not excluded, and the two sets are joined.
  *
  * A needed link is not excluded, so limit and floor may allow another link to be excluded in its
  * place. The rules are therefore applied again, with the first needed link no longer among the
- * candidates, until a pass finds no further needed link. After PASSES passes, all needed links are
- * refused in one pass. Such a result keeps all rules, but a later link may be refused without need.
+ * candidates, until a pass finds no further needed link. The result of pass number PASSES is final:
+ * all links that it found to be needed are refused at once. Such a result complies with all rules,
+ * but a link after the first needed one may be refused without need.
  */
 #include "libfabmgr/health/isolation.h"
 
@@ -27,7 +28,7 @@
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of passes over the candidates */
+/* maximum number of passes over the links */
 #define PASSES 32
 
 enum { UP, DOWN, LEVEL, DIRECTIONS };
@@ -48,8 +49,8 @@ struct chooser {
 
 /* ---- directions ------------------------------------------------------------------------------ */
 
-/* Returns the counts of links of switch `from` in one direction (up, down or neither), which is
- * that of a link to switch `to`: all links, and the excluded ones. */
+/* Returns two counts of links of switch `from`: all links, and the excluded links. They are for one
+ * direction (up, down or neither), the direction of a link to switch `to`. */
 static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t to)
 {
     uint32_t a = c->level[from], b = c->level[to];
@@ -90,8 +91,8 @@ static struct fab_isolation refuse(enum fab_isolation_verdict verdict, uint32_t 
     return (struct fab_isolation){verdict, node, s ? s->links : 0, s ? s->out : 0, 0};
 }
 
-/* Returns ALLOWED if limit and floor allow a link between these switches to be excluded; otherwise
- * the reason why not. */
+/* Returns ALLOWED if limit and floor permit to exclude a link between the switches `near` and
+ * `far`; otherwise the reason why not. operated: true: the floor is not applied. */
 static struct fab_isolation apply_limit(const struct chooser *c, uint32_t near, uint32_t far,
                                         bool operated)
 {
@@ -207,8 +208,8 @@ int fab_health_isolation_choose(const struct fab_fabric *f, const struct fab_iso
 
 /* ---- what would be cut off ------------------------------------------------------------------- */
 
-/* Sets the bits in `seen` of the nodes that the manager's node reaches over links that are not
- * excluded. A path continues only at switches, because other nodes forward no packets. */
+/* Sets in `seen` the bits of the nodes that the manager's node can reach over links that are not
+ * excluded. The search continues only at switches, because other nodes forward no packets. */
 static void reach(const struct fab_fabric *f, const uint64_t *out, uint64_t *seen, uint32_t *queue)
 {
     uint32_t self = fab_fabric_port(f, f->self_port)->node, head = 0, tail = 0;

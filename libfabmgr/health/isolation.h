@@ -3,7 +3,7 @@
  * unhealthy, and links that an operator wants to exclude. There are three reasons not to exclude a
  * link: a part of the fabric would be unreachable; a switch would lose more than max_percent of its
  * links in one direction; or a leaf or pod would keep less than the capacity floor
- * (libfabmgr/health/floor.h). Each result gives the reason. */
+ * (libfabmgr/health/floor.h). The result for each link says which of them applies. */
 #ifndef LIBFABMGR_HEALTH_ISOLATION_H
 #define LIBFABMGR_HEALTH_ISOLATION_H
 
@@ -30,20 +30,20 @@ struct fab_isolation_link {
     /* ids of the two switches that the link connected, used only if `port` is FAB_NONE; an id is
      * FAB_NONE if this switch is not in the fabric any more */
     uint32_t node[2];
-    /* true: an operator drains the link, so limit and floor cannot prevent its exclusion. When
-     * other links are judged, this link counts as excluded. */
+    /* true: an operator drains the link. Then the limit (max_percent) and the floor do not prevent
+     * its exclusion, but the link counts as excluded when other links are judged. */
     bool drained;
-    /* true: an operator isolated the link, so the floor cannot prevent its exclusion. When other
-     * links are judged, this link counts as excluded. */
+    /* true: an operator isolated the link. Then the floor does not prevent its exclusion, but the
+     * link counts as excluded when other links are judged. */
     bool operated;
 };
 /* Rules by which links may be excluded. */
 struct fab_isolation_rule {
-    /* of the links of a switch in one direction, the largest share in percent that may be
-     * excluded */
+    /* the limit: the largest share, in percent, of the links of a switch in one direction that may
+     * be excluded */
     uint32_t max_percent;
-    /* The capacity floor: of the uplinks of a leaf or of a pod, the smallest share in percent that
-     * must stay in use. The resulting number of links is rounded down. 0: no floor. */
+    /* The capacity floor: at least this share, in percent, of the uplinks of each leaf and pod must
+     * stay in use. The resulting number of links is rounded down. 0: no floor. */
     uint32_t min_percent;
     /* [lost_count] links between switches that have failed; the capacity floor counts them as
      * lost */
@@ -63,15 +63,16 @@ struct fab_isolation {
     uint32_t links, out, least;
 };
 
-/* Decides which of the links link[count] may be excluded. A link is excluded if the rules permit it
- * in addition to the excluded links before it. An excluded link that is down also counts against
- * limit and floor. Returns OK or NOMEM. */
+/* Decides which of the links link[count] may be excluded. Visits the links in order. A link may be
+ * excluded if the rules permit this in addition to the links that were excluded before it. Links
+ * that are already excluded and down count as lost, for the limit and for the floor. Returns OK or
+ * NOMEM. */
 int fab_health_isolation_choose(const struct fab_fabric *f, const struct fab_isolation_rule *rule,
                                 const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret);
-/* Counts the switches and the other nodes that self_port could not reach if some links were
- * excluded. port[count]: the id of a port of each of these links. *ret_first: the lowest id of an
- * unreachable node, or FAB_NONE. Returns NOMEM, or INVAL if the fabric has no self_port. */
+/* Counts the switches, and the other nodes, that self_port could not reach if some links were
+ * excluded. port[count] has the id of one port of each of these links. *ret_first is the lowest id
+ * of an unreachable node, or FAB_NONE. Returns NOMEM, or INVAL if the fabric has no self_port. */
 int fab_health_isolation_cut_off(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                  uint32_t *ret_switches, uint32_t *ret_others, uint32_t *ret_first);
 

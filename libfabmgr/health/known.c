@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The known links between switches. For each switch, by its GUID, there is an entry for each of its
- * ports. Both ends of a link have an entry, which names the other end. */
+/* Stores the known links between switches. Each switch, found by its GUID, has an element for each
+ * of its ports. A link has two such elements, one for each end; each of them names the other
+ * end. */
 #include "libfabmgr/health/known.h"
 
 #include <stdlib.h>
@@ -71,8 +72,8 @@ static int add(struct fab_known *k, uint64_t guid, uint8_t ports)
     return FAB_OK;
 }
 
-/* Sets *ret to the index in sw[] of this switch. If the switch is new, or its number of ports has
- * changed, adds it without links. */
+/* Sets *ret to the index of the switch `node` in sw[]. If the switch is new, or its number of ports
+ * has changed, adds it, without links, first. */
 static int enter(struct fab_known *k, const struct fab_node *node, uint32_t *ret)
 {
     if (fab_base_map_get(&k->index, node->guid, ret) && k->sw[*ret].ports == node->num_ports)
@@ -184,8 +185,9 @@ static bool is_up(const struct fab_known *k, const struct fab_fabric *f, uint32_
     return fab_fabric_isl_is_up(f, fab_fabric_port_id(f, node, num));
 }
 
-/* Returns true if fab_health_known_lost must list the known link of this port: it is up at neither
- * end, and this is its end at the switch with the lower index, so that it is listed once. */
+/* Returns true if fab_health_known_lost must list the known link of this port: the link is up at
+ * neither end, and the index of `sw` in sw[] is lower than that of the switch at the other end. (So
+ * a link is listed only once.) */
 static bool is_listed(const struct fab_known *k, const struct fab_fabric *f, uint32_t sw,
                       uint8_t num)
 {

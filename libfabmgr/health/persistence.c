@@ -11,8 +11,8 @@
  * this limit, one large burst would outweigh all windows without errors. */
 #define MULTIPLE_MOST 5000u
 
-/* Returns by which multiple of its threshold a counter rose in the window, in thousandths; of all
- * counters, the largest. */
+/* Returns the rise of a counter in the window as a multiple of its threshold, in thousandths; of
+ * all counters, the one with the largest multiple counts. */
 static uint64_t multiple(const struct fab_persistence *p, const struct fab_health_history *h,
                          const struct fab_counter_rule *rule)
 {

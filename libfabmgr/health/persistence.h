@@ -21,15 +21,15 @@
 struct fab_persistence {
     uint64_t us;                 /* length in us of the window so far */
     uint64_t rise[FAB_COUNTERS]; /* [counter] by how much the counter rose in the window so far */
-    /* number of windows since the first crossing, with the window of that crossing; 0: no crossing
-     * yet */
+    /* number of complete windows since the first crossing, including the window of the first
+     * crossing; 0: no crossing yet */
     uint32_t windows;
-    uint32_t crossed; /* number of windows with a crossing among those that `windows` counts */
-    /* number of windows that have passed without a crossing since the last crossing */
+    uint32_t crossed; /* how many of these windows had a crossing */
+    /* number of complete windows since the last crossing */
     uint32_t clean;
     /* Sum over the windows with a crossing. Each window contributes the rise of one counter, in
-     * thousandths of the counter's threshold, but at most MULTIPLE_MOST (persistence.c): the
-     * counter for which this value is the largest. */
+     * thousandths of its threshold, but at most MULTIPLE_MOST (persistence.c). This counter is the
+     * one for which the contribution is the largest. */
     uint64_t sum;
 };
 

@@ -5,20 +5,21 @@
  * Each tree has a root: a switch from which the manager computes shortest paths. A branch is the
  * link by which a switch of the tree is connected towards the root. All branches follow shortest
  * paths: the branch of a switch leads to a switch that is one hop nearer to the root. So each
- * switch of the tree has one path towards the root, and the tree has no cycle. So a new sequence of
- * branches meets the tree at the root at the latest.
+ * switch of the tree has one path towards the root, and the tree has no cycle. Branches that are
+ * added one after the other towards the root meet the tree at the root at the latest.
  *
- * The tree ends at the first switch towards the root at which all its branches meet, so it does not
- * always contain its root. For example, the tree of two members at one leaf switch consists of this
- * switch. The top of a tree is the switch of the tree that is nearest to the root. If a new branch
- * reaches the root without meeting the tree, the tree is extended from its top to the root.
+ * The tree ends at the switch at which all its branches, followed towards the root, meet first. So
+ * a tree does not always contain its root. For example, the tree of two members at one leaf switch
+ * consists of this switch. The top of a tree is the switch of the tree that is nearest to the root.
+ * If a new branch reaches the root without meeting the tree, the tree is extended from its top to
+ * the root.
  *
  * If the trees follow a guide (guide.h), the guide determines their roots and the branches of all
  * switches. Trees without a guide are made as follows:
  *
  * The root of a new tree is the core switch (distances.c) that is the root of the fewest trees. If
  * a switch has several links towards the root, its branch uses the same link as before, or else the
- * link with the fewest trees. Each added or removed branch changes the MFTs.
+ * link that is in the fewest trees. Each added or removed branch changes the MFTs.
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
@@ -41,9 +42,9 @@ static int put_bit(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* Returns the switch port by which packets to a member leave: the port at the other end of the
- * member's link, or port 0 of the switch if the member is a switch. FAB_NONE: the member does not
- * exist or has no working link to a switch. */
+/* Returns the switch port by which packets leave the last switch on the path to the member `port`:
+ * the port at the other end of the member's link, or port 0 of the switch if the member is a
+ * switch. FAB_NONE: the member does not exist or has no working link to a switch. */
 static uint32_t delivery_port(const struct fab_mcast_net *n, uint32_t port)
 {
     if (port == FAB_NONE)
@@ -81,7 +82,7 @@ static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* Removes the branch of the switch `s` of the tree. Cannot fail, because clearing bits in
+/* Removes the branch of switch `s` from the tree. This cannot fail, because clearing bits in
  * existing MFT blocks needs no memory. */
 static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_vertex *s)
@@ -137,8 +138,8 @@ static bool is_guided(const struct fab_mcast_trees *t, const struct fab_mcast_tr
     return t->guide.switches > 0 && fab_mcast_tree_slot(tree) < t->distances.least;
 }
 
-/* Sets *ret to true if the switch has a path to the root of the tree, so that the tree can be
- * extended to the switch. Returns OK or NOMEM. */
+/* Sets *ret to true if the tree can be extended to the switch, because the switch has a path to the
+ * root of the tree. Returns OK or NOMEM. */
 static int can_reach(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, uint32_t sw,
                      bool *ret)
 {
@@ -155,8 +156,9 @@ static int can_reach(struct fab_mcast_trees *t, const struct fab_mcast_tree *tre
 }
 
 /* Returns the port for the branch of a switch: a port whose link leads one hop nearer to the root.
- * Prefers the port `hint`, then the port whose link is in the fewest trees. If several links are in
- * equally few trees, the MLID decides. FAB_NONE: no link leads nearer. */
+ * Prefers the port `hint`, then the port whose link is in the fewest trees. Of several links that
+ * are in equally few trees, the MLID selects one, so that trees spread over the links. FAB_NONE: no
+ * link leads nearer. */
 static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                         const uint16_t *dist, uint32_t sw, uint32_t hint)
 {
@@ -174,9 +176,9 @@ static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_
     return best;
 }
 
-/* Adds branches from switch `sw` of the tree towards the root. `sw` must have no branch yet. Stops
- * at the first switch that was in the tree before, or at the root. Sets *ret_end to the switch at
- * which it stops. Returns OK or NOMEM. */
+/* Adds branches, one after the other, from switch `sw` towards the root. `sw` must be in the tree
+ * and have no branch yet. Stops at the first switch that was in the tree before the call, or at the
+ * root, and sets *ret_end to this switch. before: see add_switch(). Returns OK or NOMEM. */
 static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                      const uint32_t *before, uint32_t *ret_end)
 {
@@ -205,8 +207,8 @@ static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uin
 }
 
 /* Adds the switch to the tree, with a branch towards the root if needed. before: for each switch,
- * the port of its branch before the change, which is used again if possible; NULL: no port is
- * preferred. Returns OK or NOMEM. */
+ * the port that its branch had before the change; the new branch uses the same port if possible.
+ * NULL: no port is preferred. Returns OK or NOMEM. */
 static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                       const uint32_t *before)
 {

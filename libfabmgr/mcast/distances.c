@@ -18,8 +18,9 @@
 
 #define ROOTS_MAX 64
 
-/* Breadth-first search of the distances to the nearest of the first `count` switches in the queue,
- * which have distance 0. The search passes only switches whose MFTs have entry `slot` (MLID minus
+/* Computes the distance of each switch to the nearest of the first `count` switches in the queue,
+ * by breadth-first search. The caller has set the distances of these switches to 0, and all others
+ * to FAB_MCAST_UNREACHED. The search passes only switches whose MFTs have entry `slot` (MLID minus
  * FAB_MLID_FIRST). */
 static void search(const struct fab_mcast_distances *w, uint16_t *dist, uint32_t count,
                    uint32_t slot)
@@ -45,8 +46,8 @@ static uint16_t *new_row(const struct fab_mcast_distances *w)
     return dist;
 }
 
-/* Keeps only ROOTS_MAX of the core switches, spread evenly over the switch ids, because each root
- * needs an array of distances. */
+/* Keeps only ROOTS_MAX of the core switches, because each root needs an array of distances. The ids
+ * of the kept switches are spread evenly. */
 static void thin_out(struct fab_mcast_distances *w)
 {
     size_t count = fab_base_bits_count(w->core, w->net->switches), seen = 0;
@@ -152,9 +153,8 @@ bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t
 
 /* ---- changed links --------------------------------------------------------------------------- */
 
-/* Returns true if the distance of a switch agrees with those of its neighbours: the switch is the
- * root, has no distance because it cannot reach the root, or has a neighbour that is one hop nearer
- * to the root. */
+/* Returns true if the distance of a switch is possible: the switch is the root, cannot reach the
+ * root, or has a neighbour that is one hop nearer to the root. */
 static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t sw)
 {
     if (dist[sw] == 0 || dist[sw] == FAB_MCAST_UNREACHED)

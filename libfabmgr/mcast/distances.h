@@ -12,13 +12,13 @@ struct fab_mcast_distances {
     const struct fab_mcast_net *net;
     /* bitset of the core switches, which are the switches farthest from endports */
     uint64_t *core;
-    /* [switches] dist[root] is an array with the number of hops from each switch to this root;
-     * NULL: not computed yet, or the switch is not a root */
+    /* [switches] dist[root] is an array with the number of hops from each switch to switch `root`;
+     * NULL: not computed yet, or `root` is not the root of a tree */
     uint16_t **dist;
     /* [switches] memory for the queue of the breadth-first search */
     uint32_t *queue;
     /* All switches have MFT entries for the first `least` MLIDs. For a higher MLID, some switches
-     * have no entry, so the distances for its tree are computed separately, in avoid[]. */
+     * have no entry. Distances for the tree of such an MLID are computed separately, in avoid[]. */
     uint32_t least;
     /* [switches] number of hops from each switch to the root avoid_root, on paths that avoid
      * switches without an MFT entry for the MLID FAB_MLID_FIRST + avoid_slot. Computed for one root
@@ -26,13 +26,14 @@ struct fab_mcast_distances {
     uint16_t *avoid;
     uint32_t avoid_root, avoid_slot;
 };
-/* Finds the switches of a net that can be roots of multicast trees, and makes room for distances to
- * them. Returns NOMEM. */
+/* Finds the switches of a net that can be roots of multicast trees, and allocates the arrays.
+ * Computes no distances yet. Returns NOMEM. */
 int fab_mcast_distances_init(struct fab_mcast_distances *w, const struct fab_mcast_net *n);
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
-/* Adapts the distances to the changed links of the net; `was` has the old links. Keeps the
- * distances to a root only if none of these distances changed. Returns NOMEM; the distances that
- * remain are then the same with the old and with the new links. */
+/* Adapts the distances to a change of links: w->net has the new links already, and `was` has the
+ * old ones. Keeps the array of distances to a root only if the change of links changes none of
+ * them. Returns NOMEM; all arrays that are left are then correct for both the old and the new
+ * links. */
 int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was);
 /* Returns an array with the number of hops from each switch to a root, over switches whose MFTs
  * have entry `slot` (MLID minus FAB_MLID_FIRST). FAB_MCAST_UNREACHED: no path. Returns NULL if
@@ -40,7 +41,7 @@ int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_m
 const uint16_t *fab_mcast_distances_to(struct fab_mcast_distances *w, uint32_t root, uint32_t slot);
 /* Returns true if the last change of the net changed no distance to this root. Returns false if
  * these distances were not computed before the change, or if some switch has no MFT entry `slot`,
- * so that the distances are never kept. */
+ * because distances for such an entry are never kept. */
 bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t root,
                                    uint32_t slot);
 

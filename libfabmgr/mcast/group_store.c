@@ -3,11 +3,11 @@
  * Stores multicast groups by MGID and their members by GUID. Assigns multicast LIDs (MLIDs) to
  * groups.
  *
- * A new group gets the lowest free MLID. There is about one IPv6 solicited-node group for each IPv6
- * address. If less than an eighth of the MLIDs is free (enum fab_mcast_share changes this), such a
- * group shares an MLID with other solicited-node groups of its partition. IBA permits several
- * groups with one MLID, because adapters compare the MGID. If no MLID is free, other IP groups
- * share MLIDs in the same way. Groups of other protocols never share.
+ * A new group gets the lowest free MLID, unless it shares one. There is about one IPv6
+ * solicited-node group for each IPv6 address. If less than an eighth of the MLIDs is free (enum
+ * fab_mcast_share changes this rule), a solicited-node group shares an MLID with others of its
+ * partition. IBA permits several groups with one MLID, because adapters compare the MGID. If no
+ * MLID is free, other IP groups share MLIDs in the same way. Groups of other protocols never share.
  */
 #include "libfabmgr/mcast/group_store.h"
 
@@ -84,8 +84,8 @@ static enum kind_of kind_of(const uint64_t mgid[2])
     return (signature == 0x401b || signature == 0x601b) && !broadcast ? IP : OTHER;
 }
 
-/* Returns an MLID of groups of the same kind and partition: the one that the fewest groups have; 0:
- * there is none. */
+/* Returns the MLID that a group with the record `is` can share: of the MLIDs of groups of the same
+ * kind and partition, the one with the fewest groups. 0: there are no such groups. */
 static uint16_t shared_mlid(const struct fab_mcast_groups *g,
                             const struct fab_wire_mc_member_record *is)
 {
@@ -206,8 +206,8 @@ static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
     return FAB_OK;
 }
 
-/* A group from before a restart gets its former MLID, which the record has, if this MLID is free or
- * the group can share it. Returns this MLID, or 0 if the group cannot have it. */
+/* Returns the MLID in the record of a group that existed before a restart, if this MLID is free or
+ * the group can share it; otherwise 0. */
 static uint16_t same_mlid(const struct fab_mcast_groups *g,
                           const struct fab_wire_mc_member_record *is)
 {
@@ -224,8 +224,8 @@ static uint16_t same_mlid(const struct fab_mcast_groups *g,
     return is->mlid;
 }
 
-/* Inserts the group, marks its MLID as used, and counts the group in the quota of its creator. If
- * it returns NOMEM, nothing has changed. */
+/* Inserts the group, counts it as a user of its MLID, and counts it in the quota of its creator. If
+ * this function returns NOMEM, it has changed nothing. */
 static int enter(struct fab_mcast_groups *g, struct fab_mcast_group *group, uint64_t creator)
 {
     uint16_t mlid = group->is.mlid;
@@ -293,9 +293,9 @@ static bool receives(uint8_t join_state)
     return (join_state & (FAB_JOIN_FULL | FAB_JOIN_NON_MEMBER)) != 0;
 }
 
-/* Replaces the joins of a member in the tree: removes those of its old JoinState, and adds those of
- * the new one, `is`. Adds the new joins before it removes the old ones, so that the tree keeps the
- * member's branch. */
+/* Replaces the join of a member in the tree: removes the join for its old JoinState, and adds one
+ * for the new JoinState `is`. Adds the new join first, so that the tree keeps the member's
+ * branch. */
 static int move_member(struct fab_mcast_groups *g, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *m, uint8_t is)
 {

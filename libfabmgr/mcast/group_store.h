@@ -8,8 +8,8 @@
 struct fab_mcast_group *fab_mcast_store_find(const struct fab_mcast_groups *g,
                                              const uint64_t mgid[2]);
 /* Adds a group, and counts it in the quota of the port with GUID `creator` (0: in no quota). The
- * group gets the MLID is->mlid if this is not 0 and the group can have it. Otherwise the group gets
- * another MLID. Returns LIMIT if no MLID is left, or NOMEM. */
+ * group gets the MLID is->mlid if this is not 0, and is free or can be shared. Otherwise the group
+ * gets another MLID. *ret is the new group. Returns LIMIT if no MLID is left, or NOMEM. */
 int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                         uint64_t creator, struct fab_mcast_group **ret);
 /* Makes a port the creator of a group that has no creator yet, and counts the group in the quota of
@@ -20,9 +20,9 @@ int fab_mcast_store_charge(struct fab_mcast_groups *g, struct fab_mcast_group *g
 void fab_mcast_store_remove(struct fab_mcast_groups *g, struct fab_mcast_group *group);
 
 struct fab_mcast_member *fab_mcast_store_member(const struct fab_mcast_group *group, uint64_t guid);
-/* Sets the JoinState of a member; 0 removes the member. ProxyJoin keeps the value of the member's
- * first join. as->charged is used only if the member is new. Returns NOMEM. Even a call that only
- * clears bits may need memory: if the tree does not reach the member, the call tries to extend the
+/* Adds a member or changes its JoinState; JoinState 0 removes the member. as->proxy_join and
+ * as->charged are used only if the member is new. Returns NOMEM. Even a call that only clears bits
+ * of JoinState may need memory: if the tree does not reach the member, the call tries to extend the
  * tree to it. */
 int fab_mcast_store_set_member(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                                const struct fab_mcast_member *as);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Joins and leaves of multicast groups (IBA 15.2.5.17, with the rules o15-0.2.x of chapter 15).
- * Where the rules permit several answers, the manager gives the answer of OpenSM, because hosts
- * expect this answer.
+ * Where the rules permit several answers, the manager answers as OpenSM does, because hosts expect
+ * these answers.
  *
  * The components in a request must match the group; MTU, rate and lifetime are compared as their
  * selectors demand. A new group gets the values in the request. If the request has a range for the
@@ -77,8 +77,8 @@ static bool fits(uint8_t selector, unsigned asked, unsigned is)
                                          : selector == FAB_SELECT_BEST || is == asked;
 }
 
-/* The components of MCMemberRecord that have a selector: MTU, rate and lifetime. If the request has
- * a value but not its selector, the value is not compared. */
+/* The components of MCMemberRecord that have a selector: MTU, rate and lifetime. If a request has
+ * the value but not the selector, or the reverse, the value is not compared. */
 static const struct ranged {
     uint64_t components;
     size_t selector, value;
@@ -98,9 +98,10 @@ static uint8_t member_at(const struct fab_wire_mc_member_record *r, size_t offse
     return ((const uint8_t *)r)[offset];
 }
 
-/* Chooses a value of a new group. An MTU or rate is the greatest value that fits the request, but
- * at most `most`. If `most` is 0 (unknown), the request must name an exact value. A lifetime is
- * `most`, or exactly the requested value. Returns false if no value fits. */
+/* Chooses the MTU, rate or lifetime of a new group (`which`: index of ranged[]). For an MTU or
+ * rate, chooses the greatest value that fits the request and is at most `most`; if `most` is 0
+ * (unknown), the request must name an exact value. For a lifetime, chooses the exact value that the
+ * request names, otherwise `most`. Returns false if no value fits. */
 static bool choose_value(const struct fab_mcast_request *ask, unsigned which, uint8_t most,
                          uint8_t *ret)
 {
@@ -186,7 +187,7 @@ static void answer(const struct fab_mcast_group *group, const struct fab_mcast_m
 /* ---- new groups ------------------------------------------------------------------------------ */
 
 /* Makes an MGID of the form ff1S:a01b:PPPP::N, with scope S, P_Key PPPP and a number N that no
- * other group has. OpenSM also uses the signature 0xa01b for the MGIDs that it makes. */
+ * other group has. (OpenSM uses the same signature, 0xa01b, for the MGIDs that it makes.) */
 static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                       uint64_t ret[2])
 {
@@ -389,7 +390,7 @@ static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_recor
     return r;
 }
 
-/* Makes all groups that are not configured not fixed. */
+/* Marks the configured groups as fixed, and all other groups as not fixed. */
 static void unfix_others(struct fab_mcast_groups *g, const struct fab_partitions *p)
 {
     for (size_t i = 0; i < g->groups; i++)

@@ -60,7 +60,8 @@ struct fab_mcast_groups {
     /* [mlids] by MLID: number of groups that have the MLID */
     uint32_t *users;
     uint32_t mlids;
-    /* number of MGIDs that the manager has made so far; the next MGID follows from it */
+    /* the number N in the last MGID that the manager made (make_mgid); the next MGID gets a higher
+     * number */
     uint64_t given;
     /* Counts for the quotas, by port GUID. created: number of groups that the port created. joined:
      * number of memberships that the port requested. A group counts for its creator as long as the
@@ -86,11 +87,12 @@ struct fab_mcast_groups {
 /* Makes an empty store of groups for a fabric. Returns OK or NOMEM. */
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret);
 /* Makes an empty store of groups for a net, which another thread may have made from a fabric
- * (fab_mcast_net_new). Takes over the net, even if it fails. Returns OK or NOMEM. */
+ * (fab_mcast_net_new). Takes over the net, even after an error. Returns OK or NOMEM. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
 /* fab_mcast_groups_update adapts the trees to the fabric `now`, and fab_mcast_groups_update_over to
- * the net `now`, which it takes over, even if it fails. Both return OK or NOMEM. */
+ * the net `now`. The second function takes over the net, even after an error. Both return OK or
+ * NOMEM. */
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now);
 int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_net *now);
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
@@ -101,8 +103,9 @@ const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_group
  * is not less than `guid`. If there is none, they return the number of groups or members. */
 size_t fab_mcast_groups_lower_bound(const struct fab_mcast_groups *g, const uint64_t mgid[2]);
 size_t fab_mcast_group_lower_bound(const struct fab_mcast_group *group, uint64_t guid);
-/* Returns true if a group matches a record in the components of comp_mask. MTU, rate and lifetime
- * match by their selectors. Ignores components that belong to members. */
+/* Returns true if a group matches the record `asked` in all components in `comp_mask`. MTU, rate
+ * and lifetime are compared as their selectors demand. Components that belong to a member, such as
+ * PortGID, are ignored. */
 bool fab_mcast_group_matches(const struct fab_mcast_group *group,
                              const struct fab_wire_mc_member_record *asked, uint64_t comp_mask);
 
@@ -112,7 +115,8 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
 struct fab_mcast_request {
     const struct fab_wire_mc_member_record *record;
     uint64_t comp_mask;
-    /* GUID of the port to which PortGID belongs; 0: it is the GUID in PortGID */
+    /* GUID of the port to which PortGID belongs, which may be an alias GID; 0: the GUID in
+     * PortGID */
     uint64_t port_guid;
     /* MTU and rate of the port, as encoded in MCMemberRecord; 0: unknown */
     uint8_t mtu, rate;
@@ -123,24 +127,26 @@ struct fab_mcast_request {
      * in no quota */
     uint64_t from_guid;
 };
-/* Joins a port to a group. Returns the status of the answer: 0 or an enum fab_sa_status. If it is
- * 0, *ret is the record of the answer. A join adds its bits to the member's JoinState.
+/* Joins a port to a group. Returns the status for the answer: 0 or an enum fab_sa_status. If the
+ * status is 0, *ret is the record for the answer. If the port is a member already, the bits of the
+ * request are added to its JoinState.
  *
- * If the group does not exist, it is created for a full member whose request has Q_Key, P_Key, SL,
- * FlowLabel and TClass. If the MGID is zero, the manager makes one. The MGID of an IP group
- * contains its P_Key (RFC 4391, section 4), so another P_Key is refused. NO_RESOURCES: no MLID is
- * free and none can be shared, or memory ran out. */
+ * If the group does not exist, this function creates it, provided that the port joins as a full
+ * member and the request has Q_Key, P_Key, SL, FlowLabel and TClass. If the MGID in the request is
+ * zero, the manager makes one. The MGID of an IP group contains its P_Key (RFC 4391, section 4), so
+ * another P_Key is refused. NO_RESOURCES: no MLID is free and none can be shared, or memory ran
+ * out. */
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                struct fab_wire_mc_member_record *ret);
 /* Removes the requested bits from the JoinState of a member. If no full member remains, and the
- * group is not configured, removes the group with all its members. Returns the status of the
- * answer: 0 or an enum fab_sa_status. If it is 0, *ret is the record of the answer; its JoinState
- * has the removed bits. */
+ * group is not configured, removes the group with all its members. Returns the status for the
+ * answer: 0 or an enum fab_sa_status. If the status is 0, *ret is the record for the answer; its
+ * JoinState has the removed bits. */
 uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                 struct fab_wire_mc_member_record *ret);
 /* Restores a group that existed before the manager was restarted. Does nothing if the group exists.
- * The group gets its former MLID if that is free, or if groups of the same kind can share it;
- * otherwise another MLID. Returns LIMIT if no MLID is left, or NOMEM. */
+ * The group gets its former MLID, is->mlid, if this MLID is free or can be shared; otherwise
+ * another one. Returns LIMIT if no MLID is left, or NOMEM. */
 int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
 /* Restores a member of a group. The membership counts in the quota of the member's port. A proxy
@@ -148,9 +154,9 @@ int fab_mcast_groups_restore(struct fab_mcast_groups *g,
  * there is no such group, or NOMEM. */
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member);
-/* Counts each restored group with a single member in the quota of the port of this member, which
- * probably created the group. Call this function after the last fab_mcast_groups_restore_member.
- * Returns NOMEM. */
+/* After a restart, the creators of groups are not known. This function counts each restored group
+ * that has a single member in the quota of this member's port, which probably created the group.
+ * Call this function after the last fab_mcast_groups_restore_member. Returns NOMEM. */
 int fab_mcast_groups_restored(struct fab_mcast_groups *g);
 /* fab_mcast_groups_created_by returns how many groups a port created, and
  * fab_mcast_groups_joined_by how many memberships it requested. */
@@ -169,8 +175,8 @@ uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
 /* Marks as fixed the multicast groups that are configured in the partitions `p`, and marks all
  * other groups as not fixed. Creates missing fixed groups, because they exist even without members.
  * Removes each group that is not fixed and has no full member. p == NULL: no group is configured.
- * New groups get the PacketLifeTime `life`. Returns NOMEM (all groups stay as they were, but some
- * missing ones may exist then), or LIMIT if *ret_left_out groups got no
+ * New groups get the PacketLifeTime `life`. Returns NOMEM; then it may have created some of the
+ * missing groups, and has changed nothing else. Returns LIMIT if *ret_left_out groups got no
  * MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);

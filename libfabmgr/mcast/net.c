@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies from a snapshot what multicast trees need: the links between switches and the sizes of
- * MFTs. Omits switches without an MFT (MulticastFDBCap is 0, IBA 14.2.5.4); no link in the copy
- * leads to them.
+ * Copies from a snapshot what multicast trees need: links, port GUIDs and the sizes of MFTs. The
+ * copy has no links to switches without an MFT (MulticastFDBCap is 0, IBA 14.2.5.4), so trees
+ * cannot use them.
  */
 #include "libfabmgr/mcast/net.h"
 

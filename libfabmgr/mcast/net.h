@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The switches and links that multicast trees use. They are copied from a snapshot, because the
- * snapshot may be freed while the trees exist. Node and port ids are ids of the snapshot.
+ * The switches and links that multicast trees use: a copy of a part of a snapshot, because the
+ * snapshot may be freed while the trees exist. Node and port ids are those of the snapshot.
  */
 #ifndef LIBFABMGR_MCAST_NET_H
 #define LIBFABMGR_MCAST_NET_H
@@ -29,7 +29,7 @@ struct fab_mcast_net {
     /* [ports] id of the port at the other end of the link; FAB_NONE: the link does not work, or
      * does not lead to a switch with an MFT */
     uint32_t *peer;
-    /* [ports] GUID of the port if it can be a member of groups; 0: it cannot */
+    /* [ports] GUID of the port if the port can be a member of groups; 0: it cannot be a member */
     uint64_t *port_guid;
     struct fab_map by_guid; /* maps a GUID in port_guid[] to the port id */
 };
@@ -51,12 +51,12 @@ struct fab_mcast_net_diff { /* all bytes zero: no difference */
 };
 /* Returns true if each switch has the same id in the net and in the fabric. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);
-/* Finds the links that differ between two nets. Returns EXISTS if ids, MFT sizes or GUIDs differ,
- * because the first net then cannot be adapted to the second one. Also returns NOMEM. */
+/* Finds the links that differ between the nets `n` and `now`. Returns NOMEM, or EXISTS if ids, MFT
+ * sizes or GUIDs differ, so `n` cannot be adapted to `now`. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_mcast_net *now,
                           struct fab_mcast_net_diff *ret);
-/* Applies *d, a result of fab_mcast_net_compare(n, now, d), to the net `n`, which then has the
- * links of the net `now`. Afterwards *d is the difference that changes `n` back. */
+/* Applies the difference *d, which fab_mcast_net_compare(n, now, d) has found, to the net `n`.
+ * Afterwards `n` has the links of `now`, and *d is the difference that changes `n` back. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
 /* Returns the port with this GUID; FAB_NONE: no port has it. */

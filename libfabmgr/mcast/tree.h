@@ -13,8 +13,8 @@ struct fab_mcast_vertex {
      * tree */
     uint32_t up;
     uint32_t children; /* number of branches from switches below */
-    /* Sum of the ids of the `children` switches below. So if there is only one, the sum is its
-     * id. */
+    /* sum of the ids of the switches below that have a branch to this switch; if there is one such
+     * switch, the sum is its id */
     uint64_t child_sum;
     uint32_t members; /* number of members at this switch */
 };
@@ -75,8 +75,9 @@ void fab_mcast_tree_remove_vertex(struct fab_mcast_tree *t, struct fab_mcast_ver
 /* Returns the member with this GUID; NULL: there is none. */
 struct fab_mcast_tree_member *fab_mcast_tree_find_member(const struct fab_mcast_tree *t,
                                                          uint64_t guid);
-/* These functions add a member to the tree, and remove it. Afterwards, pointers to other members
- * are invalid. */
+/* fab_mcast_tree_add_member adds a member to the tree's list of members, and
+ * fab_mcast_tree_remove_member removes one. Afterwards, pointers to other members of the tree are
+ * invalid. */
 struct fab_mcast_tree_member *fab_mcast_tree_add_member(struct fab_mcast_tree *t, uint64_t guid);
 void fab_mcast_tree_remove_member(struct fab_mcast_tree *t, struct fab_mcast_tree_member *m);
 static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
@@ -84,8 +85,8 @@ static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
     return (uint32_t)tree->mlid - FAB_MLID_FIRST;
 }
 
-/* Functions of branches.c. before: [switch_count] for each switch, the port of its branch before
- * the change, which the new branch uses if possible; NULL: no port is preferred. */
+/* Functions of branches.c. before: [switch_count] for each switch, the port that its branch had
+ * before the change; the new branch uses the same port if possible. NULL: no port is preferred. */
 
 /* Extends the tree to the member, if there is a path. After NOMEM, the tree may have lost its
  * branches. */
@@ -97,19 +98,19 @@ int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct fab_mcast_tree *
                               const uint32_t *before);
 void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                            struct fab_mcast_tree_member *m);
-/* If `receives` is true, sets the bit for the port of the member in the MFT entry of its switch,
- * otherwise clears it. Returns NOMEM. */
+/* Sets the bit for the port of the member in the MFT entry of its switch if `receives` is true, and
+ * clears this bit otherwise. Returns NOMEM. */
 int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                              const struct fab_mcast_tree_member *m, bool receives);
-/* Removes the top of the tree (its switch nearest to the root) again and again, as long as the top
- * has no members and only one branch from below. */
+/* Shortens the tree: while its top (its switch nearest to the root) has no members and only one
+ * branch from below, removes the top. The switch below then becomes the top. */
 void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 /* Removes all branches and switches of the tree. The tree keeps its list of members. */
 void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 
 /* functions of trees.c */
-/* Creates an empty set of trees for a net. Takes over the net, even if it returns NOMEM. */
+/* Creates an empty set of trees for a net. Takes over the net, even after NOMEM. */
 int fab_mcast_trees_new_over(struct fab_mcast_net *net, struct fab_mcast_trees **ret);
 /* Adds an empty tree for an MLID. Returns NOMEM. */
 int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct fab_mcast_tree **ret);

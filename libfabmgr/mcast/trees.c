@@ -89,8 +89,8 @@ static struct fab_mcast_tree *tree_of(const struct fab_mcast_trees *t, uint16_t 
     return mlid >= FAB_MLID_FIRST && slot < t->slots ? t->tree[slot] : NULL;
 }
 
-/* Stores the tree in the array of trees, which is indexed by MLID. Returns NOMEM, or OK; the array
- * then owns the tree. */
+/* Stores the tree in the array of trees, which is indexed by MLID. Returns NOMEM, or OK; after OK,
+ * the array owns the tree. */
 static int place_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     uint32_t slot = fab_mcast_tree_slot(tree);
@@ -139,9 +139,9 @@ static void close_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Sets how often a member joined as a receiver and as a sender. If necessary, extends the tree to
- * the member, prunes the member's branch, or changes whether the member receives packets. Returns
- * OK or NOMEM. */
+/* Sets the numbers of joins of a member as a receiver and as a sender. If necessary, extends the
+ * tree to the member, removes the member's branch, or changes whether the member receives packets.
+ * Returns OK or NOMEM. */
 static int set_counts(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_tree_member *m, uint32_t receives, uint32_t sends)
 {
@@ -198,8 +198,8 @@ int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t por
         tree != NULL ? fab_mcast_tree_find_member(tree, port_guid) : NULL;
     if (m == NULL || (receives ? m->receives : m->sends) == 0)
         return FAB_E_NOT_FOUND;
-    /* Only the attempt to reach a member that the tree did not reach before can fail. An update
-     * makes it again. */
+    /* set_counts() fails only if it cannot extend the tree to a member that the tree did not reach
+     * before. The next update tries this again. */
     if (set_counts(t, tree, m, m->receives - receives, m->sends - !receives) != FAB_OK)
         t->broken = true;
     drop_unjoined(t, tree, m);

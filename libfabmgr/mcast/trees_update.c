@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Adapts the trees to a changed fabric. A branch stays if it still exists and still follows a
+ * Adapts the trees to a changed fabric. A branch stays if its link still works and is still on a
  * shortest path. Members that have lost their branch get a new one.
  *
  * If switches and ports keep their ids, only trees that the changed links affect are rebuilt, in
@@ -39,8 +39,8 @@ static bool uses(const struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return found;
 }
 
-/* Sets *ret to true if each branch of the tree still leads one hop nearer to the root after links
- * changed. */
+/* Sets *ret to true if, after links have changed, each branch of the tree still leads one hop
+ * nearer to the root. */
 static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, bool *ret)
 {
     bool same = true;
@@ -58,9 +58,10 @@ static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return FAB_OK;
 }
 
-/* Sets affected[] for the trees of which a branch no longer leads one hop nearer to the root.
- * is_shortest computes distances again, which makes them count as unchanged for other trees with
- * the same root. So the trees to check are found first. */
+/* Sets affected[] for the trees that have a branch which no longer leads one hop nearer to the
+ * root. First finds the trees to check, by fab_mcast_distances_unchanged, and then checks them. In
+ * one pass, the first tree with a root would make is_shortest() compute the distances to this root
+ * again, and they would then count as unchanged for other trees with the same root. */
 static int find_longer(struct fab_mcast_trees *t, uint64_t *affected)
 {
     uint64_t *check = fab_base_bits_new(t->slots);
@@ -93,8 +94,9 @@ static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d
     return r == FAB_OK ? find_longer(t, affected) : r;
 }
 
-/* Rebuilds a tree, with its old branches where possible. To clear the old tree, the net must have
- * the links of its branches, so the function puts the old links back into the net for this time. */
+/* Rebuilds a tree, with its old branches where possible. The old tree can be cleared only while the
+ * net has the links of the old branches. So the function puts the old links back into the net for
+ * this moment. */
 static int rebuild(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                    struct fab_mcast_net_diff *d, uint32_t *up)
 {
@@ -154,15 +156,15 @@ bool fab_mcast_trees_have_guide(const struct fab_mcast_trees *t)
 
 /* ---- another fabric -------------------------------------------------------------------------- */
 
-/* state of an update to a snapshot in which the ids of switches differ from those in the old
- * snapshot */
+/* the state of an update that builds all trees again, for example because ids of switches differ
+ * between the old and the new snapshot */
 struct move {
     const struct fab_mcast_net *old;
     struct fab_mcast_trees *to;
     /* [old switch_count] new id of each switch of the old snapshot; FAB_NONE: the switch is gone */
     uint32_t *sw;
-    /* [switches of the new snapshot] for the tree that is being rebuilt: the new id of the port
-     * that each switch's branch had before the update; FAB_NONE: no branch */
+    /* [switches of the new snapshot] for the tree that is being rebuilt: the port that the branch
+     * of each switch had before the update, as an id of the new snapshot; FAB_NONE: no branch */
     uint32_t *up;
     /* true: the old trees follow a guide. The new trees then keep no roots and no branches of the
      * old trees, so that they do not depend on earlier faults. */

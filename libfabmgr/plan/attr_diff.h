@@ -8,13 +8,13 @@
 #include "libfabmgr/wire/wire.h"
 
 /* Returns true if the PortInfo of the port must be written, because a field on which traffic
- * depends differs. At every port, these fields are the addresses, the M_Key and the GID prefix. At
- * all ports except port 0 of a switch (is_port0), the MTU, the VLs and the P_Key enforcement also
- * count. */
+ * depends differs. At every port, these fields are the LIDs, the M_Key and the GID prefix. At all
+ * ports except port 0 of a switch (`is_port0`), they also include the MTU, the number of VLs and
+ * the P_Key enforcement. */
 bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_port_info *want,
                            bool is_port0);
-/* Returns true if a timer or threshold differs. Such a difference alone does not always justify a
- * write, because some devices accept new values but do not keep them. */
+/* Returns true if a timer, a threshold, VLHighLimit or NeighborMTU differs. Such a difference alone
+ * does not always justify a write, because some devices accept new values but do not keep them. */
 bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_port_info *want);
 bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want);
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds which writes must precede which, for one destination LID.
+ * Finds the pairs of switches of which one must be written before the other, for one destination
+ * LID.
  *
  * While blocks are written one after another, a packet meets old entries in some switches and new
  * entries in others. For one destination the old entries form a forest, and so do the new ones. If
  * the union of both has no cycle, no mixture of old and new entries has a cycle, and any order is
  * safe. If the union has a cycle, this rule suffices: a switch is written after the first changed
  * switch on its new path. Then packets that meet a new entry follow new entries to the destination,
- * and packets that meet an old entry follow old entries until they meet a new one. Neither closes a
- * cycle. (Mahajan and Wattenhofer, HotNets 2013, on consistent updates; Pang, Duato et al. on
- * channel dependencies.)
+ * and packets that meet an old entry follow old entries until they meet a new one. So neither
+ * packets go round in a cycle. (Mahajan and Wattenhofer, HotNets 2013, on consistent updates; Pang,
+ * Duato et al. on channel dependencies.)
  *
  * Two more rules preserve working paths. A switch whose old path arrives is written after those
  * changed switches on its new path whose old paths do not arrive. A switch whose new path does not
  * arrive is written after the switches whose old paths arrive and go through it.
  *
- * A soft rule avoids paths that follow both old and new entries, and therefore go down and then up,
- * by the ranks of the present fabric. So most mixtures of up/down tables have an acyclic channel
- * dependency graph. Some mixtures have a cycle of channel dependencies, since the old tables may
- * follow other ranks. tests/unit/test_plan_lft_order checks the mixture after each write. On trees,
- * 1 to 2 % of the mixtures have a cycle after the fault of one link, and 6 to 15 % after many
- * faults at once (33 % without this rule). On random fabrics, half of the mixtures have one. No
- * mixture has a loop or loses a path. libfabmgr/transition replaces this order where a mixture
- * could have a cycle.
+ * A soft rule, which may be dropped, avoids some paths that follow both old and new entries: those
+ * that go down and then up, by the ranks of the present fabric. With this rule, most mixtures of
+ * up/down tables have an acyclic channel dependency graph. Some mixtures have a cycle of channel
+ * dependencies, since the old tables may follow other ranks. tests/unit/test_plan_lft_order checks
+ * the mixture after each write. On trees, 1 to 2 % of the mixtures have a cycle after the fault of
+ * one link, and 6 to 15 % after many faults at once (33 % without this rule). On random fabrics,
+ * half of the mixtures have a cycle. No mixture has a loop or loses a path. libfabmgr/transition
+ * replaces this order where a mixture could have a cycle.
  *
  * A switch whose table is unknown counts as having no old path.
  */
@@ -198,8 +199,9 @@ static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t aft
     return FAB_OK;
 }
 
-/* Called if the old path of sw arrives. Adds edges (constraints) that keep this path working: sw is
- * written before those changed switches on this path whose new paths do not arrive. */
+/* Adds edges (constraints) that keep the old path of `sw` working: `sw` is written before those
+ * changed switches on its old path whose new paths do not arrive. Call this only if the old path
+ * arrives. */
 static int keep_old_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     int ret = FAB_OK;

@@ -4,21 +4,21 @@
  *
  * A link that is not Active carries no data packets. A switch is cut off if none of its links to
  * the rest of the fabric is Active. Its tables may be of any kind: the switch was just powered on,
- * or it has kept tables of an earlier engine while the other switches got new ones. They do no harm
- * while the switch is cut off. If its links became Active now, its entries and the entries of other
- * switches together could form a loop or a cycle of channel dependencies. So all its tables are
- * written first.
+ * or it has kept tables of an earlier engine while the other switches got new ones. Such tables do
+ * no harm while the switch is cut off. If its links became Active now, its entries and the entries
+ * of other switches together could form a loop or a cycle of channel dependencies. So all its
+ * tables are written first.
  *
  * In the other switches, an entry is stale if it leads into a link that is about to become Active,
  * and differs from the entry in the target. A stale entry did no harm while the link was dead.
  * Stale entries are set to drop packets, until their new values are written with the other tables.
- * An entry that leads into such a link and keeps its value usually stays. With in->hold, such an
- * entry drops packets, too. Then only switches that hold the tables of the target send packets into
- * a link that comes up. So these links add no cycle to the tables.
+ * If an entry leads into such a link and has the same value in the target, it usually stays. With
+ * in->hold, it drops packets, too. Then only switches that hold the tables of the target send
+ * packets into a link that comes up, and these links add no cycle to the tables.
  *
- * A block is doubtful if a write to its switch failed, and the manager could not read it since.
- * With in->restore, the plan writes the former entries of such a block again, before any other
- * write and before links come up.
+ * A block is doubtful if a write to its switch failed, and the manager has not been able to read
+ * the block since. With in->restore, the plan writes the former entries of such a block again,
+ * before any other write and before links come up.
  */
 #include "libfabmgr/plan/lft_early.h"
 

@@ -4,7 +4,7 @@
  * creates a loop while other writes are under way. The member `unordered` of the plan counts the
  * writes that no order makes safe.
  *
- *   lft_constraints.c  finds which writes must precede which, for one destination
+ *   lft_constraints.c  finds the writes that must precede others, for one destination
  *   lft_parts.c        makes the writes of one block, in parts where necessary
  *
  * The analysis stops after FAB_LFT_ORDERING_STEPS steps, for instance when all tables change at
@@ -165,7 +165,7 @@ static uint32_t count_endports(const struct fab_lft_ordering *o, uint32_t sw)
 static void find_ranks(struct fab_lft_ordering *o)
 {
     uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;
-    /* scratch memory, which the search for cycles uses later */
+    /* these two arrays are scratch memory of the search for cycles, which runs later */
     uint32_t *endports = o->low, *queue = o->open;
     for (uint32_t sw = 0; sw < count; sw++) {
         endports[sw] = count_endports(o, sw);

@@ -69,8 +69,8 @@ struct fab_lft_ordering {
     /* the items that wait for no other item, and may be written now */
     uint32_t *queue;
     struct fab_lft_ordering_edge *edges; /* edges of the current block */
-    /* edge_count: number of edges. unordered: number of writes that are sent although another write
-     * should precede them (struct fab_plan). */
+    /* edge_count: number of edges. unordered: number of writes that are sent before another write
+     * that should precede them (struct fab_plan). */
     uint32_t edge_count, unordered;
     struct fab_lft_ordering_part *parts;
     uint32_t part_count;
@@ -80,10 +80,10 @@ struct fab_lft_ordering {
     uint32_t lid, owner;
 };
 
-/* Finds which switches must write their entries for the LID o->lid before which others
- * (lft_constraints.c). items[count] are the LFT blocks that have these entries; their block number
- * is the same in all switches. Adds one edge for each constraint, and updates changed, distance and
- * drops of the items. Returns NOMEM. */
+/* Finds the pairs of switches of which one must be written before the other, for the entries of the
+ * LID o->lid (lft_constraints.c). items[count] are the LFT blocks that have these entries; their
+ * block number is the same in all switches. Adds one edge for each constraint, and updates changed,
+ * distance and drops of the items. Returns NOMEM. */
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 /* Adds the writes of the given items (lft_parts.c). Each write gets a later wave than the writes

@@ -20,9 +20,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* Adds a write of item i (the LFT block of one switch) that changes the given entries. Other
- * entries that are not yet written keep their old values. If `last` is true, the write changes all
- * remaining entries, including entries of LIDs without an owner. */
+/* Adds a write of item `i` (the LFT block of one switch) that changes the entries in the bitset
+ * `entries`. Other entries that are not yet written keep their old values. If `last` is true, the
+ * write changes all remaining entries, including entries of LIDs without an owner. */
 static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
 {
     struct fab_lft_ordering_item *item = &o->items[i];
@@ -41,9 +41,9 @@ static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, 
     return FAB_OK;
 }
 
-/* Updates the constraints after a write of the given entries of item i was added in wave `wave`.
- * Items that had to wait for these entries get a later wave. Items that need not wait any more are
- * appended to the queue. */
+/* Updates the constraints after write_part() has added a write of these entries of item `i` in wave
+ * `wave`. Items that had to wait for these entries get a later wave. Items that need not wait any
+ * more are appended to the queue. */
 static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
                     uint32_t *queued)
 {
@@ -74,9 +74,9 @@ static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
     return any;
 }
 
-/* Called only if no item can be written, which would be an internal error. Writes the first item
- * that still waits, although another item should precede this item, and counts it in
- * `unordered`. */
+/* Handles an internal error: no item can be written. Appends to the queue the first item that still
+ * waits, although another item should be written before it, and counts it in `unordered`. Returns
+ * INVAL if no item waits. */
 static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                        uint32_t *queued)
 {
@@ -92,9 +92,9 @@ static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32
     return FAB_E_INVAL;
 }
 
-/* Called if each block has an entry that must wait for another switch, so that no block can be
- * written whole. Chooses the switch with the most entries that need not wait, and writes these
- * entries. If all entries must wait, removes the soft constraints instead. */
+/* Adds the write of a part of a block, after the caller found that each block has an entry that
+ * must wait for another switch. Chooses the switch with the most entries that need not wait, and
+ * writes these entries. If all entries must wait, removes the soft constraints instead. */
 static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                               uint32_t *queued)
 {

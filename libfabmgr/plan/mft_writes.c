@@ -2,7 +2,7 @@
 /*
  * Finds the writes of multicast forwarding tables (IBA 14.2.5.12), for one MLID group (32 MLIDs)
  * after the other. A block has the entries of an MLID group for 16 ports of a switch. If a switch
- * holds or gets an entry of the group, all its blocks of the group are compared.
+ * holds or gets an entry of the group, all blocks of this switch and group are compared.
  *
  * Old and new branches of an MLID may form a cycle. A link is an old branch if the old entry of one
  * of its two switches has its port; new branches are found in the same way. Union-find joins the
@@ -97,8 +97,8 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
 }
 
 /* Compares the entries of a block that the switch holds (was; NULL: unknown) with the entries of
- * the target (will; NULL: all zero). Returns a bitset of the LIDs of the MLID group whose entries
- * differ; all LIDs if `was` is NULL. */
+ * the target (will; NULL: all zero). Returns a bitset of those MLIDs of the MLID group whose
+ * entries differ; all 32 MLIDs if `was` is NULL. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
     uint32_t lids = was == NULL ? UINT32_MAX : 0;
@@ -272,7 +272,7 @@ static int plan_group(struct draft *d, uint32_t group)
     return r == FAB_OK && d->plan.stage[FAB_MFT_READ].count == reads ? write_group(d) : r;
 }
 
-/* Sets in `set` the bit of each MLID group for which a switch has an entry in b. */
+/* Sets in `set` the bits of the MLID groups for which `b` has a non-zero entry of any switch. */
 static void add_used(const struct fab_blocks *b, uint64_t *set)
 {
     for (size_t i = 0; i < b->count; i++)

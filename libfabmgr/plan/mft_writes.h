@@ -9,7 +9,8 @@
  * no port receives a packet twice. There are two cases:
  *
  *   - The old and new branches of an MLID together form no cycle. The first step adds the new
- *     branches and the second removes the old ones, so that no remaining member is cut off.
+ *     branches and the second removes the old ones. So members of both trees always receive
+ *     packets.
  *   - The old and new branches form a cycle. The branches that are in both trees stay. The first
  *     step removes the other old branches, and the second adds the new ones.
  */

@@ -2,14 +2,15 @@
 /*
  * Stores the tables that devices are known to hold.
  *
- * An LFT block is known after the manager has read it, or has written it and got the
- * acknowledgement. One bit per block tells whether it is known. An unknown block is always written.
+ * An LFT block is known after the manager has read it, or has written it and the switch has
+ * acknowledged the write. One bit per block tells whether it is known. A plan always writes unknown
+ * blocks.
  *
  * If a write fails, the switch may hold the old or the new entries, and it may have restarted. The
- * manager reads its blocks again. If this fails, too, the manager assumes the former entries.
- * Mixtures with these entries are safe. Mixtures with the entries of the lost write are safe as
- * well, because the manager sent this write only when it was safe. Therefore the manager can safely
- * write the former entries once more. Afterwards the block is known.
+ * manager reads the blocks of this switch again. If this fails, too, the manager assumes the former
+ * entries. Mixtures with the former entries are safe. Mixtures with the entries of the lost write
+ * are safe as well, because the manager sends a write only when it is safe. Therefore the manager
+ * can safely write the former entries once more. Afterwards the block is known.
  *
  * VL tables, also of adapters and routers, are stored as the values from which they are computed
  * (vl_writes.c).

@@ -57,7 +57,7 @@ static bool is_needed(const struct fab_plan_input *in, const struct fab_plan_op 
     return memcmp(was, will, size) != 0;
 }
 
-/* Returns true if the block gets no new key, so that the first pass (which removes keys) already
+/* Returns true if the block gets no new key. Then the first pass, which removes keys, already
  * writes its final contents. */
 static bool is_done_by_removal(const struct fab_plan_input *in, const struct fab_plan_op *op)
 {

@@ -7,10 +7,10 @@
 
 typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 
-/* Adds the writes of a port's P_Key table for one of two passes. If `removes` is true, this is the
- * first pass: its writes only remove keys and turn full memberships into limited ones. Otherwise
- * this is the second pass, which writes everything that still differs. Returns NOMEM, or what add()
- * returns. */
+/* Adds the writes of a port's P_Key table for one of two passes. If `removes` is true, adds the
+ * writes of the first pass, which only remove keys and turn full memberships into limited ones.
+ * Otherwise adds those of the second pass, which write everything that still differs. Returns OK,
+ * or the error that add() returned. */
 int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool removes,
                          fab_plan_add_op *add, void *ctx);
 /* Computes the P_Keys that the block holds after the write `op`. */

@@ -65,8 +65,9 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
 
 /* ---- what a port needs ----------------------------------------------------------------------- */
 
-/* Sets VLHighLimit of the port. It limits the high-priority traffic that the port may send before a
- * waiting low-priority packet. */
+/* Sets the wanted VLHighLimit of the port, if the port has a high-priority VL arbitration table.
+ * VLHighLimit limits how much high-priority traffic the port may send while a low-priority packet
+ * waits. */
 static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
     struct fab_arb arb;
@@ -286,7 +287,7 @@ static int plan_endport_up(struct draft *d, uint32_t port)
     return fab_fabric_port_is_isl(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
 
-/* number of switches or ports that are planned between two calls of in->stopped */
+/* in->stopped is called once for each this many switches or ports */
 #define IDS_BETWEEN_LOOKS 64
 
 static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))

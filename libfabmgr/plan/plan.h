@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A plan contains the fewest writes that turn the observed state into the target, in a safe order.
- * Its ops (writes) are small and have no payload; the payload is encoded when the write is sent.
+ * Its ops (writes) are small and have no payload; fab_plan_encode makes the payload when a write is
+ * sent.
  *
  * A plan has these stages. Each stage starts when all writes of the previous one are answered:
  *
@@ -22,7 +23,7 @@
  * SL2VL, SL2VL_LINE and SL2VL_PAIR write SL-to-VL tables. A write of SL2VL sets the tables of all
  * pairs of ports of a switch. A write of SL2VL_LINE sets the tables of all pairs that have the same
  * in port, or the same out port. A write of SL2VL_PAIR sets the table of one pair. With one VL,
- * only tables that are known to be different are written.
+ * these stages write only tables that are known to differ from the target.
  *
  * ISLS_UP takes the ports of ISLs from Armed to Active, before any table of another switch leads
  * into their links.
@@ -32,8 +33,8 @@
  * path, in whatever order the writes that are under way take effect.
  *
  * PKEYS_REMOVE removes P_Keys, and makes full memberships limited. PKEYS_ADD then writes everything
- * that still differs. So in between, two ports can communicate only if they could before, or can
- * afterwards.
+ * that still differs. So at any time two ports can communicate only if the old or the new tables
+ * allow it.
  *
  * ENDPORTS writes PortInfo of adapters, routers and the switch ports that they are connected to
  * (LID, SM LID, P_Key enforcement), and the VL tables of adapters and routers.
@@ -71,8 +72,8 @@ struct fab_observed_vls {
     size_t arbs, arb_room;
 };
 
-/* The tables that devices are known to hold, by the ids of one snapshot. The manager has read them,
- * or has written them and got the acknowledgement. */
+/* The tables that devices are known to hold. The manager has read them, or has written them and the
+ * device has acknowledged this. All ids are those of one snapshot. */
 struct fab_observed {
     struct fab_lft lft;
     /* bitset of the LFT blocks that are known: bit sw * blocks + b stands for block b of switch
@@ -108,9 +109,9 @@ uint32_t fab_plan_observed_next_unknown(const struct fab_observed *o, uint32_t s
                                         uint32_t end);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
                                   uint32_t node);
-/* Translates the known tables to the ids of another snapshot, by node GUID. Switches that are only
- * in the new snapshot have unknown tables. top: the highest LID in the LFTs of *ret. Returns
- * NOMEM. */
+/* Copies the known tables from the snapshot `old` to the ids of the snapshot `now`. Node GUIDs tell
+ * which nodes are the same. The tables of switches that are only in `now` are unknown. top: the
+ * highest LID in the LFTs of *ret. Returns NOMEM. */
 int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fabric *old,
                             const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 
@@ -175,7 +176,7 @@ struct fab_plan_op {
 struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
-    /* number of LFT writes that are sent although another write should precede them, because no
+    /* number of LFT writes that are sent before another write that should precede them, because no
      * safe order exists */
     uint32_t unordered;
     /* true: the order of some LFT writes was not analysed, because too many entries change. If
@@ -210,7 +211,7 @@ struct fab_plan_input {
      * the policy. false: timers and thresholds are written only together with other fields, because
      * some devices do not keep them (attr_diff.c). */
     bool tune;
-    /* true: also set ClientReregister on endports that are up, so that hosts repeat their
+    /* true: the plan also sets ClientReregister on endports that are up, so that hosts repeat their
      * registrations */
     bool ask;
     /* LID of the former master, if the store has what hosts registered with it; 0: there was no
@@ -227,13 +228,13 @@ struct fab_plan_input {
     /* true: stage EARLY restores doubtful blocks by writing their former entries again
      * (fab_plan_op.restores) */
     bool restore;
-    /* [lost_count] the writes that left blocks doubtful */
+    /* [lost_count] the unacknowledged writes because of which blocks are doubtful */
     const struct fab_plan_lost *lost;
     uint32_t lost_count;
     struct fab_arb_cache *book; /* private */
 };
-/* Makes the plan. Returns INVAL if the target belongs to another fabric, BUSY if in->stopped ended
- * it, or NOMEM. */
+/* Makes the plan. Returns INVAL if the target belongs to another fabric, BUSY if in->stopped()
+ * returned true, or NOMEM. */
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 /* Makes a plan that brings up single ISLs and writes nothing else: the stages ISLS, VLARB, SL2VL
  * to SL2VL_PAIR and ISLS_UP of a plan by fab_plan_make. port[count] has the ports at both ends of
@@ -253,9 +254,10 @@ void fab_plan_fini(struct fab_plan *p);
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
-/* Does for one device what fab_plan_vls_done does for all devices. After NOMEM, the VL tables of
- * the device are unknown. Changes nothing if the mapping of SLs to VLs has changed since the last
- * fab_plan_vls_done; tables that fab_plan_vls_begin marked as unknown then stay unknown. */
+/* Records, like fab_plan_vls_done, that the device `node` holds the VL tables of the target.
+ * Returns NOMEM; then its VL tables count as unknown. Does nothing if the mapping of SLs to VLs has
+ * changed since the last fab_plan_vls_done; tables that fab_plan_vls_begin marked as unknown then
+ * stay unknown. */
 int fab_plan_vls_done_at(const struct fab_plan_input *in, struct fab_observed *o, uint32_t node);
 /* Encodes a write: the 64 bytes of the attribute, and the attribute modifier. Returns INVAL if
  * op->attr_id is not one of the attributes that struct fab_plan_op lists. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the attributes that the scrub reads, one after the other, and compares what was read with
- * the expected values.
+ * Finds the attributes that the scrub reads, one after the other, and compares the values that were
+ * read with the expected ones.
  *
  * Each stage of the scrub has rows: for LFTs a row is a block number, for PortInfo a port number,
  * and so on. In each row the scrub visits the nodes in the order of their ids. If a new snapshot
@@ -237,8 +237,8 @@ static const struct stage stages[FAB_SCRUB_TURNS][STAGES] = {
                          {rows_of_vlarb, find_vlarb, 0, false}},
 };
 
-/* Finds the next attribute to read in the row of *at. Returns false if the row has no more, or if
- * *steps is used up. */
+/* Finds the next attribute to read in the row of *at. Returns false if the row has no more
+ * attributes, or if *steps is used up. */
 static bool find_in_row(const struct fab_plan_input *in, const struct stage *st,
                         struct fab_scrub_at *at, uint32_t *steps, struct fab_scrub_item *ret)
 {
@@ -505,8 +505,8 @@ static void record_enforce(const struct fab_plan_input *in, uint32_t port,
 }
 
 /* Marks VL tables that differed as unknown, so that the next plan writes them again. If an SL-to-VL
- * table of a switch differed, the tables of all port pairs with the same out port count as unknown.
- */
+ * table of a switch differed, the values of its out port become unknown, and therefore all tables
+ * of port pairs with this port. */
 static void forget_lanes(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                          struct fab_observed *o)
 {

@@ -2,8 +2,8 @@
 /*
  * The scrub reads the settings that the manager wrote to devices, and compares them with the
  * written values. The functions of this header find the attributes to read, one after the other,
- * and the differences. They leave out multicast forwarding tables, which the caller compares with
- * its trees by fab_plan_scrub_blocks_differ.
+ * and the differences. They leave out multicast forwarding tables: the caller compares these with
+ * its trees, by fab_plan_scrub_blocks_differ.
  *
  * A turn is one pass over all devices. There are two kinds: FAB_SCRUB_TABLES reads SwitchInfo, LFT
  * blocks, PortInfo of ports that are up, and P_Key blocks. FAB_SCRUB_LANES reads
@@ -36,13 +36,13 @@ struct fab_scrub_item { /* an attribute that the scrub reads */
     uint16_t attr_id;
 };
 /* Finds the next attribute that the turn must read, and moves *at past it. To limit the time of a
- * call, examines at most `steps` attributes that devices could have. Returns false if it found no
- * attribute. If at->over is then true, the turn is complete; otherwise the caller must call
+ * call, examines at most `steps` attributes that devices could have. Returns true if *ret has an
+ * attribute. After false, the turn is complete if at->over is true; otherwise the caller must call
  * again. */
 bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                          struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
-/* Returns an upper limit of the number of attributes that a turn reads from a range of nodes: from
- * node id `node` up to, but not including, node id `end`. */
+/* Returns an upper limit of the number of attributes that a turn reads from the nodes with ids from
+ * `node` up to, but not including, `end`. */
 uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                               uint32_t node, uint32_t end);
 
@@ -58,12 +58,12 @@ struct fab_scrub_difference {
     uint32_t entries; /* number of entries or fields that differ */
 };
 /* Compares an attribute that was read with what the device is known to hold. data: the FAB_SMP_DATA
- * bytes that were read. Returns true if they differ. */
+ * bytes that were read. Returns true if there is a difference, and then describes it in *ret. */
 bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                             const uint8_t *data, struct fab_scrub_difference *ret);
-/* Returns true if the state of a port differs from its state in the snapshot, or if a switch
- * reports a changed port. A sweep must then read the device again, and a comparison would be
- * meaningless. */
+/* Returns true if the attribute that was read shows that the snapshot is out of date: a port has
+ * another state than in the snapshot, or a switch reports a change of a port state. A sweep must
+ * then read the device again, and a comparison would be meaningless. */
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
 /* Records in `o` the tables that the device holds, and marks VL tables as unknown, so that the next

@@ -10,9 +10,9 @@
  * pairs. Then come writes for single in ports or for single out ports, whichever are fewer. The
  * last writes set the tables of single pairs.
  *
- * The tables of devices are known from the acknowledged writes (struct fab_observed_vls); after a
- * restart they are unknown. VL arbitration tables are stored as written, port by port, and only
- * blocks that differ are written again.
+ * The manager does not read these tables: it knows them from acknowledged writes (struct
+ * fab_observed_vls), and not at all after it has restarted. VL arbitration tables are stored as
+ * written, port by port, and only blocks that differ are written again.
  *
  * With several VLs, unknown tables are written. With one VL they are not written. Routing that is
  * free of deadlock on one VL is also free of deadlock with any mapping of SLs to VLs, so any table
@@ -35,9 +35,9 @@
 /* the attribute modifier of VLArbitrationTable has the block number from this bit on, and the port
  * number in the bits below */
 #define VLARB_BLOCK 16
-/* number of stored tables at which tidy_arbs empties the list */
+/* tidy_arbs() empties the list of VL arbitration tables when it has this length */
 #define ARBS_MANY 1000
-/* maximum number of distinct tables whose frequency is counted */
+/* struct tally counts at most this many distinct SL-to-VL tables */
 #define MAPS 64
 
 /* ---- one port -------------------------------------------------------------------------------- */
@@ -161,11 +161,11 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
            map_of(&s->in->target->vls, s, in, out);
 }
 
-/* Collects the ports of a switch whose links are up, with the number of VLs and the SL-to-VL table
- * of each port, now and in the target. Returns false if no SL-to-VL table of the switch needs a
- * write. There are three cases: the switch does not support these tables; the target uses several
- * VLs, and the switch is known to hold its tables; or the target uses one VL, and the tables of the
- * switch are not known, because with one VL any table is correct. */
+/* Collects those ports of a switch that are up, with the present and the wanted values from which
+ * their VL tables are computed. Returns false if no SL-to-VL table of the switch needs a write.
+ * There are three such cases: the switch does not support these tables; the target uses several
+ * VLs, and the switch is known to hold the target's tables; or the target uses one VL, with which
+ * any table is correct, and the tables of the switch are not known. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -340,9 +340,9 @@ static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base
     return ret;
 }
 
-/* Adds the writes of this scope. The scopes ALL, LINE and PAIR can set all tables anew, or writes
- * of scope PAIR can set only the tables that differ. The function chooses what takes fewer writes
- * in total. */
+/* Adds the writes of one scope. The plan has two possibilities: to set all tables anew by writes of
+ * all three scopes, or to set only the tables that differ, by writes of scope PAIR. The function
+ * chooses the one with fewer writes in total. */
 static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope scope)
 {
     bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
@@ -384,7 +384,7 @@ int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
     return add_tables(&s, &to, scope);
 }
 
-/* Tables of a port in state Init count as unknown, because its adapter may have been reset. */
+/* The tables of a port in state Init count as unknown, because its adapter may have been reset. */
 int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,
                                   fab_plan_add_op *add, void *ctx)
 {
@@ -426,8 +426,8 @@ static void forget_all(struct fab_observed *o)
     o->vls = (struct fab_observed_vls){0};
 }
 
-/* Finds the tables `arb` in held->arb[], or adds them. Sets *ret to the index + 1, or to 0 if the
- * index does not fit. Returns NOMEM. */
+/* Finds the tables `arb` in held->arb[], or adds them. Sets *ret to the index + 1, or to 0 if this
+ * number does not fit into 16 bits. Returns NOMEM. */
 static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, uint16_t *ret)
 {
     size_t i = 0;
@@ -445,8 +445,8 @@ static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, u
     return FAB_OK;
 }
 
-/* Empties held->arb[] if it has ARBS_MANY elements or more, because most of them are then no longer
- * in use. The VL arbitration tables of all ports then count as unknown. */
+/* Empties held->arb[] if it has ARBS_MANY elements or more, because ports have probably ceased to
+ * use most of them. The VL arbitration tables of all ports then count as unknown. */
 static void tidy_arbs(struct fab_observed_vls *held)
 {
     if (held->arbs < ARBS_MANY)

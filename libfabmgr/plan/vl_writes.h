@@ -6,8 +6,8 @@
 #include "libfabmgr/plan/plan.h"
 
 /* Scope of a write of SL-to-VL tables. ALL sets the tables of all pairs of ports of a switch. LINE
- * sets the tables of all pairs with one in port, or of all pairs with one out port. PAIR sets the
- * table of one pair. Later writes override earlier ones. */
+ * sets the tables of all pairs that have a certain in port, or of all pairs that have a certain out
+ * port. PAIR sets the table of one pair. Later writes override earlier ones. */
 enum fab_plan_vl_scope { FAB_PLAN_VL_ALL, FAB_PLAN_VL_LINE, FAB_PLAN_VL_PAIR };
 typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores alias GUIDs: an array of blocks, whose indexes do not change, and maps that find a block
- * by port GUID and by alias GUID. aliases.h explains alias GUIDs. */
+/* Stores alias GUIDs in an array of blocks, which never change their positions in the array. Two
+ * maps find a block by port GUID and by alias GUID. aliases.h explains alias GUIDs. */
 #include "libfabmgr/sa/aliases.h"
 
 #include <stdlib.h>

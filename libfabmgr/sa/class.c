@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses the traffic class of a path by the rules of the policy, from the request and the endports
- * of the path. If no rule matches and the request has an SL, the path gets the class with this SL.
- * A rule takes precedence over the SL in the request. */
+/* Chooses the traffic class of a path. The rules of the policy depend on the request and on the
+ * endports of the path, and have precedence. If no rule matches and the request has an SL, the path
+ * gets the class that has this SL on the path. */
 #include "libfabmgr/sa/kinds.h"
 
 static int class_of_rules(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t pkey)

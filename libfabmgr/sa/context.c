@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the MTU and rate of paths. A path is followed through the active tables from switch to
- * switch; its MTU and rate are the lowest among its links. Three measures make this fast.
+ * Finds the MTU and rate of paths. The code follows a path through the active tables from switch to
+ * switch; the MTU and rate of the path are the lowest of its links. Three measures make this fast.
  *
- * First, an array has the properties of each port that limit a path, in only 16 bytes. Second, the
- * result is cached in one byte for each pair of a leaf and a destination LID, because all endports
- * of a leaf use the same path. The cache comes from calloc, so the system provides only the pages
- * that are used.
+ * First, an array has those properties of each port that limit paths, in only 12 bytes per port.
+ * Second, a cache has the result in one byte for each pair of a leaf and a destination LID, because
+ * all endports of a leaf use the same path. The memory of the cache comes from calloc, so the
+ * operating system provides only the pages that are used.
  *
- * Third, a path need not be followed if all ISLs are equal, or if all ISLs are better than the
- * links of endports. All paths then have the same limits, and the verification has proved that
- * there is a path between any two endports. If only a few ISLs are different, paths are followed
- * only to the LIDs that some switch forwards over one of these ISLs.
+ * Third, paths need not be followed if all ISLs have the same MTU and rate, or if all ISLs are
+ * better than the links of endports. Then the ISLs limit all paths in the same way, and the
+ * verification has proved that there is a path between any two endports. If only a few ISLs are
+ * different, the code follows only the paths to LIDs that some switch forwards over one of these
+ * ISLs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
 /* An ISL is unusual if its MTU or rate differs from that of most ISLs. If more than about 1 /
- * UNUSUAL_SHARE of the switches have unusual ISLs, all paths are followed. */
+ * UNUSUAL_SHARE of the switches have unusual ISLs, the code follows all paths. */
 #define UNUSUAL_SHARE 8
 
 /* ---- preparing ------------------------------------------------------------------------------- */
@@ -41,8 +42,9 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* Returns the NeighborMTU that the manager sets for a link (libfabmgr/target). It is computed here,
- * because the PortInfo in the view may be older than the manager's Set of NeighborMTU. */
+/* Returns the NeighborMTU that the manager sets for a link (libfabmgr/target). The function does
+ * not use the NeighborMTU in the view, because the PortInfo there may be older than the manager's
+ * Set of NeighborMTU. */
 static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
                         const struct fab_port_info *b)
 {
@@ -52,8 +54,8 @@ static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
     return v->policy.max_mtu != 0 ? lesser(mtu, v->policy.max_mtu) : mtu;
 }
 
-/* Sets the limits of port 0 of a switch, which has no link: the MTU and the rate in its PortInfo. A
- * value that PortInfo does not report limits nothing. */
+/* Sets the limits of port 0 of a switch, which has no link, to the MTU and the rate in its
+ * PortInfo. If PortInfo does not report one of these values, there is no such limit. */
 static void set_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_link *c)
 {
     const struct fab_port_info *info = &fab_fabric_port(f, port)->info;
@@ -115,7 +117,7 @@ static void assign_rows(struct fab_sa *sa)
     }
     if (fab_base_size_mul(rows, (size_t)sa->view->target->lids.top + 1, &size) &&
         size <= CACHE_MOST / sizeof *sa->cache)
-        /* without memory, there is no cache */
+        /* if there is no memory, there is no cache */
         sa->cache = calloc(size > 0 ? size : 1, sizeof *sa->cache);
 }
 
@@ -129,7 +131,7 @@ static bool between_switches(const struct fab_sa *sa, uint32_t port)
     return sa->links[port].node < sa->view->fabric->switch_count;
 }
 
-/* Returns the highest MTU and the highest rate of all links of endports. */
+/* Returns the highest MTU and the highest rank of a rate that any link of an endport has. */
 static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
 {
     struct fab_sa_link best = {0};
@@ -143,8 +145,9 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* Returns the MTU and the rank of the rate of a link, packed into one byte. Values above the best
- * of all endports count as this best value, because no path can use more. */
+/* Returns the MTU and the rank of the rate of a link, packed into one byte. Values above those in
+ * *best, the highest of the links of endports, are replaced by them, because no path can use
+ * more. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
@@ -164,8 +167,8 @@ static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link
     return most;
 }
 
-/* Marks the LIDs that switch `sw` forwards over an unusual ISL. Returns false if the switch has no
- * unusual ISL. */
+/* Sets the bits in sa->unusual of the LIDs that switch `sw` forwards over an unusual ISL. Returns
+ * false if the switch has no unusual ISL. most: the value of use_of() that most ISLs have. */
 static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
                          const struct fab_sa_link *best)
 {
@@ -180,9 +183,9 @@ static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
     return any;
 }
 
-/* Finds the LIDs that some switch forwards over an unusual ISL. Only paths to these LIDs must be
- * followed. If memory runs out or too many switches have unusual ISLs, all paths must be
- * followed. */
+/* Finds the LIDs that some switch forwards over an unusual ISL; only paths to these LIDs must be
+ * followed. If memory runs out, or too many switches have unusual ISLs, sa->unusual stays NULL, so
+ * all paths must be followed. */
 static void find_unusual(struct fab_sa *sa)
 {
     const struct fab_view *v = sa->view;
@@ -201,8 +204,8 @@ static void find_unusual(struct fab_sa *sa)
         }
 }
 
-/* Returns true if links connect all endports with each other. Returns false if they do not, or if
- * memory ran out. */
+/* Returns true if all endports are in one connected component of the fabric. Returns false if they
+ * are not, or if memory ran out. */
 static bool all_connected(const struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -301,7 +304,7 @@ static void lower(struct limits *w, const struct fab_sa_link *c)
     w->rank = c->rank < w->rank ? c->rank : w->rank;
 }
 
-/* Follows the active tables from a switch to a LID, and finds the limits of this path. Returns
+/* Follows the active tables from switch `sw` to a LID, and finds the limits of this path. Returns
  * false if there is no path. */
 static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
@@ -327,9 +330,9 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct li
     return false;
 }
 
-/* Returns the limits of the path from a switch to a LID from the cache. If they are not in the
- * cache, follows the path and stores them; the cache has no number of hops. Returns false if there
- * is no path. */
+/* Finds the limits of the path from switch `sw` to a LID in the cache. If they are not in the
+ * cache, follows the path and stores them there. The cache does not have the number of hops.
+ * Returns false if there is no path. */
 static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     if (sa->cache == NULL || sa->row[sw] == FAB_NONE)
@@ -366,8 +369,9 @@ static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, str
     return FAB_OK;
 }
 
-/* Finds MTU and rate of a path between two adapters without following it, from the links of the
- * adapters and the MTU and rate of usual ISLs. Returns false if the path must be followed. */
+/* Computes MTU and rate of a path between two adapters or routers without following the path, from
+ * their links and from the MTU and rate of usual ISLs. Returns false if the path must be
+ * followed. */
 static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct limits *ret)
 {
     if (sa->unusual == NULL || (sa->unusual[lid / 64] >> lid % 64 & 1) != 0)
@@ -375,8 +379,8 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     uint32_t dst = sa->view->target->lids.owner[lid];
     const struct fab_sa_link *a = &sa->links[src], *b = &sa->links[dst];
     uint32_t switches = sa->view->fabric->switch_count;
-    /* This function handles only ports of adapters and routers that are linked to switches. `node`
-     * is the node at the other end of the link; FAB_NONE: no link. */
+    /* the function handles only ports of adapters and routers whose links lead to switches; member
+     * `node` is the node at the other end of the link, or FAB_NONE */
     if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
         b->node >= switches)
         return false;
@@ -387,8 +391,8 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     return true;
 }
 
-/* Returns MTU and rate of the path from a port to itself. The path uses no link, so only the port
- * itself limits them. */
+/* Returns MTU and rate of the path from a port to itself. Since this path uses no link, they depend
+ * only on the port. */
 static struct limits loopback(const struct fab_sa *sa, uint32_t port)
 {
     const struct fab_port_info *info = &fab_fabric_port(sa->view->fabric, port)->info;

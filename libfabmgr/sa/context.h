@@ -7,14 +7,15 @@
 #include "libfabmgr/qos/qos.h"
 #include "libfabmgr/sa/sa.h"
 
-/* The limits that a port and its link set to paths. The struct has only 16 bytes, so that the links
- * of a large fabric fit into a CPU cache. */
+/* The limits that a port and its link set to paths, and where the link leads. The struct has only
+ * 12 bytes, so the links of a large fabric fit into a CPU cache. */
 struct fab_sa_link {
     uint32_t peer; /* id of the port at the other end; FAB_NONE: the port cannot send */
     uint32_t node; /* id of the node at the other end */
     /* the lower MTU of the two ends, as PortInfo encodes it */
     uint8_t mtu;
-    /* rank of the link's rate: its position in the ascending order of rates (rate.c) */
+    /* rank of the link's rate: the position of this rate in the ascending order of all rates
+     * (rate.c) */
     uint8_t rank;
 };
 struct fab_sa {
@@ -31,25 +32,25 @@ struct fab_sa {
     /* [switch_count + 1] id of port 0 of each switch. The last element is the number of all
      * ports of switches. */
     uint32_t *first_port;
-    /* Cache of the MTU and rate of paths. Each switch with endports has a row of bytes, one for
-     * each destination LID up to the highest. Byte 0: the path is not in the cache. NULL: there is
-     * no cache, because it would be too large or memory ran out. */
+    /* A cache of the MTU and rate of paths. Each switch with endports has a row, with one byte for
+     * each LID up to the highest destination LID. A byte of 0 means that the path is not in the
+     * cache. NULL: there is no cache, because it would be too large or memory ran out. */
     uint8_t *cache;
     /* [switch_count] number of the switch's row in the cache; FAB_NONE: the switch has no
      * endports */
     uint32_t *row;
     uint8_t max_lmc;
-    /* true: the tables passed the verification and LMC is 0, so that each path has a reverse
+    /* true: the tables passed the verification, and all LMCs are 0; so each path has a reverse
      * path */
     bool proved;
-    /* `between`: MTU and rank of the rate of most ISLs, but at most the highest values of the links
-     * of endports. `unusual`: bitset of the LIDs that some switch forwards over an ISL with other
-     * values; NULL: all paths must be followed. Both are valid only if `proved` is true and links
-     * connect all endports. */
+    /* between: the MTU and the rank that most ISLs have, but at most the highest values of the
+     * links of endports. unusual: bitset of the LIDs that some switch forwards over an ISL with
+     * other values; NULL: fab_sa_path_limits must follow all paths. `between` is valid only if
+     * `unusual` is not NULL. */
     struct fab_sa_link between;
     uint64_t *unusual;
-    /* ComponentMask of the last request, and the components that it selects. The next request
-     * mostly has the same mask. */
+    /* the ComponentMask of the last request for paths, and the components that this mask selects;
+     * kept because the following request mostly has the same mask */
     uint64_t path_mask;
     struct fab_wire_path_record path_given;
     struct fab_qos_matcher matcher;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records of nodes, ports, links and tables (IBA 15.2.5.2-13, 15.2.5.18). A record is made from the
- * snapshot and the active tables when a request selects it. LIDs in records are base LIDs; all
- * ports of a switch have the LID of its port 0.
+ * Records of nodes, ports, links and tables (IBA 15.2.5.2-13, 15.2.5.18). Records are not stored:
+ * when a request selects a record, it is made from the snapshot and the active tables. LIDs in
+ * records are base LIDs; all ports of a switch have the LID of its port 0.
  *
- * Only requesters that gave the SM_Key see M_Keys and P_Key tables. Other requesters see only ports
- * with which they share a partition. A table that the manager does not program is shown as zeros,
- * for example VLArbitration with one VL. Records of what hosts registered come from the caller
- * (struct fab_sa_source).
+ * Only requesters that have sent the right SM_Key see M_Keys and P_Key tables. Other requesters see
+ * only ports with which they share a partition. If the manager does not program a table, for
+ * example VLArbitration with one VL, the records show zeros. Records of registrations of hosts come
+ * from the caller (struct fab_sa_source).
  */
 #include <string.h>
 
@@ -115,9 +115,9 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
                                 .state = FAB_SM_MASTER};
 }
 
-/* Fills in the SMInfoRecord of a port. For the port of this manager, the record has this manager's
- * own SMInfo; for other ports, the last SMInfo that was received from the port. SM_Keys are left
- * out. Returns false if no manager is at the port. */
+/* Fills in the SMInfoRecord of a port: for the port of this manager, with its own SMInfo; for other
+ * ports, with the last SMInfo that was received from the port. SM_Keys are set to 0. Returns false
+ * if there is no manager at the port. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fab_fabric_port(fabric_of(q), port)->guid;
@@ -138,8 +138,8 @@ static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
     return (fab_fabric_port(fabric_of(q), port)->info.guid_cap + 7u) / 8u;
 }
 
-/* Fills in a GUIDInfoRecord. The GUID at index 0 is the port's own GUID; all other GUIDs are alias
- * GUIDs. Always returns true, because every port has the record. */
+/* Fills in the GUIDInfoRecord of block `k`. In block 0, the first GUID is the port's own GUID; all
+ * other GUIDs are alias GUIDs. Always returns true. */
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t own = fab_fabric_port(fabric_of(q), port)->guid;

@@ -4,19 +4,20 @@
  * (15.2.5.20), which is answered with PathRecords, and TraceRecord (15.2.5.19).
  *
  * A request names sources and destinations by GID or LID. If it names no source, all endports are
- * sources; the same holds for destinations. Two ports with several LIDs have several paths. The
- * answer first lists paths that have no LID in common (preference 0), then the other paths
- * (preference 2).
+ * sources; the same holds for destinations. Between two ports with several LIDs there are several
+ * paths. The answer first lists paths of which no two share a LID (preference 0), then the other
+ * paths (preference 2).
  *
  * A selector and its value together limit the MTU, rate or lifetime. As in other managers, a
  * selector without a value is ignored. Senders may use a lower MTU than that of the path. So a path
- * with a higher MTU also matches the selector "exactly", and the answer to "less than" is at most
- * the MTU below the one in the request. For rates, "exactly" matches only the same rate. The
- * lifetime is the lifetime of the subnet or of the traffic class; from a port to itself it is 0.
+ * with a higher MTU than the request also matches the selector "exactly", and with the selector
+ * "less than", the MTU in the answer is at most the one below that in the request. For rates,
+ * "exactly" matches only the same rate. The lifetime of a path is that of the subnet or of its
+ * traffic class; for a path from a port to itself, it is 0.
  *
  * For a destination in another subnet, the path leads to a router (libfabmgr/policy/routers.h), and
- * its HopLimit is not 0. Service ID and QoS class select the traffic class (class.c) and so the SL.
- * In the answer they are 0, as are TClass and flow label.
+ * its HopLimit is not 0. The service ID and the QoS class in the request select the traffic class
+ * (class.c), and thus the SL. In the answer, both are 0, as are TClass and flow label.
  */
 #include <string.h>
 
@@ -50,9 +51,9 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
-/* Returns the router port for a subnet prefix: the port in the configured route for this prefix; if
- * this route names no port, the first router port of the fabric. Returns FAB_NONE if no route
- * matches the prefix, or if the fabric has no such port. */
+/* Returns the router port for a subnet prefix: the port that the configured route for this prefix
+ * names, or the first router port of the fabric if the route names no port. Returns FAB_NONE if no
+ * route matches the prefix, or if the fabric does not have the router port. */
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -67,9 +68,10 @@ static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
     return FAB_NONE;
 }
 
-/* Finds the port to which packets for a destination GID are sent. If the GID is of this subnet,
- * this is the port with the GID. Otherwise it is the port of the router to the subnet of the GID,
- * and *ret_routed is true. Returns 0, or an SA status for the answer. */
+/* Finds the port to which packets for a destination GID are sent. If the GID belongs to this
+ * subnet, this is the port with the GID, and *ret_routed becomes false. Otherwise it is the port of
+ * the router to the subnet of the GID, and *ret_routed becomes true. Returns 0, or an SA status for
+ * the answer. */
 static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
                                    uint32_t *ret, bool *ret_routed)
 {
@@ -84,8 +86,9 @@ static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t 
     return 0;
 }
 
-/* Finds the endport that the request names by GID, by LID or by both. *ret is FAB_NONE if the
- * request names none, which means all endports. Returns 0, or an SA status for the answer. */
+/* Finds the endport that the request names by GID, by LID or by both; `gid` and `lid` are NULL if
+ * the request does not have them. *ret is FAB_NONE if both are NULL, which means all endports.
+ * Returns 0, or an SA status for the answer. */
 static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
                              bool destination, uint32_t *ret)
 {
@@ -101,8 +104,9 @@ static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const 
     return status;
 }
 
-/* Makes the list of sources (end 0) or destinations (end 1): the port `port`, or all endports if it
- * is FAB_NONE. `gid`: the GID by which the request named the port; NULL: none. */
+/* Makes the list of sources (`end` 0) or destinations (`end` 1): only the port `port`, or all
+ * endports if `port` is FAB_NONE. gid: the GID by which the request named the port; NULL: it did
+ * not name the port by GID. */
 static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const uint64_t *gid,
                      const uint32_t **ret, uint32_t *ret_count)
 {
@@ -113,8 +117,8 @@ static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const 
     *ret_count = port != FAB_NONE ? 1 : q->sa->endport_count;
 }
 
-/* Returns the GUID of the n-th port in the list: the alias GUID by which the request named the
- * port, or else the port's own GUID. */
+/* Returns the GUID for port number `n` of a list of sources or destinations: the GUID (possibly an
+ * alias GUID) by which the request named the port, or else the port's own GUID. */
 static uint64_t guid_of(const struct fab_sa_query *q, const uint32_t *list, uint32_t n)
 {
     if (list == q->sa->endports)
@@ -151,7 +155,7 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     q->from_count = q->to_count = 0;
     q->pairs = 1;
     if (status != 0)
-        /* it is no error if no record can match: the answer is an empty table */
+        /* if no record can match, this is not an error: the answer is an empty table */
         return status == FAB_SA_NO_RECORDS ? 0 : status;
     set_list(q, src, 0, g->sgid[0] ? p->sgid : NULL, &q->from, &q->from_count);
     set_list(q, dst, 1, g->dgid[0] ? p->dgid : NULL, &q->to, &q->to_count);
@@ -270,9 +274,9 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
-/* Returns true if the reverse path exists, has the same SL, and meets the limits in the request.
- * Follows the reverse path only if the tables did not pass the verification, or if the request has
- * limits. */
+/* Returns true if the reverse path exists, has the SL `sl`, and meets the limits in the request.
+ * Follows the reverse path only if this is necessary: if the tables did not pass the verification,
+ * or if the request has limits. */
 static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
                       uint8_t sl)
 {
@@ -311,9 +315,9 @@ bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey)
            fab_target_pkeys_has(&q->sa->view->target->pkeys, q->asker, pkey);
 }
 
-/* Finds the P_Key of a path; 0 for raw packets, which have none. `only`: the P_Key of the partition
- * that the traffic class requires; 0: any. Returns false if the two ports share no such
- * partition. */
+/* Finds the P_Key of a path; it is 0 for raw packets, which have no P_Key. only: the P_Key of the
+ * partition that the traffic class requires; 0: any partition. Returns false if the two ports
+ * cannot communicate in a partition that the request and `only` permit. */
 static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t only,
                       uint16_t *ret)
 {
@@ -364,9 +368,10 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     return true;
 }
 
-/* Returns the n-th pair of LIDs (from 0) of a source with `s` LIDs and a destination with `d` LIDs,
- * as offsets to their base LIDs. Pairs with equal offsets come first, because they have no LID in
- * common. Returns false if there are fewer pairs. */
+/* Numbers the pairs of LIDs of a source with `s` LIDs and a destination with `d` LIDs, and sets
+ * *ret_s and *ret_d to the two LIDs of pair number `n` (from 0), as offsets to the base LIDs. Pairs
+ * with equal offsets come first, because no two of them share a LID. Returns false if there are not
+ * more than `n` pairs. */
 static bool lid_pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
 {
     uint32_t same = s < d ? s : d;
@@ -417,26 +422,28 @@ const struct fab_sa_kind fab_sa_kind_path = {
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
-/* Returns the DLID that the request names, or else the base LID of its destination. */
+/* Returns the DLID in the request, or, if it has none, the base LID of the destination. */
 static uint32_t trace_dlid(const struct fab_sa_query *q)
 {
     return q->dlid ? q->dlid : q->sa->view->target->lids.base[q->to[0]];
 }
 
-/* Returns the number of TraceRecords: one for each node of the path, including both endports. There
- * is only one path, because begin_trace requires both endports. */
+/* Returns the number of TraceRecords: one for each node of the path, including the nodes of both
+ * endports. There is only one path, because begin_trace() requires that the request names both
+ * endports. */
 static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
 {
     struct fab_sa_path path_found;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, trace_dlid(q), &path_found) != FAB_OK)
         return 0;
-    /* `hops` counts the switches; the endports are the other two nodes. If the path ends at a
-     * switch, the result is one too high. */
+    /* `hops` is the number of switches; the nodes of the endports are two more. If the path ends at
+     * a switch, the result is too high by one, but fill_trace() then makes no last record. */
     return path_found.hops + 2u;
 }
 
-/* Follows the path to its k-th node. The path enters this node by port *ret_in and leaves it by
- * port *ret_out; FAB_NONE: the path begins or ends here. */
+/* Follows the path to its node number `k` (0: the source). *ret_in is the port by which the path
+ * enters this node, and *ret_out the port by which it leaves the node; FAB_NONE: the path begins or
+ * ends there. */
 static void follow_nodes(const struct fab_sa_query *q, uint32_t src, uint32_t lid, uint32_t k,
                          uint32_t *ret_in, uint32_t *ret_out)
 {

@@ -2,10 +2,10 @@
 /*
  * Handles queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable.
  *
- * The components of a request are converted to bytes and a bit mask. Records are made one after the
- * other. The answer has each record whose bytes equal those of the request in all bits of the mask.
- * The LID is not compared but looked up, because a port can have several LIDs. Paths have their own
- * rules (path.c).
+ * A request becomes a record on the wire and a mask, which has the bits of the selected components.
+ * The query makes records one after the other. The answer has each record that equals the one of
+ * the request in all bits of the mask. The LID is not compared: the query looks up its port,
+ * because a port can have several LIDs. Paths have their own rules (path.c).
  */
 #include <string.h>
 
@@ -72,8 +72,8 @@ static uint16_t narrow_to_lid(struct fab_sa_query *q)
     return 0;
 }
 
-/* Handles a request with MATCH_CAP_MASK: a port matches if its capability masks have at least the
- * bits of the masks in the request (IBA 15.2.5.3). */
+/* Changes q->mask for a request with MATCH_CAP_MASK: a port then matches if its capability masks
+ * have at least the bits that are set in the masks of the request (IBA 15.2.5.3). */
 static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint8_t bits[FAB_REC_MAX];
@@ -86,8 +86,8 @@ static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *
         q->mask[i] = (uint8_t)((q->mask[i] & ~bits[i]) | (bits[i] & q->want[i]));
 }
 
-/* Replaces ToLID in a request by the base LID of its port. Requests may contain any LID of a
- * port, but records have base LIDs. */
+/* Replaces ToLID in a request for LinkRecords by the base LID of the port that has this LID.
+ * Requests may have any LID of a port, but records have base LIDs. */
 static void base_of_to_lid(struct fab_sa_query *q, uint64_t comp_mask)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
@@ -127,7 +127,7 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
     return 0;
 }
 
-/* Begins a trace query. The request must name both endports. Returns 0, or the status of the
+/* Begins a query of a trace. The request must name both endports. Returns 0, or the status for the
  * answer. */
 static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
@@ -139,8 +139,8 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    /* the members want, mask, path and given are set below, by the function for this kind of
-     * query */
+    /* the function for this kind of query, which is called below, sets the members want, mask, path
+     * and given */
     q->sa = sa;
     q->kind = NULL;
     q->method = req->method;
@@ -283,8 +283,8 @@ static uint16_t class_port_info(uint8_t *data)
     return 0;
 }
 
-/* Answers a Get, and returns the status of the answer. IBA demands that exactly one record matches
- * (C15-0.1.30). */
+/* Finds the record for a Get, and returns the status for the answer. The status is an error unless
+ * exactly one record matches, as IBA demands (C15-0.1.30). */
 static uint16_t get_record(struct fab_sa *sa, const struct fab_sa_request *req, uint32_t budget,
                            uint8_t *data)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rates of paths (IBA 15.2.5.16). The encodings are not in the order of the rates, because later
- * versions of the specification added some. So rates are compared by their rank: the index in the
- * table below. If several combinations of width and speed have the same rate, they share an
+ * versions of the specification added rates. So rates are compared by their rank, which is the
+ * index in the table below. Combinations of width and speed that have the same rate share an
  * encoding. */
 #include "libfabmgr/sa/context.h"
 

@@ -11,20 +11,20 @@
 #include "libfabmgr/view/view.h"
 #include "libfabmgr/wire/sa.h"
 
-/* Data prepared from a view with tables, so that queries are fast. The preparation takes time
- * proportional to the number of ports. Queries cache properties of paths here, so only one thread
- * at a time may use it. It keeps a reference to the view. */
+/* Data that is prepared from a view with tables, so that queries are fast. The preparation takes
+ * time proportional to the number of ports. Queries store properties of paths in this data, so only
+ * one thread at a time may use it. The data has a reference to the view. */
 struct fab_sa;
 /* Prepares the data for queries. Returns NOMEM, or INVAL if the view has no tables. */
 int fab_sa_new(const struct fab_view *v, struct fab_sa **ret);
 void fab_sa_free(struct fab_sa *sa); /* sa may be NULL */
 const struct fab_view *fab_sa_view(const struct fab_sa *sa);
-/* Sets the alias GUIDs by which requests can name ports. The caller owns `aliases` and may change
- * them between queries. NULL: no port has alias GUIDs. */
+/* Sets the alias GUIDs by which requests can name ports. The caller owns *aliases, and may change
+ * it between queries. NULL: no port has alias GUIDs. */
 void fab_sa_set_aliases(struct fab_sa *sa, const struct fab_sa_aliases *aliases);
 #define FAB_SA_MANAGERS 64
-/* Sets the last SMInfo of each other manager. The array is copied. Returns LIMIT if it has more
- * than FAB_SA_MANAGERS elements. */
+/* Sets the SMInfo that each other manager sent last. Copies info[count]. Returns LIMIT if `count`
+ * exceeds FAB_SA_MANAGERS. */
 int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
 /* Returns the port with this port GUID or alias GUID. Returns FAB_NONE if there is none, or if the
  * port has no LID. */
@@ -44,8 +44,8 @@ struct fab_sa_path {
 int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_sa_path *ret);
 
 /* fab_sa_rate returns the PathRecord encoding (IBA 15.2.5.16) of the highest rate that does not
- * exceed `mbps`; 0: all rates exceed it. fab_sa_rate_mbps converts such an encoding to Mb/s; 0: the
- * encoding is not defined. */
+ * exceed `mbps`; 0: all rates exceed it. fab_sa_rate_mbps returns the rate in Mb/s for such an
+ * encoding; 0: the encoding is not defined. */
 uint8_t fab_sa_rate(uint32_t mbps);
 uint32_t fab_sa_rate_mbps(uint8_t rate);
 
@@ -53,20 +53,21 @@ uint32_t fab_sa_rate_mbps(uint8_t rate);
 
 #define FAB_SA_ANYBODY (FAB_NONE - 1)
 struct fab_sa_query;
-/* Gives the records that cannot be computed from the view, such as registrations. */
+/* A source of records that cannot be computed from the view, such as registrations. */
 struct fab_sa_source {
     void *ctx;
-    /* Writes the first record whose key is higher than at[], and stores its key in at[]. A key has
-     * four numbers; before the first call they are all zero. Keys are used instead of an index,
-     * because records can be added and removed between two calls. Returns false if there are no
-     * more records. */
+    /* Writes the first record whose key is higher than at[] to *ret_struct, and stores the key of
+     * this record in at[]. A key has four numbers; before the first call they are all zero. There
+     * is a key instead of an index, because records can be added and removed between two calls.
+     * Returns false if there are no more records. */
     bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
     /* true: next() returns only records that match the query; false: the query compares each
      * record */
     bool filters;
 };
 struct fab_sa_request {
-    /* method of the request: FAB_METHOD_GET, or that of GetTable, GetMulti or GetTraceTable */
+    /* method of the request: FAB_METHOD_GET, FAB_METHOD_GET_TABLE, FAB_METHOD_GET_MULTI or
+     * FAB_METHOD_GET_TRACE_TABLE */
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
@@ -78,12 +79,13 @@ struct fab_sa_request {
      * sees all ports. */
     uint32_t from;
     uint32_t activity; /* ActCount in the SMInfo of this manager */
-    /* source of the records, which must exist as long as the query; NULL: records are made from the
-     * view */
+    /* the source of the records, which must exist as long as the query; NULL: the query makes the
+     * records from the view */
     const struct fab_sa_source *list;
 };
-/* Reads the SA header of a MAD. Returns TRUNCATED if the MAD is shorter than FAB_MAD_SIZE. Returns
- * FORMAT if it is no SA MAD, or if its class version or RMPP version is not supported. */
+/* Reads the SA header of a MAD. *ret_sm_key receives the SM_Key. Returns TRUNCATED if the MAD is
+ * shorter than FAB_MAD_SIZE. Returns FORMAT if it is no SA MAD, or if its class version or RMPP
+ * version is not supported. */
 int fab_sa_request_read(const uint8_t *mad, size_t len, struct fab_sa_request *ret,
                         uint64_t *ret_sm_key);
 
@@ -112,44 +114,46 @@ struct fab_sa_query {
     /* for each port in own[], the GUID by which the request named it */
     uint64_t guid[FAB_MULTI_PATH_GIDS];
     uint32_t slid, dlid; /* LIDs in the request; 0: the request has none */
-    /* pairs: number of LID pairs of the present source and destination. limit: number of paths that
-     * the request permits between two ports. found: number of paths found so far between the
-     * present two ports. */
+    /* pairs: upper limit of the number of LID pairs of a source and a destination. limit: number of
+     * paths that the request permits between two ports. found: number of paths found so far between
+     * the present two ports. */
     uint32_t pairs, limit, found;
     bool routed; /* true: the destination is in another subnet */
     struct fab_wire_path_record path, given;
-    /* GID prefixes of source and destination: those of SGID and DGID in the request, or else the
-     * prefix of this subnet */
+    /* GID prefixes of source and destination: the prefixes of SGID and DGID in the request, or the
+     * prefix of this subnet if the request has no GID */
     uint64_t gid_prefix[2];
 };
-/* Begins a query. Returns 0, or the status of the answer (enum fab_smp_status, enum fab_sa_status)
- * if the answer has no records. */
+/* Begins a query. Returns 0, or, if the query cannot be made, the status for the answer (enum
+ * fab_smp_status or enum fab_sa_status), which then has no records. */
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q);
-/* Writes the next record, which has fab_wire_rec_stride(q->rec) bytes. Returns NOT_FOUND if there
- * are no more records, or BUSY if the budget is used up; the caller must then call again with a new
- * one. Each record that is examined lowers *budget by 1. */
+/* Writes the next record, which has fab_wire_rec_stride(q->rec) bytes. Each record that is examined
+ * lowers *budget by 1. Returns NOT_FOUND if there are no more records. Returns BUSY if *budget is
+ * used up; the caller must then call again, with a new budget. */
 int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record);
 
-/* Answers a request in a single MAD: Get of any record, and ClassPortInfo. Other methods are
- * refused. Returns the status that it has written into the answer. FAB_SMP_BUSY means that `budget`
- * records were not enough; then use fab_sa_begin and fab_sa_next. */
+/* Answers a request whose answer is a single MAD: Get of a record or of ClassPortInfo. Refuses
+ * other methods. Returns the status that it has written into the answer. FAB_SMP_BUSY means that it
+ * has examined `budget` records, and that this was not enough; then use fab_sa_begin and
+ * fab_sa_next. */
 uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
                     const struct fab_sa_request *req, uint32_t budget,
                     uint8_t answer[FAB_MAD_SIZE]);
-/* Returns true if two ports can communicate: both are members of one partition, and at least one
- * port is a full member (IBA 10.9.3). A port can always communicate with itself. */
+/* Returns true if ports `a` and `b` can communicate: both are members of one partition, and at
+ * least one of them is a full member (IBA 10.9.3). A port can always communicate with itself. */
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
 /* Returns true if the requester is a member of the partition with this P_Key, or may see all
  * ports. */
 bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey);
 /* Returns true if the requester may see an endport. */
 bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port);
-/* Writes the header of an answer (FAB_SA_DATA bytes), and clears the rest of the MAD. Method,
- * transaction ID and attribute follow from the request; SM_Key is 0. stride: distance in bytes
- * between two records. */
+/* Writes the header of an answer (FAB_SA_DATA bytes), and clears the rest of the MAD. Takes the
+ * transaction ID from the request, and derives the method and the attribute from those of the
+ * request; SM_Key is 0. stride: distance in bytes from one record to the next. */
 void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
                           uint8_t answer[FAB_MAD_SIZE]);
-/* Returns true if the response to this method can have many records, so that RMPP must send it. */
+/* Returns true if the response to this method can have many records, and must therefore be sent
+ * with RMPP. */
 bool fab_sa_is_table(uint8_t method);
 
 #endif

@@ -5,14 +5,14 @@
  * The paths to one destination form a tree of switches, in which each leaf sends as many units as
  * it has endports. The parent of a switch is the next switch towards the destination. A walk from
  * each leaf follows the parents up to the first switch that an earlier walk visited. The switches
- * of all walks are listed so that each switch comes after its parent. The list is then read
- * backwards: the units that a switch sends and forwards are added to the units of its parent. The
- * work is proportional to switches x destinations, not to pairs of endports.
+ * of all walks are put into a list in which each switch comes after its parent. Then, from the end
+ * of the list to its beginning, the units that a switch sends and forwards are added to the units
+ * of its parent. So the time is proportional to switches x destinations, not to pairs of endports.
  *
  * The LFTs are read in transposed tiles of 64 LIDs, so that the entries of all switches for one LID
  * are adjacent. The LFTs may contain anything. A walk may end in a loop, at a port without a link
- * or at a wrong endport. The leaf is then marked as broken for the destination, and none of its
- * units are counted.
+ * or at a wrong endport. Then the leaf of the walk is marked as broken for this destination, and
+ * its units are not counted.
  *
  * The endports that send over a channel are stored as a set of leaves: if a leaf sends anything to
  * a destination over a channel, all its endports do, except the destination itself.
@@ -35,28 +35,28 @@ struct counting {
     struct fab_quality *q;
     /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
     uint8_t *tile;
-    /* [end_count] the destinations, sorted by LID; their traffic is counted in this order. An
-     * element is LID << 32 | index in the measurement's ends[]. */
+    /* [end_count] the destinations, sorted by LID, which is the order in which they are processed.
+     * An element is LID << 32 | index in the measurement's ends[]. */
     uint64_t *by_lid;
-    /* [switches] number of switches on the path from each switch to the current destination, itself
-     * included. 0: not visited yet. BROKEN: the path does not arrive. ON_STACK: the walk is
-     * following the path. */
+    /* [switches] number of switches on the path from each switch to the current destination,
+     * including the switch itself. 0: not visited yet. BROKEN: the path does not arrive. ON_STACK:
+     * the switch is on the path that the walk follows now. */
     uint32_t *depth;
-    /* [switches] The visited switches from which packets arrive at the destination. A switch stands
-     * after the switch to which it sends. */
+    /* [switches] the visited switches from which packets arrive at the destination. Each switch
+     * comes after its parent, the switch to which it sends. */
     uint32_t *order;
     uint32_t *stack; /* [switches] the switches of the current walk */
     /* [switches] id of the port by which each switch sends to the current destination */
     uint32_t *out;
-    /* [switches] number of units that each switch receives from other switches and forwards to the
-     * current destination; an endport sends one unit to each destination */
+    /* [switches] number of units for the current destination that each switch receives from other
+     * switches and forwards. An endport sends one unit to each destination. */
     uint32_t *sources;
     /* number of 64-bit words of a set of leaves */
     size_t words;
     /* [switches][words] set of the leaves that send the units of sources[]; valid if sources[] > 0
      */
     uint64_t *gathered;
-    /* [ports][words] for each channel, the set of the leaves that send over it; the id of a
+    /* [ports][words] for each channel, the set of the leaves whose packets use it; the id of a
      * channel is the id of its sending port */
     uint64_t *senders;
     /* [ports] number of units that each channel carries, multiplied by its slowness (the member
@@ -76,8 +76,8 @@ static void fill_tile(struct counting *t, uint32_t block)
     }
 }
 
-/* Returns the next switch after `sw` on the path to the current destination; FAB_NONE: the path
- * ends at `sw`. column: the entries of all switches for the destination LID. */
+/* Returns the switch after `sw` on the path to the current destination; FAB_NONE: the path ends at
+ * `sw`. Sets out[] of `sw`. column: the entries of all switches for the destination LID. */
 static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
 {
     const struct fab_measurement *f = t->f;
@@ -123,9 +123,9 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
     t->q->hops[depth < FAB_QUALITY_HOPS ? depth : FAB_QUALITY_HOPS - 1] += pairs;
 }
 
-/* Counts the units that switch `sw` sends: those of its own endports, and those that it receives
- * and forwards. Adds them to the load of its channel, and to the units that the next switch
- * receives. */
+/* Adds up the units that switch `sw` sends: those of its own endports, and those that it receives
+ * and forwards. Adds this number to the load of the channel by which `sw` sends, and to the units
+ * that the next switch receives. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

@@ -2,19 +2,19 @@
 /*
  * Chooses the engine with the best tables, if the first engine reports that the topology is flawed.
  *
- * Engines that recognise a topology are best where it is complete. If links are missing, local
- * search (libfabmgr/route/local_search/local_search.h) can improve their tables, or another engine
- * may be better. Which tables are best is not known beforehand. So this file measures the tables of
- * all engines, as "route compare" does, and records the figures for the operator. Local search
- * takes longest. It runs only for the first engine, and for another engine whose tables are better
- * than the result of that search.
+ * An engine for a certain topology makes the best tables if the topology is complete. If links are
+ * missing, local search (libfabmgr/route/local_search/local_search.h) can improve their tables, or
+ * another engine may be better. Which tables are best is not known beforehand. So this file
+ * measures the tables of all engines, as "route compare" does, and records the figures for the
+ * operator. Local search takes the most time. So it runs only for the tables of the first engine
+ * and, if the tables of another engine are better than the result, for those.
  *
  * figures.c says which tables are better. Complete trees are never compared, because their engine
  * reports no flaw.
  *
  * A fault should not change the SL of a path that it does not affect, because hosts learn SLs only
  * from path records. So tables that need SLs other than 0 never replace tables that need only SL 0.
- * They replace tables that also need other SLs only if the first engine changes SLs after faults
+ * They replace tables that need other SLs, too, only if the first engine changes SLs after faults
  * anyway.
  */
 #include "libfabmgr/study/choose_engine.h"
@@ -32,11 +32,10 @@ struct comparison {
     struct fab_route_input in;
     /* the tables that the first engine of the chain has made */
     struct fab_engine_choice *first;
-    /* the best tables tried so far; if no tables are better than the tables of `first`, the member
-     * `engine` is NULL */
+    /* the best tables so far; member `engine` NULL: the tables of `first` are the best so far */
     struct fab_engine_choice best;
-    /* what operators see of the comparison: a row for each candidate; row `best_row` describes the
-     * best tables so far */
+    /* the record that operators see, with a row for each candidate; row number `best_row` is about
+     * the best tables so far */
     struct fab_choice *record;
     uint32_t best_row;
 };
@@ -63,7 +62,8 @@ static int measure(struct comparison *c, const struct fab_engine_choice *of,
     return status;
 }
 
-/* Runs the proof of the tables. Returns UNSUPPORTED if they do not pass it. */
+/* Runs the proof of the tables *t. Returns UNSUPPORTED if the tables do not pass it, or an error of
+ * fab_verify. */
 static int prove(const struct comparison *c, struct fab_engine_choice *t)
 {
     const struct fab_verify_input in = {
@@ -98,10 +98,10 @@ static struct fab_choice_row *add_row(struct comparison *c, const struct fab_eng
 
 /* Returns true if the SLs of the tables *t allow them to replace the first engine's tables. If the
  * first tables use only SL 0, *t must also use only SL 0, and must not need more VLs. If the first
- * tables use other SLs, tables with SL 0 alone may replace them. Tables with other SLs may do so
- * only if the first engine changes SLs after faults anyway (moves_sls). Local repairs do not
- * support tables in which the VL depends on classes of ports. So such tables may replace only
- * tables of the same kind. */
+ * tables use other SLs, tables with SL 0 alone may replace them, but tables with other SLs may
+ * replace them only if the first engine changes SLs after faults anyway (moves_sls). Local repairs
+ * do not support tables in which the VL depends on classes of ports, so such tables may replace
+ * only tables of the same kind. */
 static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice *t)
 {
     const struct fab_engine_choice *first = c->first;
@@ -111,9 +111,9 @@ static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice
            (first->engine->moves_sls && (t->vls.classes <= 1 || first->vls.classes > 1));
 }
 
-/* Computes the tables of an engine, and proves them. Returns UNSUPPORTED if there are none to
- * compare; t->why then has the reason, and *ret_outcome the kind of reason. Also returns the other
- * errors of the engine. */
+/* Computes the tables of the engine t->engine, and proves them. Returns UNSUPPORTED if there are no
+ * tables to compare; t->why then has the reason, and *ret_outcome the kind of reason. Returns other
+ * errors of the engine and of the proof, too. */
 static int compute(struct comparison *c, struct fab_engine_choice *t,
                    enum fab_choice_outcome *ret_outcome)
 {
@@ -137,8 +137,8 @@ static int compute(struct comparison *c, struct fab_engine_choice *t,
     return status;
 }
 
-/* Takes over the tables t; the last row of the record has their figures. Keeps them as the best
- * tables if `better` is true; otherwise frees them. */
+/* Takes over the tables *t, which are those of the last row of the record. Keeps them as the best
+ * tables so far if `better` is true; otherwise frees them. */
 static void enter(struct comparison *c, struct fab_engine_choice *t, bool better)
 {
     if (!better) {
@@ -204,8 +204,8 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
 }
 
 /* Improves the tables of `from` by local search, and proves the result. The result replaces the
- * best tables if no figure is worse by more than its tolerance. Equal figures suffice, because
- * local search has also reduced the number of flows that share links. */
+ * best tables so far if no figure is worse by more than its tolerance. It need not be better in any
+ * figure, because local search has also reduced the number of flows that share links. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};
@@ -264,7 +264,8 @@ static int compare(struct comparison *c, const struct fab_route_chain *chain, ui
     return status;
 }
 
-/* Marks the row of the tables that are used. All other rows keep the outcome that they have. */
+/* Marks the row of the best tables, which will be used, as FAB_CHOICE_TAKEN. The outcomes of the
+ * other rows stay as they are. */
 static void mark_taken(struct comparison *c)
 {
     struct fab_choice_row *row = &c->record->row[c->best_row];

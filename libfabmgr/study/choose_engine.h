@@ -11,9 +11,9 @@
 #include "libfabmgr/target/choice.h"
 #include "libfabmgr/verify/verify.h"
 
-/* Greatest size (switches x LIDs) of a fabric for which engines are compared. In a larger fabric,
- * an engine would take longer than about 0.1 s, and local search longer than 0.5 s. A full tree of
- * 1,024 hosts and 320 switches is below this limit. */
+/* Engines are compared only in fabrics up to this size (number of switches x highest LID). In a
+ * larger fabric, an engine would take longer than about 0.1 s, and local search longer than 0.5 s.
+ * A full tree of 1,024 hosts and 320 switches is below this limit. */
 #define FAB_STUDY_CHOOSE_WORK 500000u
 
 struct fab_engine_choice {
@@ -22,10 +22,11 @@ struct fab_engine_choice {
     struct fab_lft lft;
     struct fab_vls vls;
     struct fab_verdict verdict;
-    /* sentence of the engine for the operator */
+    /* sentence of the engine about its tables, for operators */
     char why[300];
-    /* Gets one row for the tables in *choice, and one row for each further candidate. The caller
-     * has already added rows for the engines that failed. NULL: no record is wanted. */
+    /* The record to which fab_study_choose_engine adds a row for the tables in *choice, and one for
+     * each further candidate. The caller has already added rows for the engines that failed. NULL:
+     * the caller wants no record. */
     struct fab_choice *record;
     /* clock for the times in the record, in microseconds; NULL: times are 0 */
     uint64_t (*now_us)(void);
@@ -35,15 +36,15 @@ struct fab_engine_choice {
  * tables of the later engines of the chain. figures.h says which tables are better.
  *
  * Tables of later engines must pass the proof. If the first tables use SL 0 only, the other tables
- * must also use SL 0 only, and must not need more VLs. If the first engine keeps the SLs of paths
- * under faults (struct fab_route_engine.moves_sls), the other tables must use SL 0 only. Local
- * repairs do not support tables in which the VL depends on classes of ports. So such tables may
- * replace only tables of the same kind.
+ * must also use SL 0 only, and must not need more VLs. The other tables must also use SL 0 only if
+ * the first engine never changes the SL of a path after a fault (member moves_sls of struct
+ * fab_route_engine is false). Local repairs do not support tables in which the VL depends on
+ * classes of ports, so such tables may replace only tables of the same kind.
  *
  * Tables are compared only if the chain is "auto", *in->flawed is true and the fabric is small
- * enough. choice->why tells the operator if hosts must use SLs other than 0, and choice->record has
- * the figures of all candidates. Returns NOMEM or another error of the engines and of the proof;
- * *choice is then unchanged. */
+ * enough. Afterwards, choice->why tells the operator whether hosts must use SLs other than 0, and
+ * choice->record has the figures of all candidates. Returns NOMEM or another error of the engines
+ * and of the proof; *choice is then unchanged. */
 int fab_study_choose_engine(const struct fab_route_input *in, const struct fab_route_chain *chain,
                             uint32_t taken, struct fab_engine_choice *choice);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the order of the endports for shift permutations: in the shift by k, endport i of this
- * order sends to endport i + k. Measurements of different tables of a fabric are comparable only if
- * the order is the same, so it depends on links and LIDs alone. The leaves of a pod are adjacent in
- * this order, and so are the pods of a larger group. Within a group, the leaf with the lowest LID
- * comes first, because the manager assigns LIDs in topological order where it can. If all LIDs are
- * in topological order, the result is the order of the LIDs.
+ * order sends to endport i + k. The order depends on links and LIDs alone, because measurements of
+ * different tables of a fabric are comparable only if the order is the same. The leaves of a pod
+ * are adjacent in this order, and so are the pods of a larger group. Within a group, the leaf with
+ * the lowest LID comes first, because the manager assigns LIDs in topological order where it can.
+ * If all LIDs are in topological order, the result is the order of the LIDs.
  *
- * The leaves are sorted by their lowest LID and then split by distance d, in hops. The leaves
- * within d of the first leaf form the first group. The leaves within d of the first remaining leaf
- * form the second group, and so on. Then each group is split in the same way with a smaller d.
+ * The leaves are sorted by their lowest LID, and then split into groups by a distance of d hops.
+ * The first leaf, and all leaves at most d hops from it, form the first group. Of the remaining
+ * leaves, the first one, and all leaves at most d hops from it, form the second group, and so on.
+ * Then each group is split in the same way with a smaller d.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +32,11 @@ struct sorting {
     uint64_t *key;
     /* [leaf_count][leaf_count] number of hops between two leaves */
     uint8_t *leaf_distance;
-    /* [leaf_count] the order that is being made: indices in leaves[] */
+    /* [leaf_count] the order of the leaves that is being made, as indices in leaves[] */
     uint32_t *sequence;
     /* [switches] scratch memory: a queue of switches, or a list of leaves */
     uint32_t *scratch;
-    /* [switches] number of hops to each switch from the leaf whose distances are being computed */
+    /* [switches] number of hops to each switch from the leaf that measure() visits */
     uint8_t *distance;
 };
 
@@ -83,9 +84,9 @@ static void sort_leaves(struct sorting *s)
         s->sequence[i] = (uint32_t)s->key[i];
 }
 
-/* Splits the leaves sequence[from] to sequence[to - 1] into groups. Reorders them so that the
- * members of a group are adjacent; each member is within `radius` hops of the first one. Then
- * splits each group again with a smaller radius. */
+/* Splits the leaves sequence[from] to sequence[to - 1] into groups, and reorders them so that the
+ * members of a group are adjacent. Each member of a group is at most `radius` hops from the first
+ * member. Then splits each group again, with a smaller radius. */
 static void group(struct sorting *s, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {
@@ -121,8 +122,8 @@ static int by_leaf_and_port(const void *a, const void *b)
     return (x->num > y->num) - (x->num < y->num);
 }
 
-/* Reorders leaves[] as in `sequence`, and sorts the endports by the new index of their leaf and
- * then by port. */
+/* Puts leaves[] into the order of sequence[], and sorts the endports by the new index of their
+ * leaf, and then by the number of the leaf's port. */
 static int renumber(struct fab_measurement *f, const uint32_t *sequence)
 {
     struct fab_measured_leaf *leaves = fab_base_alloc_array(f->leaf_count, sizeof *leaves);

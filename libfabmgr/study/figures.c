@@ -2,10 +2,10 @@
 /*
  * Compares tables by several figures.
  *
- * One figure alone is not enough: tables that balance all-to-all traffic better often have more
+ * One figure alone is not enough. Tables that balance all-to-all traffic better often have more
  * flows of a shift on one link, and shifts in one order of the endports say little about shifts in
- * another order. The figures of different kinds are multiplied, because only ratios of them are
- * comparable.
+ * another order. Figures of different kinds have different units, so they are multiplied, not
+ * added.
  */
 #include "libfabmgr/study/figures.h"
 
@@ -63,8 +63,8 @@ bool fab_study_figures_better(const struct fab_choice_figures *x, uint8_t x_lane
     return x->squares * SQUARES_TOLERANCE < y->squares;
 }
 
-/* Returns the factor by which a figure may get worse. This is the tolerance of the figure, or more
- * if the greatest load gets much lower. */
+/* Returns the factor by which a figure may become worse: its tolerance, or a greater factor if the
+ * greatest load becomes much lower. */
 static double allowed(const struct fab_choice_figures *before,
                       const struct fab_choice_figures *after, double tolerance)
 {

@@ -20,23 +20,23 @@ struct fab_figures_input {
 };
 /* Measures tables. Returns the errors of fab_study_quality_measure(). */
 int fab_study_figures_measure(const struct fab_figures_input *in, struct fab_choice_figures *ret);
-/* Returns the figures of tables that were measured with FAB_FIGURES_SAMPLES samples. */
+/* Returns the figures from the result `q` of a measurement with FAB_FIGURES_SAMPLES samples. */
 struct fab_choice_figures fab_study_figures_of(const struct fab_quality *q);
 /* Returns the congestion product: the greatest channel load of all-to-all traffic, multiplied by
  * the number of flows on the most loaded channel in the worst shift, and divided by the bandwidths
  * of shifts and of random permutations. */
 double fab_study_figures_product(const struct fab_choice_figures *f);
-/* Returns true if the tables with the figures x are better than the tables with the figures y.
+/* Returns true if the tables with the figures `x` are better than the tables with the figures `y`.
  * Tables with a lower congestion product are better. If the products differ by at most 5 %, tables
- * with fewer VLs are better. If the numbers of VLs are equal, tables are better if their sum of
- * squared channel loads is lower by more than 1 %. */
+ * with fewer VLs are better. If the numbers of VLs are equal, too, the tables `x` are better if
+ * their mean of the squared channel loads is lower by more than 1 %. */
 bool fab_study_figures_better(const struct fab_choice_figures *x, uint8_t x_lanes,
                               const struct fab_choice_figures *y, uint8_t y_lanes);
 /* Returns true if local search may replace tables with the figures `before` by tables with the
  * figures `after`. The congestion product must not be greater, and no single figure may be worse by
  * more than its tolerance. The tolerance is 0 for the greatest load, 1 % for the squared loads, 3 %
- * for the bandwidths, and 5 % for the worst and the mean shift. If the greatest load falls by a
- * fraction x, the tolerance for bandwidths and shifts is at least x / 3. */
+ * for the bandwidths, and 5 % for the worst and the mean shift. If the greatest load becomes lower
+ * by a fraction x, the tolerance for bandwidths and shifts is at least x / 3. */
 bool fab_study_figures_keep(const struct fab_choice_figures *before,
                             const struct fab_choice_figures *after);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For each destination, the tables make a tree of switches. The search follows the path from each
- * switch with sources until it reaches the destination or a switch whose fate (enum fate) is
- * already known. Then all switches on the path have the same fate. So the search visits each switch
- * once for each destination.
+ * Counts the paths of a job over failed links. For each destination, the search follows the path
+ * from each switch that has sources, until it reaches the destination or a switch whose fate (enum
+ * fate) is already known. Then the fates of all switches on the path follow. So the search visits
+ * each switch once for each destination.
  */
 #include "libfabmgr/study/job_paths.h"
 
@@ -57,7 +57,8 @@ static void count_sources(struct search *s)
     }
 }
 
-/* One step of a path: returns the port by which the switch forwards to the LID; FAB_NONE: none. */
+/* Returns the id of the port by which switch `sw` forwards packets to the LID; FAB_NONE: it drops
+ * them, or delivers them to its port 0. */
 static uint32_t next_port(const struct fab_job_paths_input *in, uint32_t sw, uint32_t lid)
 {
     const struct fab_node *n = &in->fabric->nodes[sw];
@@ -65,7 +66,8 @@ static uint32_t next_port(const struct fab_job_paths_input *in, uint32_t sw, uin
     return port >= 1 && port <= n->num_ports ? n->first_port + port : FAB_NONE;
 }
 
-/* Follows the path from a switch to the endport. Returns the fate of the switch. */
+/* Follows the path from switch `sw` to endport number `index` of in->ends[]. Returns the fate of
+ * `sw`. */
 static enum fate follow(struct search *s, uint32_t sw, uint32_t index)
 {
     const struct fab_job_paths_input *in = s->in;
@@ -73,8 +75,8 @@ static enum fate follow(struct search *s, uint32_t sw, uint32_t index)
     enum fate fate = UNKNOWN;
     while (fate == UNKNOWN) {
         if (s->known[sw] == index + 1) {
-            /* an UNKNOWN fate here means that this path has visited the switch before: it is a
-             * loop */
+            /* an UNKNOWN fate here means that this path has visited the switch before: the path is
+             * a loop */
             fate = s->fate[sw] != UNKNOWN ? (enum fate)s->fate[sw] : HIT;
             break;
         }

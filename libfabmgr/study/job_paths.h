@@ -12,12 +12,12 @@ struct fab_job_paths_input {
     const struct fab_lft *lft;
     /* Bitset of the ports, by id, whose links fail. Both ports of a link must be in the set. */
     const uint64_t *failed;
-    /* bitset of switches, by id: the switches at both ends of links that have failed before */
+    /* bitset of switches, by id: the switches at both ends of links that had failed before */
     const uint64_t *near;
     const uint32_t *ends; /* [end_count] ids of endports with LIDs, each one once */
     uint32_t end_count;
-    /* called from time to time with `stopped_ctx`; returns true to end the computation early. May
-     * be NULL. */
+    /* fab_study_job_paths calls this function from time to time, with `stopped_ctx`. If it returns
+     * true, the computation ends early. May be NULL. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
 };
@@ -27,8 +27,9 @@ struct fab_job_paths {
     /* number of pairs whose path uses no failed link, but passes a switch of in->near */
     uint64_t near;
 };
-/* Follows the paths to the base LID of each endport. Returns OK, NOMEM, or BUSY (stopped). The time
- * is linear in the number of endports times the number of switches on their paths. */
+/* Counts the paths from each endport to the base LID of each other endport. Returns OK, NOMEM, or
+ * BUSY if in->stopped() returned true. The time is proportional to the number of endports times the
+ * number of switches on their paths. */
 int fab_study_job_paths(const struct fab_job_paths_input *in, struct fab_job_paths *ret);
 
 #endif

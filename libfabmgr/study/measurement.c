@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the endports to measure, the leaves that they are attached to, and the switch at the end of
- * each channel. If the caller gives no list, measures all endports of adapters and routers with a
- * LID and a working link to a switch. It then omits aggregation nodes, because they neither send
- * nor receive on behalf of a job.
+ * Finds the endports to measure, the leaves to which they are attached, and the switch to which
+ * each channel leads. If the caller gives no list of endports, these are all endports of adapters
+ * and routers that have a LID and a working link to a switch, except those of aggregation nodes,
+ * which neither send nor receive on behalf of a job.
  */
 #include "libfabmgr/study/measurement.h"
 

@@ -17,14 +17,15 @@ struct fab_measured_endport {
 struct fab_measured_leaf {
     uint32_t sw;
     uint32_t ends; /* number of measured endports at the leaf */
-    /* capacity of the channels from the leaf to other switches, as a number of channels with the
-     * rate of the fastest channel */
+    /* capacity of all channels from the leaf to other switches together, in units of the capacity
+     * of the fastest channel of the fabric */
     double capacity;
 };
 struct fab_measurement {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_quality_input *in;
-    /* number of switches, and number of their ports, whose ids are 0 to ports - 1 */
+    /* number of switches, and number of all their ports; the ports of switches have the ids 0 to
+     * `ports` - 1 */
     uint32_t switches, ports;
     /* [switches] id of port 0 of each switch */
     uint32_t *first;
@@ -44,15 +45,16 @@ struct fab_measurement {
     uint32_t *leaf_at;
     /* number of 64-bit words of a set of endports */
     size_t words;
-    /* [leaf_count][words] for each leaf, the set of the endports that its packets do not reach */
+    /* [leaf_count][words] for each leaf, the set of the endports that packets from this leaf do not
+     * reach */
     uint64_t *broken;
 };
 /* Finds the endports and channels to measure. Returns the errors of fab_study_quality_measure(). */
 int fab_study_measurement_make(const struct fab_quality_input *in, struct fab_measurement *ret);
 void fab_study_measurement_fini(struct fab_measurement *f);
-/* Sorts leaves[] and ends[] for shift permutations, so that leaves with few hops between them are
- * adjacent in leaves[]. ends[] is sorted by leaf, and then by the leaf's port. Returns NOMEM if
- * there is no memory. */
+/* Sorts leaves[] and ends[] for shift permutations. Afterwards leaves with few hops between them
+ * are adjacent in leaves[], and ends[] is sorted by leaf, and then by the leaf's port. Returns
+ * NOMEM if there is no memory. */
 int fab_study_measurement_order(struct fab_measurement *f);
 
 static inline bool fab_study_measurement_stopped(const struct fab_measurement *f)

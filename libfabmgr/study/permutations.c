@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures permutations: shifts, random permutations and random bisections. Each flow is followed
- * through the LFTs. The walk cannot loop: the all-to-all measurement has marked the leaves whose
- * paths do not reach a destination, and their flows are left out.
+ * Measures permutations: shifts, random permutations and random bisections. The code follows each
+ * flow through the LFTs. It cannot run into a loop: the all-to-all measurement has marked, for each
+ * leaf, the destinations that its paths do not reach, and flows to these are left out.
  *
- * All shifts are tried if they have at most SHIFT_FLOWS flows together, that is, for up to 3,000
- * endports. Otherwise a random sample of shifts with that many flows is tried.
+ * If all shifts together have at most SHIFT_FLOWS flows, that is, for up to 3,000 endports, all of
+ * them are measured. Otherwise a random sample of shifts with about SHIFT_FLOWS flows is measured.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 #include "libfabmgr/study/measurement.h"
 
 #define SHIFT_FLOWS 9000000u
-/* Shifts are also measured in other orders of the endports. ORDER_FLOWS: limit of the number of
- * flows of all shifts in one of these orders. RANDOM_ORDERS: number of random orders among them. */
+/* Shifts are also measured in other orders of the endports. ORDER_FLOWS: limit of the total number
+ * of flows of the shifts in one such order. RANDOM_ORDERS: how many of these orders are random. */
 #define ORDER_FLOWS 250000u
 #define RANDOM_ORDERS 2
 
@@ -27,10 +27,10 @@ struct traffic {
     /* [ports] number of flows of the current permutation over each channel, multiplied by its
      * slowness (the member `slow` of the measurement) */
     uint32_t *load;
-    /* [end_count] indices of the endports: at first in ascending order, then in a random order for
-     * each permutation */
+    /* [end_count] indices of the endports, at first in ascending order; for each random permutation
+     * or bisection, they are put into a new random order */
     uint32_t *ends;
-    /* [end_count] scratch: the destination of each endport */
+    /* [end_count] scratch memory of shift(): the destination of each endport */
     uint32_t *to;
     /* [samples] greatest load of a channel in each random permutation */
     uint32_t *worst;
@@ -64,8 +64,8 @@ static void clear(struct traffic *t)
 }
 
 /* Adds one flow from endport `src` to endport `dst` to the loads of the channels on its path.
- * Returns the greatest load among these channels; 0: both endports are at the same leaf, or the
- * path does not reach the destination. */
+ * Returns the greatest load of these channels; 0: the flow uses no channel, because both endports
+ * are at the same leaf, or because the path does not reach the destination. */
 static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -82,9 +82,9 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
     return most;
 }
 
-/* Returns the part (0..1) of an endport's bandwidth that the flow from `src` to `dst` gets; 0: its
- * path does not reach the destination. Before the call, load[] must have the loads of all flows
- * that are active at the same time. */
+/* Returns the fraction (0..1) of an endport's bandwidth that the flow from endport `src` to endport
+ * `dst` gets; 0: its path does not reach the destination. load[] must already have the loads of all
+ * flows of the permutation. */
 static double share(const struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -128,7 +128,8 @@ static struct permutation permute(struct traffic *t, const uint32_t *to)
 
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
-/* Measures the shift by k: endport order[i] sends to endport order[i + k]. */
+/* Measures the shift by `k`: endport order[i] sends to endport order[i + k], modulo the number of
+ * endports. */
 static struct permutation shift(struct traffic *t, const uint32_t *order, uint32_t k)
 {
     uint32_t n = t->f->end_count;
@@ -146,8 +147,8 @@ static int measure_shifts(const struct fab_measurement *f, const uint32_t *order
     uint32_t some = f->end_count > 0 ? flows / f->end_count : 0;
     int rc = traffic_init(&t, f, 1, 0);
     s.every = all <= some;
-    /* ends[1] to ends[all] are the numbers of the shifts, in random order if only a sample is
-     * tried */
+    /* ends[1] to ends[all] are used as the numbers k of the shifts, in random order if only a
+     * sample is measured */
     if (rc == FAB_OK && !s.every)
         fab_base_prng_shuffle(&t.prng, t.ends + 1, all);
     while (rc == FAB_OK && s.tried < (s.every ? all : some)) {

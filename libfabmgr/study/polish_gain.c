@@ -6,12 +6,12 @@
 #include "libfabmgr/study/figures.h"
 #include "libfabmgr/study/quality.h"
 
-/* Number of flows of the shifts that are measured. A full measurement would take longer than the
- * search. */
+/* Limit of the number of flows of the shifts that are measured. A measurement of all shifts would
+ * take longer than the polish itself. */
 #define SHIFT_FLOWS 2000000u
-/* least gain, as a fraction of the greatest load */
+/* the polish must lower the greatest load by at least this fraction */
 #define LEAST_GAIN 0.01
-/* A gain of 1 % of the load is worth the writes of BLOCKS_WORTH % of the blocks. */
+/* A decrease of the greatest load by 1 % is worth writing BLOCKS_WORTH % of the LFT blocks. */
 #define BLOCKS_WORTH 20
 
 static int measure(const struct fab_polish_gain_input *in, const struct fab_lft *lft,

@@ -14,20 +14,22 @@ struct fab_polish_gain_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *before, *after;
-    /* Called often; returns true to end the measurement with BUSY. NULL: it cannot be stopped. */
+    /* fab_study_polish_gain calls this function often. If it returns true, the measurement ends
+     * with BUSY. NULL: the measurement cannot be stopped. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
 };
 struct fab_polish_gain {
     /* the greatest link load of all-to-all traffic, and the congestion product (doc/glossary.md) */
     uint64_t load_before, load_after, product_before, product_after;
-    uint64_t entries;            /* number of entries that differ */
-    uint32_t blocks, all_blocks; /* number of LFT blocks that differ, and of all blocks */
+    uint64_t entries; /* number of entries that differ */
+    /* number of LFT blocks that differ, and number of all LFT blocks */
+    uint32_t blocks, all_blocks;
     /* NULL: the polished tables are worth their writes. Otherwise the reason why they are not, as a
-     * phrase after "because". */
+     * clause that can follow "because". */
     const char *objection;
 };
-/* Measures both tables. The polished tables are worth their writes if
+/* Measures the tables before and after the polish. The polished tables are worth their writes if
  *   - they lower the greatest load by at least 1 %, and by at least 1 % for each 20 % of the LFT
  *     blocks that must be written;
  *   - the congestion product becomes lower;

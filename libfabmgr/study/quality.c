@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes all figures and their lower bounds.
+ * Computes all figures, and lower bounds of some of them.
  *
  * A lower bound follows from the links of each leaf. A leaf has h endports, and its channels to
  * other switches have u times the capacity of the fastest channel. The other leaves have h'
- * endports. With all-to-all, these channels must carry h * h' units. There is also a permutation in
- * which min(h, h') endports of the leaf send over these channels at the same time. So the lower
- * bounds are h * h' / u and min(h, h') / u, both rounded up.
+ * endports. With all-to-all traffic, the channels of the leaf must carry h * h' units. There is
+ * also a permutation in which min(h, h') endports of the leaf send over these channels at the same
+ * time. So on one of the channels, the load is at least h * h' / u, and the number of flows of this
+ * permutation at least min(h, h') / u, both rounded up.
  */
 #include "libfabmgr/study/quality.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The quality of tables: how evenly they spread traffic over the links, for the whole fabric or for
- * the endports of one job. It is computed from the fabric, the LIDs and the tables alone. A channel
- * is one direction of a working link between two switches; links to endports are not considered.
+ * the endports of one job. The figures are computed from the fabric, the LIDs and the tables alone.
+ * A channel is one direction of a working link between two switches; links to endports are not
+ * considered.
  *
  * The loads and flows of a channel are multiplied by its slowness: the rate of the fastest channel,
  * divided by the rate of the channel. One flow on a 1x link counts as four if other links are 4x.
@@ -17,7 +18,7 @@
 #include "libfabmgr/target/target.h"
 
 #define FAB_QUALITY_HOPS 65 /* number of elements of fab_quality.hops[] */
-/* maximum number of channels in the list of the most loaded ones */
+/* maximum number of channels in the list of the most loaded channels */
 #define FAB_QUALITY_WORST 5
 /* The default number of samples, which Hoefler et al. use for the effective bisection bandwidth. */
 #define FAB_QUALITY_SAMPLES 1000
@@ -32,14 +33,14 @@ struct fab_quality_input {
      * topological order. */
     const uint32_t *ends;
     uint32_t end_count;
-    /* number of random permutations, and of random bisections; 0: none */
+    /* number of random permutations, and also number of random bisections; 0: none */
     uint32_t samples;
     uint64_t seed;
     /* maximum number of flows of all shifts that are measured in the topological order; 0: the
      * default (permutations.c) */
     uint32_t shift_flows;
-    /* Called often; returns true to end the measurement with BUSY. NULL: the measurement cannot be
-     * stopped. */
+    /* The functions call this function often. If it returns true, the measurement ends with BUSY.
+     * NULL: the measurement cannot be stopped. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
 };
@@ -48,19 +49,19 @@ struct fab_quality_input {
 struct fab_quality_all {
     /* Greatest load of a channel, in units. The literature calls this the edge forwarding index. */
     uint64_t max;
-    /* Lower limit of `max` for any routing. The limit follows from the channels between a leaf and
-     * other switches. These channels must carry all traffic between the endports of this leaf and
-     * the endports of other leaves (quality.c). */
+    /* No routing can have a lower `max` than this. The limit follows from the channels between a
+     * leaf and other switches, because these channels must carry all traffic between the endports
+     * of this leaf and the endports of other leaves (quality.c). */
     uint64_t bound;
     /* mean and standard deviation of the channel loads, over all channels; for a job, over the
      * channels that it uses */
     double mean, sigma;
     uint32_t unused; /* number of channels without load */
-    /* For each channel, take the number of endports that send over it, or that receive over it,
-     * whichever is less. min_ends is the greatest of these numbers. */
+    /* The maximum over all channels of the lesser of two numbers: the number of endports that send
+     * over the channel, and the number of endports that receive over it */
     uint32_t min_ends;
     uint32_t worst_count;
-    /* port ids of the most loaded channels, by descending load */
+    /* the sending ports (ids) of the most loaded channels, by descending load */
     uint32_t worst[FAB_QUALITY_WORST];
     uint64_t worst_load[FAB_QUALITY_WORST];
 };
@@ -69,10 +70,11 @@ struct fab_quality_all {
 struct fab_quality_shift {
     /* greatest number of flows that any shift puts on one channel */
     uint32_t max;
-    /* mean over all shifts of the greatest number of flows on one channel */
+    /* each shift has a channel with the most flows: the mean, over all shifts, of the number of
+     * flows on this channel */
     double mean;
-    /* fraction (0..1) of an endport's bandwidth that a flow gets if the most loaded channel on its
-     * path limits it; mean over all flows of all shifts */
+    /* fraction (0..1) of an endport's bandwidth that a flow gets if only the most loaded channel on
+     * its path limits it; mean over all flows of all shifts */
     double bandwidth;
     /* the lowest k for which the shift by k puts `max` flows on one channel */
     uint32_t worst;
@@ -118,12 +120,12 @@ struct fab_quality {
     uint32_t channels; /* number of channels of the fabric */
     /* number of ordered pairs of measured endports that the tables connect */
     uint64_t pairs;
-    /* number of ordered pairs of measured endports that the tables do not connect; the other
-     * figures exclude these pairs, except that bandwidths count their flows with 0 */
+    /* number of ordered pairs of measured endports that the tables do not connect. The other
+     * figures do not count these pairs, except the bandwidths, in which their flows get 0. */
     uint64_t lost;
     struct fab_quality_all all;
-    /* lower limit, for any routing, of the number of flows on one channel in the worst permutation
-     */
+    /* With any routing, there is a permutation that puts at least this number of flows on one
+     * channel. */
     uint32_t permutation_bound;
     struct fab_quality_shift shift;
     struct fab_quality_orders orders;
@@ -137,17 +139,16 @@ struct fab_quality {
 /* Computes all figures; equal input gives equal figures. Returns INVAL if an endport owns no LID,
  * is attached to no switch or is listed twice, BUSY if stopped() returned true, or NOMEM. */
 int fab_study_quality_measure(const struct fab_quality_input *in, struct fab_quality *ret);
-/* Lists the measured endports as port ids, in the order that shifts use; the caller frees the list.
- * Returns the errors of fab_study_quality_measure(). */
+/* Lists the port ids of the endports that fab_study_quality_measure() measures, in the order that
+ * shifts use. The caller frees the list. Returns the errors of fab_study_quality_measure(). */
 int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **ret_ports,
                                uint32_t *ret_count);
 /* Returns the greatest channel load of all-to-all traffic divided by the mean load; 0 if no channel
  * has a load. */
 double fab_study_quality_imbalance(const struct fab_quality *q);
-/* Returns the mean of the squared channel loads of all-to-all traffic divided by the square of
- * their mean: 1 if all channels have the same load. The result also shows differences among loads
- * that are lower than the greatest load.
- */
+/* Returns the mean of the squares of the channel loads of all-to-all traffic, divided by the square
+ * of their mean. The result is 1 if all channels have the same load. Unlike the greatest load, it
+ * also shows differences between lower loads. */
 double fab_study_quality_squares(const struct fab_quality *q);
 
 #endif

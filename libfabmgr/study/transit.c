@@ -4,7 +4,7 @@
 
 #include "libfabmgr/base/bitset.h"
 
-/* Returns whether packets for this LID enter the switch by an ISL and leave it by an ISL. */
+/* Returns true if packets to this LID enter switch `sw` by an ISL and leave it by an ISL. */
 static bool forwards(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t sw,
                      uint32_t lid)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Computes the fabric after links have failed. The fabric is copied into a builder, and the links
- * are removed from this copy. The part that the manager's own port then reaches is the fabric that
- * discovery would find. Its nodes are matched with the nodes of the old fabric by GUID; port
- * numbers stay the same. */
+/* Computes what remains of a fabric after links have failed. The code copies the fabric into a
+ * builder, and removes the links from this copy. The part that the manager's own port then reaches
+ * is the fabric that discovery would find. GUIDs tell which of its nodes are which nodes of the old
+ * fabric; port numbers stay the same. */
 #include "libfabmgr/study/whatif.h"
 
 #include <stdlib.h>
@@ -63,9 +63,9 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     return FAB_OK;
 }
 
-/* Returns true if an endport is lost. now: id of the endport in the new fabric; FAB_NONE: its whole
- * adapter is unreachable. Even if the adapter is reachable by another port, an endport without a
- * working link is lost. */
+/* Returns true if an endport is lost: its adapter is unreachable, or the endport itself has no
+ * working link, even if the adapter is reachable through another port. now: id of the endport in
+ * the new fabric; FAB_NONE: its adapter is unreachable. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
     return now == FAB_NONE || !fab_fabric_port_is_up(w->fabric, now);

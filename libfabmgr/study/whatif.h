@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Computes the fabric as it would be after links have failed: the part that the manager would still
- * reach. The result has the LIDs and the active tables, under the ids of this smaller fabric.
- * Engines can then compute tables for it. */
+/* Computes what would remain of a fabric if links failed: the part that the manager would still
+ * reach. The result contains this smaller fabric, and the LIDs and the active tables with its ids.
+ * Engines can then compute tables for the smaller fabric. */
 #ifndef LIBFABMGR_STUDY_WHATIF_H
 #define LIBFABMGR_STUDY_WHATIF_H
 
@@ -32,18 +32,19 @@ struct fab_whatif {
      * not reach the port */
     uint32_t *port_now;
 };
-/* Computes the fabric after the links have failed. Returns NOT_FOUND if a port has no link,
- * UNREACHABLE if the manager's own port would be cut off from all switches, or NOMEM. */
+/* Computes what remains of the fabric after the links in->ports[] have failed. Returns NOT_FOUND if
+ * one of these ports has no link, UNREACHABLE if the manager's own port would be cut off from all
+ * switches, or NOMEM. */
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
-/* The writes that a change from the tables `before` to the tables `now` would need. Only switches
- * in both tables count. */
+/* The number of writes that a change from the tables `before` to the tables `now` would need. Only
+ * switches that both tables have are compared. */
 struct fab_whatif_change {
     /* number of LFT entries and number of LFT blocks that differ, up to the top LID of `now` */
     uint64_t entries, blocks;
     uint32_t switches; /* number of switches whose tables differ */
-    /* number of LFT blocks, changed or not, of all compared switches */
+    /* number of all LFT blocks of the compared switches, changed or not */
     uint64_t all_blocks;
 };
 void fab_study_whatif_compare(const struct fab_lft *before, const struct fab_lft *now,

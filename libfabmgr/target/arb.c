@@ -2,22 +2,23 @@
 /*
  * Computes VL arbitration tables (IBA 7.6.9). A port cycles through its low-priority table. At each
  * entry it sends whole packets of the entry's VL until `weight` times 64 bytes are sent. The
- * high-priority table has precedence. It works in the same way until LimitOfHighPriority times 4096
- * bytes are sent; then one packet of low priority may follow.
+ * high-priority table works in the same way and has precedence: while its VLs have packets, the
+ * port sends them, and after each LimitOfHighPriority times 4096 bytes it may send one packet of
+ * low priority.
  *
  * A port sends a whole packet as long as any weight is left. So only weights of whole packets of
  * 4096 bytes give exact shares; an entry holds at most three packets (weight 192). To find the
  * number of packets of each VL in one cycle of the table, find_round() tries all cycles of up to
- * 100 packets. It takes the cycle that fits the table and is closest to the shares; if several
- * cycles are equally close, it takes the shortest of them. The entries of each VL are spread evenly
+ * 100 packets. Of the cycles that fit the table, it takes the one that is closest to the shares; of
+ * several equally close cycles, it takes the shortest. The entries of each VL are spread evenly
  * over the table.
  *
- * VLs without a class also get an entry, if the table has room. Otherwise packets that were sent
- * before a change of the SLtoVLMappingTables would wait for ever.
+ * VLs that no class uses also get an entry, if the table has room. Without it, packets that entered
+ * such a VL before a change of the SLtoVLMappingTables would wait for ever.
  *
- * LimitOfHighPriority is the largest value that leaves low priority its share if all packets have
- * the MTU of the link. Even with limit 0, low priority gets only every second packet, so at most
- * half of a link can be guaranteed to low priority. fab_target_arb_guarantee() computes what tables
+ * LimitOfHighPriority is the largest value with which the low-priority VLs still get their share if
+ * all packets have the MTU of the link. Even with limit 0, they get only every second packet, so at
+ * most half of a link can be guaranteed to them. fab_target_arb_guarantee() computes what tables
  * guarantee.
  */
 #include "libfabmgr/target/arb.h"
@@ -115,8 +116,8 @@ static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
             share[vl] += lanes >> vl & 1 ? fab_target_class_share(c, level) / each : 0;
     }
     if (urgent == used || fab_fabric_port(f, port)->info.vlarb_high_cap == 0)
-        /* no VL can have precedence, because all VLs in use have high priority, or because the port
-         * has no high-priority table */
+        /* all VLs in use have high priority, or the port has no high-priority table; so no VL can
+         * have precedence, and all VLs use the low-priority table */
         urgent = 0;
     for (uint8_t vl = 0; vl < vls; vl++)
         if (used >> vl & 1)
@@ -131,9 +132,9 @@ static uint32_t entries_of(uint32_t packets)
     return (packets + ENTRY_PACKETS - 1) / ENTRY_PACKETS;
 }
 
-/* Distributes the packets of one cycle of the table among the VLs by their shares. round: about how
- * many packets the cycle has. Returns the greatest shortfall of a VL, in millionths of its share;
- * UINT32_MAX if the table would need more than `room` entries. */
+/* Distributes the packets of one cycle of the table among the VLs, in proportion to their shares.
+ * round: approximate number of packets in the cycle. Returns the greatest shortfall of a VL, in
+ * millionths of its share; UINT32_MAX if the table would need more than `room` entries. */
 static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
 {
     uint32_t sum = 0, entries = 0, worst = 0;
@@ -155,8 +156,8 @@ static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
     return worst;
 }
 
-/* Decides how many packets each VL sends in one cycle of a table of `room` entries. Returns false
- * if the table has too few entries. */
+/* Finds out how many packets each VL should send in one cycle of a table of `room` entries (member
+ * `packets`). Returns false if the table has too few entries. */
 static bool find_round(struct lanes *l, uint32_t room)
 {
     uint32_t best = UINT32_MAX, at = 0;
@@ -225,8 +226,8 @@ static uint8_t find_limit(const struct lanes *high, const struct lanes *low, uin
     return limit < UNBOUNDED ? (uint8_t)limit : UNBOUNDED - 1;
 }
 
-/* Copies a table that the operator has configured, without the entries of VLs that the port lacks.
- * Returns the number of entries, at most `cap`. */
+/* Copies a table that the operator has configured, but omits entries of VLs that the port lacks.
+ * Returns the number of entries copied, at most `cap`. */
 static uint8_t take_given(const struct fab_arb_entry *given, uint8_t count, uint8_t cap,
                           uint8_t vls, struct fab_arb_entry *entry)
 {
@@ -278,8 +279,9 @@ static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct f
     return true;
 }
 
-/* Returns the key of a port in the cache of tables: all properties of the port on which its tables
- * depend. The fabric, the policy and vls are the same for all entries of a cache. */
+/* Returns the key of a port in the cache of tables. The key contains all properties of the port on
+ * which its tables depend. The fabric, the policy and `v` are the same for all entries of a
+ * cache. */
 static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port)
 {
@@ -345,9 +347,9 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
 
 /* ---- guarantees ------------------------------------------------------------------------------ */
 
-/* Returns how many packets of `mtu` bytes the VLs of the bitset `lanes` may send together in one
- * cycle of the table. Sets *ret_least to the smallest number of packets that one of these VLs may
- * send. */
+/* Returns the number of packets of `mtu` bytes that the VLs in the bitset `lanes` may send together
+ * in one cycle of the table. Sets *ret_least to the number of packets of the VL with the fewest
+ * packets, among those that have an entry. */
 static uint32_t packets_of(const struct fab_arb_entry *entry, uint8_t count, uint16_t lanes,
                            uint32_t mtu, uint32_t *ret_least)
 {

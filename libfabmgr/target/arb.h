@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Divides the bandwidth of a link among VLs. Computes the VLArbitrationTables (IBA 7.6.9, 14.2.5.9)
+ * Divides the bandwidth of a link among VLs: computes the VLArbitrationTables (IBA 7.6.9, 14.2.5.9)
  * and LimitOfHighPriority of a port from the shares of the traffic classes. Also computes the
- * bandwidth that given tables guarantee.
+ * bandwidth that existing tables guarantee to a class.
  */
 #ifndef LIBFABMGR_TARGET_ARB_H
 #define LIBFABMGR_TARGET_ARB_H
@@ -19,8 +19,9 @@
  * low-priority table, blocks 3 and 4 the high-priority table. */
 #define FAB_ARB_BLOCKS 4
 
-/* The VLArbitrationTables of a port. Entries beyond `lows` and `highs` have weight 0. If all bytes
- * are zero, the tables are unknown, or the manager does not set them. */
+/* The VLArbitrationTables of a port. The first `lows` elements of low[] and the first `highs` of
+ * high[] are in use; the others have weight 0. If all bytes are zero, the tables are unknown, or
+ * the manager does not set them. */
 struct fab_arb {
     uint8_t lows, highs;
     /* LimitOfHighPriority, in units of 4096 bytes; has no meaning if highs is 0 */
@@ -29,8 +30,8 @@ struct fab_arb {
     bool whole;
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];
 };
-/* Cache of computed tables, because many ports have equal tables. A cache of zero bytes is
- * empty. */
+/* A cache of computed tables, which saves time because many ports have equal tables. If all bytes
+ * are zero, the cache is empty. */
 struct fab_arb_cache_entry {
     uint64_t key;
     struct fab_arb arb;
@@ -42,8 +43,8 @@ struct fab_arb_cache {
 void fab_target_arb_cache_fini(struct fab_arb_cache *b);
 
 /* Computes the tables of a port. Returns false, with *ret all zero, if the manager must not set the
- * tables, because the port has one VL or too few table entries. `cache` may be NULL. All calls with
- * the same cache must have the same fabric, policy and vls. */
+ * tables, because the port has one VL or too few table entries. `cache` may be NULL. `f`, `p` and
+ * `v` must be the same in all calls with one cache. */
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
                     uint32_t port, struct fab_arb_cache *cache, struct fab_arb *ret);
 /* fab_target_arb_block copies one block of the tables, with a number from 1 to FAB_ARB_BLOCKS, to
@@ -53,7 +54,8 @@ void fab_target_arb_block(const struct fab_arb *a, unsigned block, struct fab_vl
 bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info,
                               unsigned block);
 
-/* Returns the bitset of the VLs on which packets of traffic class `level` can leave by a port. */
+/* Returns the bitset of the VLs on which packets of traffic class `level` may leave by port
+ * `port`. */
 uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
                               const struct fab_vls *v, uint32_t port, uint8_t level);
 /* Returns the share of a link's bandwidth, per mille, that the tables guarantee to the VLs `mine`

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores table blocks. The blocks are in an array in the order of their insertion, and a map finds
- * them by id and number. A removed block stays in the array with `known` false; if it is added
- * again, it uses the same element. */
+/* Stores table blocks. An array has the blocks in the order in which they were added, and a map
+ * finds them by id and number. A removed block stays in the array with `known` false; if a block
+ * with the same id and number is added later, it uses the same element. */
 #include "libfabmgr/target/blocks.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Table blocks of 32 entries of 16 bits, as one SubnSet writes them: P_Keys of ports, or port masks
- * of multicast LIDs. The id of the table's owner (a port or a switch) and the number of the block
- * in the table identify a block. The caller decides whether an absent block is unknown or all zero.
+ * Blocks of tables. A block has 32 entries of 16 bits, which one SubnSet writes: P_Keys of a port,
+ * or port masks of multicast LIDs. A block is identified by the id of the port or switch that has
+ * the table, and by the number of the block in the table. The caller decides whether an absent
+ * block is unknown or all zero.
  */
 #ifndef LIBFABMGR_TARGET_BLOCKS_H
 #define LIBFABMGR_TARGET_BLOCKS_H
@@ -34,9 +35,9 @@ int fab_target_blocks_copy(const struct fab_blocks *b, struct fab_blocks *ret_co
  * changed, if there is no memory. */
 int fab_target_blocks_put(struct fab_blocks *b, uint32_t id, uint32_t number,
                           const uint16_t entry[FAB_BLOCK_ENTRIES]);
-/* Returns the entries of a block, which the caller may change; NULL: no memory. If the block is
- * absent, adds it first, with all entries zero. The pointer is valid until another block is
- * added. */
+/* Returns the entries of a block, so that the caller can change them; NULL: there is no memory. If
+ * the block is absent, adds it first, with all entries zero. The pointer is valid until another
+ * block is added. */
 uint16_t *fab_target_blocks_edit(struct fab_blocks *b, uint32_t id, uint32_t number);
 /* Returns the entries of a block; NULL: the block is absent. */
 const uint16_t *fab_target_blocks_get(const struct fab_blocks *b, uint32_t id, uint32_t number);

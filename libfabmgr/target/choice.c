@@ -58,8 +58,8 @@ static bool has_tables(const struct fab_choice_row *row)
     return row->outcome == FAB_CHOICE_TAKEN || row->outcome == FAB_CHOICE_NOT_BETTER;
 }
 
-/* Returns the number of engines whose tables can be used. If local search has improved the tables
- * of an engine, the engine has two rows, but counts once. */
+/* Returns the number of engines with usable tables. An engine whose tables were improved by local
+ * search has two rows, but counts once. */
 static uint32_t count_engines(const struct fab_choice *c)
 {
     uint32_t count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The record of how the manager chose the engine of its tables: a row for each engine that it
- * considered, with the figures of the engine's tables, or the reason why there are none. It informs
- * operators; no table depends on it.
+ * A record of how the manager chose the engine for its tables. The record has a row for each engine
+ * that the manager considered, with figures of the engine's tables, or with the reason why there
+ * are none. The record informs operators; it does not influence any tables.
  */
 #ifndef LIBFABMGR_TARGET_CHOICE_H
 #define LIBFABMGR_TARGET_CHOICE_H
@@ -21,17 +21,17 @@ enum fab_choice_outcome {
     FAB_CHOICE_UNPROVED,   /* the tables did not pass the proof */
     FAB_CHOICE_UNFIT,      /* the tables need more or other virtual lanes than are allowed */
 };
-/* Figures of tables that were compared (libfabmgr/study/quality.h). A lower figure is better,
- * except for the two bandwidths. */
+/* Figures by which the manager compared tables (libfabmgr/study/quality.h). A lower figure is
+ * better, except for the two bandwidths. */
 struct fab_choice_figures {
     /* for all-to-all traffic. max_load: greatest channel load. imbalance: max_load divided by the
      * mean channel load. */
     double max_load, imbalance;
     /* mean of the squared channel loads */
     double squares;
-    /* worst_shift: greatest number of flows on a channel in the worst shift. mean_shift: mean over
-     * all shifts of the greatest number of flows on a channel. Both are means over several orders
-     * of the endports (struct fab_quality_orders). */
+    /* In one shift, a channel carries some number of flows; the greatest of these numbers counts.
+     * worst_shift: its maximum over all shifts. mean_shift: its mean over all shifts. Both figures
+     * are means over several orders of the endports (struct fab_quality_orders). */
     double worst_shift, mean_shift;
     /* Fraction (0..1) of an endport's bandwidth that a flow gets. shift_bandwidth: in shifts, as
      * the mean over several orders of the endports (struct fab_quality_orders).
@@ -47,7 +47,7 @@ struct fab_choice_row {
     struct fab_choice_figures figures;
     uint8_t lanes;    /* number of VLs that the tables use; 0: no tables */
     uint64_t time_us; /* time that engine and proof took, in us; 0: unknown */
-    /* sentence of the engine about its tables, or why there are none */
+    /* a sentence of the engine about its tables, or the reason why there are no tables */
     char why[300];
 };
 struct fab_choice {
@@ -65,7 +65,7 @@ void fab_target_choice_unref(struct fab_choice *c);
 /* Appends a row, and returns it. If the record is full, the new row replaces the last one. */
 struct fab_choice_row *fab_target_choice_add(struct fab_choice *c, const char *engine,
                                              enum fab_choice_outcome outcome, const char *why);
-/* Returns the row of the tables that are used; NULL: no tables are used. */
+/* Returns the row of the tables that are in use (FAB_CHOICE_TAKEN); NULL: there is no such row. */
 const struct fab_choice_row *fab_target_choice_taken(const struct fab_choice *c);
 /* Makes one sentence for operators from the record: the sentence of the chosen engine about its
  * tables, and the reason for the choice. */

@@ -3,10 +3,10 @@
  * Computes SLtoVLMappingTables (IBA 14.2.5.8) from struct fab_vls, and translates struct fab_vls to
  * the ids of another snapshot.
  *
- * A port drops packets that are mapped to a VL it does not have (IBA 7.6.6). libfabmgr/verify
- * checks that the links between switches have all VLs. A link to an endport may have fewer VLs. The
- * table of such a link maps to the engine's VL modulo the number of VLs of the link. This cannot
- * cause a deadlock, since an endport forwards nothing.
+ * A port drops packets that are mapped to a VL which the port does not have (IBA 7.6.6).
+ * libfabmgr/verify checks that the links between switches have all VLs that packets use. A link to
+ * an endport may have fewer VLs. Then the table maps an SL to the engine's VL modulo the number of
+ * VLs of the link. This cannot cause a deadlock, since an endport forwards nothing.
  */
 #include "libfabmgr/target/target.h"
 

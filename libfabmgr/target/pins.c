@@ -153,8 +153,8 @@ static void wait_for_approval(struct draft *d, const struct fab_node *n, enum fa
     }
 }
 
-/* Makes the pin of a node to the name that the node shows. with: a pin of another adapter of this
- * host; NULL: none. */
+/* Pins a node to the name that the node shows. with: a pin of another adapter of this host; NULL:
+ * there is none. */
 static void add_pin(struct draft *d, const struct fab_node *n, const struct fab_pin *with)
 {
     struct fab_pin *pin = &d->pin[d->pins++];

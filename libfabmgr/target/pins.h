@@ -7,21 +7,21 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* Time in microseconds. When the first GUID is pinned to a host name, other adapters of the host
- * may not be discovered yet. GUIDs that show the same name within this time are also pinned to
- * it. */
+/* Time in us after the first GUID is pinned to a host name. Other adapters of this host may not
+ * have been discovered yet, so further GUIDs that arrive within this time and show the same name
+ * are pinned to it, too. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
 /* The times at which the manager first found each host. If all bytes are zero, no host was found
  * yet. */
 struct fab_pins_arrivals {
-    /* maps the node GUID of a host to a time in seconds of the manager's clock, or to
-     * FAB_PINS_EARLIER */
+    /* maps the node GUID of a host to the time at which the manager first found it, in seconds of
+     * the manager's clock, or to FAB_PINS_EARLIER */
     struct fab_map seconds;
     /* true: the nodes of the first fabric were recorded */
     bool began;
 };
-/* value in `seconds` for hosts whose arrival the manager did not see */
+/* value in `seconds` for hosts that were in the fabric before the manager first read it */
 #define FAB_PINS_EARLIER UINT32_MAX
 
 struct fab_pins_input {
@@ -30,18 +30,18 @@ struct fab_pins_input {
      * not its member `pins`. */
     const struct fab_policy *policy;
     const struct fab_pins *was;
-    /* input and output; fab_target_pins_update adds the hosts that are new */
+    /* fab_target_pins_update reads these arrivals, and adds the hosts that are new */
     struct fab_pins_arrivals *arrivals;
     /* time of the manager's clock in us; not 0 */
     uint64_t now_us;
     int64_t unix_us;
 };
-/* Keeps all present pins, and makes pins for the adapters and routers without a pin whose
- * description matches a pattern. If no GUID is pinned to a host name yet, all nodes of this fabric
- * that show this name are pinned to it. A pattern that consists only of stars matches every name,
- * and counts as no pattern. Also finds the nodes that get no pin until an operator approves it.
- * This happens in four cases: the description matches a pattern that the pin of the node does not
- * match; the host name is pinned to another GUID; the policy demands an approval for every pin;
+/* Keeps all present pins. Makes pins for those adapters and routers that have no pin and whose
+ * description matches a pattern. If no GUID is pinned to a host name yet, pins all nodes of this
+ * fabric that show this name to it. A pattern that consists only of stars matches every name, and
+ * counts as no pattern. Also finds the nodes that wait until an operator approves their pin. There
+ * are four such cases: the description matches a pattern that the pin of the node does not match;
+ * the host name is pinned to another GUID; the policy demands an approval for every pin;
  * FAB_PINS_MAX pins exist already. Returns NOMEM. */
 int fab_target_pins_update(const struct fab_pins_input *in, struct fab_pins **ret);
 /* Returns true if both sets have the same pins and the same waiting nodes. Times are not

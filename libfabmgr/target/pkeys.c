@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores P_Key tables. Most ports have a few keys, so the wanted tables are concatenated in one
- * array. The tables that ports hold are stored in blocks of 64 bytes. Only blocks that were read or
- * written are stored. */
+/* Stores P_Key tables. Most ports have only a few keys, so the wanted tables are stored one after
+ * the other in one array. The tables that ports hold are stored as blocks of 64 bytes, and only
+ * those blocks that were read or written. */
 #include "libfabmgr/target/pkeys.h"
 
 #include <stdlib.h>
@@ -109,9 +109,8 @@ void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t b
                (count - at < FAB_PKEY_BLOCK ? count - at : FAB_PKEY_BLOCK) * sizeof(*ret));
 }
 
-/* Returns the number of entries of the port's P_Key table. For an external port of a switch it is
- * PartitionEnforcementCap of SwitchInfo. For any other port it is PartitionCap of NodeInfo, or 0 if
- * the port has no LID. */
+/* For an external port of a switch, the number of entries is PartitionEnforcementCap of SwitchInfo.
+ * For any other port, it is PartitionCap of NodeInfo, or 0 if the port cannot have a LID. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(f, port);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * P_Key tables: the keys that each port must have, with their indices, and the ports at which
- * switches enforce partitions (IBA 10.9, 14.2.5.7, 18.2.4.2.1). This file also declares the tables
- * that ports are known to hold.
+ * P_Key tables that the manager wants: the keys that each port must have, with their indices, and
+ * the ports at which switches enforce partitions (IBA 10.9, 14.2.5.7, 18.2.4.2.1). The last part of
+ * this file is about the tables that ports are known to hold.
  *
  * The manager sets the tables of endports. The manager also sets the table of a switch port that
  * leads to an adapter or router, if the switch enforces partitions at this port.
@@ -27,12 +27,12 @@ enum fab_enforce { FAB_ENFORCE_IN = 1, FAB_ENFORCE_OUT = 2 };
  * their tables. */
 struct fab_pkeys {
     uint32_t ports;
-    /* [ports + 1] index in key[] of each port's table. If the table of a port is empty, the manager
-     * does not set it. */
+    /* [ports + 1] index in key[] at which the table of each port begins; the table ends where that
+     * of the next port begins. If a table is empty, the manager does not set the table of this
+     * port. */
     uint32_t *first;
-    /* The P_Keys of all tables, each in the order of the table's indices; 0: unused entry. The
-     * table of a device may have more entries than are stored here; the additional entries are also
-     * unused. */
+    /* The P_Keys of all tables, one table after the other; 0: unused entry. A device may have a
+     * longer table than is stored here; the manager writes 0 to the additional entries. */
     uint16_t *key;
     /* [ports] directions in which the switch checks P_Keys at this port: bits of enum fab_enforce.
      * 0 for port 0 of switches, and for ports of adapters and routers. */
@@ -58,19 +58,20 @@ const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uin
 /* Returns true if the port is a full or limited member of the partition, by the table that
  * fab_target_pkeys_table_or_default returns. */
 bool fab_target_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey);
-/* Returns the P_Key with which port a can communicate with port b, as a PathRecord contains it; 0:
- * they cannot communicate. If several keys are possible, returns the first one in the table of a.
- * If a and b are the same port, every key of its table is possible, even a limited one. If `wanted`
- * is not 0, considers only this partition. Uses the tables of fab_target_pkeys_table_or_default. */
+/* Returns the P_Key for a PathRecord from port `a` to port `b`; 0: the ports cannot communicate. If
+ * several keys are possible, returns the first one in the table of `a`. If `a` and `b` are the same
+ * port, every key of its table is possible, even a limited one. If `wanted` is not 0, considers
+ * only the partition with this P_Key. Uses the tables of fab_target_pkeys_table_or_default. */
 uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b,
                                  uint16_t wanted);
-/* Copies a block of the port's table to ret; entries beyond the end of the table are 0. */
+/* Copies block number `block` of the port's table to ret[]; entries beyond the end of the table are
+ * 0. */
 void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t block,
                             uint16_t ret[FAB_PKEY_BLOCK]);
 
-/* fab_target_pkeys_capacity returns how many entries the device has for the port's table; 0: the
- * port has no table. fab_target_pkeys_blocks returns how many blocks the manager uses of a table
- * with `room` entries. */
+/* fab_target_pkeys_capacity returns the number of entries of the port's P_Key table in the device;
+ * 0: the port has no table. fab_target_pkeys_blocks returns how many blocks of a table with `room`
+ * entries the manager uses. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port);
 static inline uint32_t fab_target_pkeys_blocks(uint32_t room)
 {
@@ -105,11 +106,11 @@ int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8
 bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
                                            uint8_t enforce);
 /* Records the enforcement that a switch port reports. Returns true if the port once reported the
- * value that the manager set, and now reports another value: another program has changed it. The
- * value of the manager then counts as not set, so that the next plan writes it. */
+ * value that the manager set, and now reports another value, because another program has changed
+ * it. The manager's value then counts as not set, so the next plan writes it again. */
 bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uint8_t reported);
-/* Translates the blocks to the port ids of the snapshot `now`. Drops the blocks of ports that are
- * not in this snapshot. Returns NOMEM if there is no memory. */
+/* Copies the blocks, with the port ids of the snapshot `old` replaced by those of `now`. Omits the
+ * blocks of ports that are not in `now`. Returns NOMEM if there is no memory. */
 int fab_target_held_pkeys_remap(const struct fab_blocks *h, const struct fab_fabric *old,
                                 const struct fab_fabric *now, struct fab_blocks *ret);
 

@@ -3,12 +3,13 @@
  * Computes the PortInfo and SwitchInfo that the manager writes to a device, from the attributes
  * that it read from the device and its peer.
  *
- * A SubnSet contains the whole attribute, so every field needs a value without side effects:
+ * A SubnSet contains the whole attribute, so fields that the manager does not want to change also
+ * need a value, one without side effects:
  *
  *   - The manager writes back fields that it does not control. Some devices refuse a SubnSet whose
  *     capabilities differ from theirs.
- *   - LinkWidthEnabled, LinkSpeedEnabled, LinkSpeedExtEnabled, PortState and PortPhysicalState are
- *     0, "no state change", so that no write retrains a link.
+ *   - LinkWidthEnabled, LinkSpeedEnabled, LinkSpeedExtEnabled, PortState and PortPhysicalState get
+ *     the value 0, "no state change", so that no write retrains a link.
  *   - The meaning of a field depends on the kind of port (IBA 14.2.5.6, column "used by"). LIDs,
  *     M_Key, GID prefix and SubnetTimeout belong to endports. HOQLife and VLStallCount belong to
  *     external ports of switches (HOQLife to routers, too). MTU, VLs and error thresholds belong to
@@ -52,11 +53,11 @@ bool fab_target_can_reregister(const struct fab_port_info *info)
     return (info->cap_mask & CAP_CLIENT_REREGISTER) != 0;
 }
 
-/* Sets the fields of endports. If the port had another manager, or its link was down, the
- * registrations of its host are lost. ClientReregister asks the host to repeat them (IBA 14.4.11).
- * If the device has an M_Key that the manager knows, but not the wanted one, this function keeps
- * the M_Key. A separate round of the manager changes keys, because it can find out, after a lost
- * answer, whether the device has the old or the new key. */
+/* Sets the fields that endports have. If the port had another manager, or its link was down, the
+ * registrations of its host are lost, so the function sets ClientReregister, which asks the host to
+ * repeat them (IBA 14.4.11). If the device has an M_Key, the function keeps this M_Key, even if it
+ * is not the wanted one. A separate round of the manager changes keys, because it can find out,
+ * after a lost answer, whether the device has the old or the new key. */
 static void address_fields(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                            bool was_down, struct fab_port_info *want)
@@ -165,7 +166,7 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
 #define MLID_FIRST 0xc000u
 #define MLID_LAST 0xfffeu
 
-/* Returns the MulticastFDBTop that covers the whole multicast forwarding table, because another
+/* Returns the wanted MulticastFDBTop: the value that makes the switch use the whole MFT. Another
  * manager may have set a lower value. If the switch lacks this field, returns the value that was
  * read. */
 static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
@@ -182,9 +183,9 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 /* a default port at which the switch drops packets, because no switch has this port */
 #define NO_PORT 0xff
 
-/* Replaces default ports that lead to a link. A packet whose LID has no table entry would leave by
- * such a port, and the proof does not cover this path. Port 0 and numbers above the last port stay,
- * because devices may have such values after power-on. */
+/* Replaces default ports that have a link. The switch would send packets whose LID has no table
+ * entry through such a port, on a path that the proof does not cover. Port 0 and numbers above the
+ * last port stay, because devices may have such values after power-on. */
 static void close_default_ports(uint8_t ports, struct fab_switch_info *want)
 {
     if (want->default_port != 0 && want->default_port <= ports)
@@ -196,8 +197,8 @@ static void close_default_ports(uint8_t ports, struct fab_switch_info *want)
 }
 
 /* Computes the SwitchInfo to write. PortStateChange keeps the value that was read. Writing 1 clears
- * this bit, and writing 0 has no effect (IBA 14.2.5.4). So if the bit was 0 when it was read, and a
- * port has changed since, the change stays reported. */
+ * this bit, and writing 0 has no effect (IBA 14.2.5.4). So if the bit was 0 when it was read, but a
+ * port has changed since then, the switch still reports the change after the write. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want)

@@ -3,11 +3,12 @@
  * Allocates and copies LIDs, linear forwarding tables, and the reference-counted target around
  * them.
  *
- * A table owns its memory, alone or together with the tables that share it (fab_target_..._share).
- * The functions ..._fini also accept a table of zero bytes. Rows of the forwarding table are padded
- * to whole blocks of 64 entries (IBA 14.2.5.10). So code that reads or compares a block need not
- * check where the table ends. A row is divided into pages of FAB_LFT_PAGE entries. The last page of
- * a row may reach into the next row; readers of that page stop at the end of their row.
+ * A table owns its memory, alone or together with the tables that share this memory
+ * (fab_target_..._share). The functions fab_target_..._fini also accept a struct of zero bytes.
+ * Rows of the forwarding table are padded to whole blocks of 64 entries (IBA 14.2.5.10). So code
+ * that reads or compares a block need not check where the table ends. A row is divided into pages
+ * of FAB_LFT_PAGE entries. The last page of a row may reach into the next row; so functions that
+ * read a page stop at the end of the row.
  */
 #include "libfabmgr/target/target.h"
 

@@ -48,13 +48,14 @@ int fab_target_lids_share(struct fab_lids *l, struct fab_lids *ret_other);
 void fab_target_lids_fini(struct fab_lids *l);
 
 /*
- * Linear forwarding tables of all switches. Each switch id has one row of output ports (or
- * FAB_LFT_NO_ROUTE).
+ * Linear forwarding tables of all switches. Each switch has one row of entries, in the order of the
+ * switch ids. An entry is the number of an output port, or FAB_LFT_NO_ROUTE.
  *
- * New tables are contiguous, and engines fill their rows in place (fab_target_lft_row). A changed
- * version of the tables is not contiguous. Only the pages that differ have their own memory; the
- * version shares all other pages with the tables from which it was made (base/pages.h). Read tables
- * with fab_target_lft_at, _block and _run, and change them with fab_target_lft_set.
+ * The rows of new tables are contiguous in memory, and engines fill them in place
+ * (fab_target_lft_row). A version that was made from other tables is not contiguous: only the pages
+ * in which it differs have their own memory, and it shares all other pages with those tables
+ * (base/pages.h). Read tables with fab_target_lft_at, _block and _run, and change them with
+ * fab_target_lft_set.
  */
 struct fab_lft {
     uint32_t switch_count;
@@ -75,17 +76,18 @@ int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top);
 void fab_target_lft_fini(struct fab_lft *t);
 /* Copies tables into new ones. Returns NOMEM. */
 int fab_target_lft_copy(const struct fab_lft *t, struct fab_lft *ret_copy);
-/* Copies the entries of switch from_sw to switch to_sw, for the LIDs that both tables have. The
- * tables `to` must be new and contiguous (to->entries is not NULL). */
+/* Copies the entries of switch `from_sw` in the tables `from` to switch `to_sw` in the tables `to`,
+ * for the LIDs that both tables have. The tables `to` must be new and contiguous (to->entries is
+ * not NULL). */
 void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struct fab_lft *to,
                              uint32_t to_sw);
-/* Returns the tables for a second owner; both owners share the memory. From then on, no owner may
- * write rows in place (fab_target_lft_row). */
+/* Makes a second owner of the tables, and returns the struct for this owner. Both owners share the
+ * memory. From then on, neither of them may write rows in place (fab_target_lft_row). */
 struct fab_lft fab_target_lft_share(const struct fab_lft *t);
-/* An owner changes an entry in three steps. fab_target_lft_unshare makes a version of the tables
- * for this owner, if they have other owners. The new version still shares all pages.
- * fab_target_lft_own copies the page with the entry if another version shares this page.
- * fab_target_lft_set changes the entry. The first two functions return NOMEM. */
+/* An owner changes an entry by three functions. fab_target_lft_unshare makes a separate version of
+ * the tables for this owner, if they have other owners; this version still shares all pages.
+ * fab_target_lft_own copies the page that has the entry, if another version shares this page.
+ * fab_target_lft_set changes the entry. The first two functions return OK or NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
 /* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time. If
  * there is no memory, does nothing; fab_target_lft_unshare then takes longer. */
@@ -98,8 +100,8 @@ static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;
 }
-/* Returns the address of the entry of a switch for a LID. The entries of the next LIDs follow at
- * the next addresses, up to the end of the page. */
+/* Returns the address of the entry of a switch for a LID. The entries for the following LIDs are at
+ * the following addresses, up to the end of the page. */
 static inline const uint8_t *fab_target_lft_entry(const struct fab_lft *t, uint32_t sw, size_t lid)
 {
     return t->pages.page[(size_t)sw * t->row_pages + lid / FAB_LFT_PAGE] + lid % FAB_LFT_PAGE;
@@ -115,8 +117,8 @@ static inline const uint8_t *fab_target_lft_block(const struct fab_lft *t, uint3
 {
     return fab_target_lft_entry(t, sw, block * FAB_LFT_BLOCK);
 }
-/* Returns the address of the entry for `lid`. Sets *ret_count to the number of adjacent entries
- * that begin at this address: up to the end of the page, or up to `top`. */
+/* Returns the address of the entry for `lid`. Sets *ret_count to the number of entries that can be
+ * read from this address on: up to the end of the page, or up to the LID `top`. */
 static inline const uint8_t *fab_target_lft_run(const struct fab_lft *t, uint32_t sw, uint32_t lid,
                                                 uint32_t *ret_count)
 {
@@ -140,7 +142,7 @@ struct fab_target {
     struct fab_pkeys pkeys;
     /* name of the engine that made the tables */
     char engine[32];
-    /* sentence for the user about the tables and the choice of the engine */
+    /* a sentence for operators about the tables and the choice of the engine */
     char reason[400];
     /* How the engine was chosen (libfabmgr/target/choice.h); NULL: not recorded. The target owns
      * one reference to it. */
@@ -150,7 +152,7 @@ struct fab_target {
 struct fab_target *fab_target_new(void);
 struct fab_target *fab_target_ref(const struct fab_target *t);
 void fab_target_unref(struct fab_target *t);
-/* Returns true if the target has several references, so that it must not be changed. */
+/* Returns true if the target has several references, and therefore must not be changed. */
 bool fab_target_is_shared(const struct fab_target *t);
 /* Makes a target with one reference, which shares its memory with `t`. The caller may change only
  * the forwarding tables of the new target (fab_target_lft_unshare). Only one thread at a time may
@@ -163,14 +165,14 @@ int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);
 bool fab_target_can_reregister(const struct fab_port_info *info);
 /* Computes the PortInfo that the manager writes to `port`, from the PortInfo that it read from the
  * port and its peer. NeighborMTU and OpVLs are the lowest values of both ends and the policy.
- * HOQLife and VLStallCount have the leaf values towards endports. Fields of the link state are "no
- * change" (IBA 14.2.5.6). Also sets LID and LMC, SM LID, M_Key, GID prefix, timers and error
- * thresholds. */
+ * HOQLife and VLStallCount of a port that leads to an endport get the values that the policy has
+ * for such ports. Fields of the link state get the value "no change" (IBA 14.2.5.6). LID and LMC,
+ * SM LID, M_Key, GID prefix, timers and error thresholds get the manager's values. */
 void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                           struct fab_port_info *ret_want);
-/* Returns the number of data VLs (1..FAB_VLS_MAX) on the link of `port`, once both its ports have
- * the OpVLs that fab_target_port_info computes; 1 if the number is unknown. */
+/* Returns the number of data VLs (1..FAB_VLS_MAX) that the link of `port` has when both its ports
+ * have the OpVLs that fab_target_port_info computes; 1 if the number is unknown. */
 uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
 /* Returns the MTU of a port's link in bytes; 4096 if the devices do not report it. */
 uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
@@ -179,27 +181,30 @@ uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, 
  * with in == out. With one VL, all SLs map to VL 0. */
 uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_vls *v, uint32_t in, uint32_t out);
-/* Returns the SL that the engine chose for the path from port id src to `lid`. For packets of a
- * traffic class, see fab_target_level_sl. */
+/* Returns the SL that the engine chose for the path from port id `src` to `lid`; 0 if there is no
+ * such path or only one VL. With traffic classes, packets use the SL that fab_target_level_sl
+ * returns. */
 uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                       const struct fab_vls *v, uint32_t src, uint32_t lid);
-/* fab_target_level_sl returns the SL of packets of a traffic class (level) from port id src to
- * `lid`. fab_target_vl returns the VL on which such packets leave by port id `out` after they
- * entered by port id `in`. For the endport that sends them, in and out are the same port. */
+/* fab_target_level_sl returns the SL of packets of traffic class `level` from port id `src` to
+ * `lid`. fab_target_vl returns the VL on which packets of SL `sl` leave a switch by port id `out`
+ * after they entered it by port id `in`. For the endport that sends the packets, `in` and `out` are
+ * the same port. */
 uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                             const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
-/* Translates the SLs, the classes of ports and the tree `branch` to the ids of another snapshot, by
- * node GUID and port number. New switches, and new LIDs up to `top`, get SL 0. New ports get class
+/* Copies `v`, with the ids of the snapshot `old` replaced by those of `now`: in the SLs, the
+ * classes of ports and the tree `branch`. Switches and ports are recognised by node GUID and port
+ * number. New switches, and new LIDs up to `top`, get SL 0. New ports get class
  * 0. New switches are not in the tree. Returns NOMEM. */
 int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
                          const struct fab_fabric *now, uint32_t top, struct fab_vls *ret);
 /* Computes the SwitchInfo that the manager writes to switch `sw` (IBA 14.2.5.4), from the
  * SwitchInfo that was read. LinearFDBTop and LifeTimeValue get the manager's values, and so does
- * MulticastFDBTop if the switch supports it. Default ports that lead to a link are replaced by
- * ports that lead to none. PortStateChange keeps the value that was read, so a change that the
- * manager has read is cleared. */
+ * MulticastFDBTop if the switch supports it. Default ports that have a link are replaced by ports
+ * without a link. PortStateChange keeps the value that was read: if the bit was set, the write
+ * clears it. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want);

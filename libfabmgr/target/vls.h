@@ -19,21 +19,21 @@
 #define FAB_VLS_MAX 15
 #define FAB_VL_CLASSES 16
 
-/* An all-zero value means one VL, with SL 0 and VL 0 for all paths. An engine fills in the values
- * that its routing needs, for SLs 0 to sls - 1. libfabmgr/qos then adds the SLs and VLs of the
- * policy's traffic classes. */
+/* If all bytes are zero, there is one VL, and all paths have SL 0 and VL 0. An engine fills in the
+ * values that its routing needs, for SLs 0 to `sls` - 1. libfabmgr/qos then adds the SLs and VLs of
+ * the policy's traffic classes. */
 struct fab_vls {
     /* number of data VLs in use; 0 means 1. With one VL, the other members have no meaning. */
     uint8_t count;
-    /* number of SLs that paths use; these are 0 to sls - 1 */
+    /* number of SLs that the engine uses: 0 to `sls` - 1 */
     uint8_t sls;
     uint32_t top; /* highest LID */
-    /* [top + 1] the SL of paths to each destination LID; NULL: the SL does not depend on the LID
-     * alone. If of_lid and of_pair are both NULL, the SL of all paths is 0. */
+    /* [top + 1] the SL of paths to each destination LID; NULL: see `of_pair`. If `of_lid` and
+     * `of_pair` are both NULL, the SL of all paths is 0. */
     uint8_t *of_lid;
     uint32_t switches;
     /* [destination switch][source switch] the SL of paths between two switches; NULL: the SL does
-     * not depend on the source */
+     * not depend on the source, so `of_lid` has it */
     uint8_t *of_pair;
     uint32_t ports;
     /* [ports] class of each port, by port id; NULL: all ports have class 0. Port 0 and ports that
@@ -45,8 +45,9 @@ struct fab_vls {
      * to a port of class o. Adapters send packets of SL `sl` on VL vl[0][0][sl]. */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     /* In this struct, traffic classes are called levels, because `class` means a class of ports.
-     * The engine chooses an SL and a VL for each path. If it chose SL e and VL v, packets of level
-     * c use SL sl[c][e] and VL lane_set[c] * lanes + v. Level 0 keeps the SL: sl[0][e] is e. */
+     * The engine chooses an SL and a VL for each path. For a path with SL e and VL v, packets of
+     * level c use SL sl[c][e] and VL lane_set[c] * lanes + v. Level 0 keeps the engine's SL:
+     * sl[0][e] is e. */
     /* number of levels; 0 means 1. With one level, sl[][] and lane_set[] have no meaning. */
     uint8_t levels;
     uint8_t lanes; /* number of VLs that the engine uses */
@@ -62,11 +63,12 @@ struct fab_vls {
     /* private: number of structs that share the arrays; NULL: the arrays are not shared */
     int *owners;
 };
-/* Initialises v for `count` VLs, 0 to FAB_VLS_MAX. Packets of SL s use VL s mod count, for all
- * classes of ports. */
+/* Initialises *v for `count` VLs; `count` is 0 to FAB_VLS_MAX. Packets of SL s use VL s mod
+ * `count`, for all classes of ports. */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
-/* Each of these functions allocates one array (of_lid, of_pair, port_class, branch), with all
- * elements zero. Returns NOMEM if there is no memory; v is then unchanged. */
+/* Each of these four functions allocates one array of *v (`of_lid`, `of_pair`, `port_class`,
+ * `branch`) and sets all its elements to zero. They return NOMEM if there is no memory; *v is then
+ * unchanged. */
 int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
@@ -78,8 +80,8 @@ int fab_target_vls_share(struct fab_vls *v, struct fab_vls *ret_other);
 void fab_target_vls_fini(struct fab_vls *v);
 
 /* Returns the 8 bytes of an SLtoVLMappingTable as one number, with SL 0 in the highest four bits.
- * vl[sl] is the VL of an SL, or 15, which drops its packets. Other VLs are taken modulo `vls`, the
- * number of data VLs of the port. */
+ * vl[] has the VL of each SL; 15 makes the port drop packets of this SL. VLs below 15 are taken
+ * modulo `vls`, the number of data VLs of the port. */
 uint64_t fab_target_sl2vl_pack(const uint8_t vl[FAB_SLS], uint8_t vls);
 
 static inline bool fab_target_vls_multiple(const struct fab_vls *v)
@@ -110,8 +112,8 @@ static inline uint8_t fab_target_vls_levels(const struct fab_vls *v)
 {
     return v->levels > 1 ? v->levels : 1;
 }
-/* Returns true if several VLs are used, but each packet keeps one VL on its whole path. A proof
- * that treats all packets as if they were on one VL then suffices. */
+/* Returns true if several VLs are used, but each packet keeps one VL on its whole path. Then a
+ * proof that treats all packets as if they were on one VL is sufficient. */
 static inline bool fab_target_vls_keep_vl(const struct fab_vls *v)
 {
     return v->levels > 1 && v->of_lid == NULL && v->of_pair == NULL && v->classes <= 1;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Simulates endports. VL arbitration chooses the VL that sends. The SLs of this VL send by round
- * robin, and so do the flows of each SL. BECNs are sent before data.
+ * Simulates endports. VL arbitration chooses the VL that sends. The SLs of this VL take turns
+ * (round robin), and so do the flows of each SL. An endport sends its BECNs before its data.
  *
- * A flow that must wait, because of its configured rate or of congestion control, leaves the queue
- * until it may send again. If congestion control works by SL, it delays the whole SL.
+ * A flow that must wait, because of its configured rate or because of congestion control, leaves
+ * the queue until it may send again. If congestion control works by SL, all flows of the SL must
+ * wait.
  */
 #include "libfabmgr/traffic/model.h"
 
@@ -100,8 +101,8 @@ static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
     return true;
 }
 
-/* Removes from the head of the SL's queue the flows whose end time has passed. Stops at the first
- * flow that has not ended. */
+/* Removes flows whose end time has passed from the head of the queue of this SL. Stops at the first
+ * flow whose end time has not passed. */
 static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8_t sl)
 {
     while ((e->waiting >> sl & 1) != 0 && t->now >= t->flows[e->sl[sl].head].stop) {
@@ -110,8 +111,9 @@ static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8
     }
 }
 
-/* Returns a bitset of the SLs that can send now. Congestion control does not delay these SLs, and
- * their channels have credits for the next packet. Adds the VLs of these SLs to *ret_vls. */
+/* Returns a bitset of the SLs that can send now: they have flows in their queues, congestion
+ * control does not delay them, and their channels have credits for the next packet. Adds the VLs of
+ * these SLs to the bitset *ret_vls. */
 static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;
@@ -129,8 +131,8 @@ static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint3
     return sls;
 }
 
-/* Returns the SL that sends next on this VL (round robin): the first SL of the bitset `sls` after
- * the SL that sent last. */
+/* Returns the SL that sends next on VL `vl` (round robin): of the SLs in the bitset `sls` that use
+ * this VL, the first one after the SL that sent last. */
 static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport *e, uint16_t sls,
                        uint8_t vl)
 {
@@ -141,8 +143,8 @@ static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport
     return sl;
 }
 
-/* Decides when the flow may send its next packet, and schedules this. The flow has just sent a
- * packet of `bytes` bytes, for which the port needs `ps` picoseconds. */
+/* Decides when a flow may send its next packet, and schedules this. The flow has just begun to send
+ * a packet of `bytes` bytes, for which the port needs `ps` picoseconds. */
 static void schedule_next_packet(struct fab_traffic *t, struct traffic_endport *e, uint32_t flow,
                                  uint32_t bytes, uint64_t ps)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Simulates VL arbitration (IBA 7.6.9): weighted round robin over two tables. The high-priority
- * table is served first, up to its limit. */
+/* Simulates VL arbitration (IBA 7.6.9): weighted round robin over two tables. VLs of the
+ * high-priority table send first, until they have sent as many bytes as its limit allows. */
 #include "libfabmgr/traffic/model.h"
 
 /* unit of the limit of the high-priority table, in bytes */
@@ -12,8 +12,9 @@ struct table {
     uint16_t count;
 };
 
-/* Returns the VL of the next table entry whose VL is in the bitset `mask`, and moves `turn` to this
- * entry; -1: the table has no such entry. */
+/* Returns the VL of the next table entry whose VL is in the bitset `mask`, and sets *turn to this
+ * entry; -1: the table has no such entry. If the current entry qualifies and has weight left, it is
+ * the next entry. */
 static int find(const struct table *table, struct traffic_arbiter *turn, uint32_t mask)
 {
     for (uint32_t tried = 0; tried <= table->count && table->count > 0; tried++) {
@@ -66,9 +67,9 @@ uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uin
     return (uint8_t)__builtin_ctz(after != 0 ? after : mask);
 }
 
-/* Subtracts the bytes that `vl` sends from the remaining weight of the table's current entry, if
- * this entry is for `vl`. The entry may be for another VL, because fab_traffic_arbitrate does not
- * use the tables if only one VL can send. Also updates p->high_left. */
+/* If the current entry of the table is for `vl`, subtracts the bytes that this VL sends from the
+ * remaining weight of the entry. The entry may be for another VL, because fab_traffic_arbitrate
+ * does not use the tables if only one VL can send. Also updates p->high_left. */
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes)
 {

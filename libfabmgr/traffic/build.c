@@ -7,12 +7,12 @@
 
 /* rate in Mb/s of ports whose rate is unknown (4x EDR) */
 #define RATE_UNKNOWN 100000
-/* minimum buffer space of a channel, as a number of packets with the maximum amount of data */
+/* minimum buffer space of a channel, as a number of packets of the maximum size */
 #define PACKETS_LEAST 4
 /* delay of one metre of cable, in ps */
 #define METRE_PS 5000
 
-/* Returns the time in ps that 64 KiB take on a link of `mbps` Mb/s. */
+/* Returns the time in ps that it takes to send 64 KiB at `mbps` Mb/s. */
 static uint64_t pace_of(uint32_t mbps)
 {
     return (UINT64_C(65536) * 8 * 1000000 + mbps / 2) / mbps;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the state of a run of the model: recounts credits, bytes and packets from the packets and
- * events, and compares the results with the counts that the run keeps. */
+/* Checks the state of the model during a run: computes the numbers of credits, bytes and packets
+ * from the packets and events, and compares them with the counts that the model keeps. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* Figures that are counted from the packets and events, to compare them with the counts that the
- * run keeps. taken[channel] is the number of 64-byte blocks that packets of the channel occupy in
- * the buffer to which it sends. queued[channel] is the number of bytes that wait for the
- * channel. */
+/* Numbers that are computed from the packets and events, for the comparison with the counts of the
+ * model. taken[channel]: number of 64-byte blocks that packets of the channel occupy in the buffer
+ * to which the channel sends. queued[channel]: number of bytes that wait for the channel. */
 struct recount {
     uint32_t *taken, *queued;
     /* for each flow, the number of its packets that were sent but neither delivered nor dropped */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds deadlocks, in which channels wait for each other for ever. A channel without credits for
- * its next packet is blocked: it waits until a packet leaves the buffer that it sends to. It is
- * deadlocked if all packets in that buffer wait for deadlocked channels.
+ * its next packet is blocked: it waits until a packet leaves the buffer to which the channel sends.
+ * The channel is deadlocked if all packets in this buffer wait for deadlocked channels.
  *
  * The search marks all blocked channels. Then it repeatedly clears the mark of each channel that
  * sends to a buffer in which some packet waits for a channel without a mark. The channels that
@@ -52,9 +52,9 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* Clears the mark of each channel in stuck[] that sends to a buffer in which some packet waits for
- * a channel without a mark. When this packet leaves the buffer, the channel that sent it gets
- * credits, so that channel is not deadlocked. Returns true if it has cleared a mark. */
+/* Clears the mark in stuck[] of each channel that sends to a buffer in which some packet waits for
+ * a channel without a mark: when this packet leaves the buffer, the channel that sent it gets
+ * credits, so the channel is not deadlocked. Returns true if a mark was cleared. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;
@@ -69,8 +69,8 @@ static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
     return more;
 }
 
-/* Finds any packet in the input buffer to which `channel` sends. Returns the channel for which this
- * packet waits; TRAFFIC_NONE: the buffer is empty. */
+/* Returns the channel for which a packet in the input buffer to which `channel` sends waits. If the
+ * buffer has several packets, takes any of them. TRAFFIC_NONE: the buffer is empty. */
 static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
 {
     for (size_t i = 0; i < t->packet_used; i++)
@@ -79,8 +79,8 @@ static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
     return TRAFFIC_NONE;
 }
 
-/* Follows the wait-for graph from channel `at` until a channel repeats. Stores the ports of this
- * cycle in t->cycle. Returns CYCLE, or NOMEM. */
+/* Follows the wait-for graph from channel `at` until the channels repeat, and stores the ports of
+ * this cycle in t->cycle. Returns CYCLE, or NOMEM. */
 static int store_cycle(struct fab_traffic *t, uint32_t at)
 {
     uint32_t channels = t->in.fabric->port_count * t->vl_count, steps = 0, count = 0;

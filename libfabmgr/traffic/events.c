@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event queue consists of a timing wheel for the next two microseconds, in which nearly all
- * events fall, and a heap for later events. It is a calendar queue (Brown, CACM 1988), except that
- * the heap takes the place of the calendar's later years.
+ * The event queue consists of a timing wheel for the next two microseconds, which holds nearly all
+ * events, and a heap for later events. This is a calendar queue (Brown, CACM 1988), with a heap in
+ * place of the later years of the calendar.
  *
  * A slot of the wheel covers 64 ps and holds a list of events. New events are inserted at the head
- * of the list. When the time reaches a slot, the slot is opened: its list is sorted by time. Events
- * of the same time keep the order of insertion, so that runs repeat exactly. A new event for the
- * open slot is inserted into the sorted list. A bitmap finds the next slot that is not empty.
+ * of the list. When the simulated time reaches a slot, the slot is opened: its list is sorted by
+ * time. Events of the same time keep the order of insertion, so that runs repeat exactly. A new
+ * event for the open slot is inserted into the sorted list. A bitmap finds the next slot that is
+ * not empty.
  */
 #include "libfabmgr/traffic/events.h"
 

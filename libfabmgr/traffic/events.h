@@ -22,8 +22,8 @@ struct traffic_far {
 };
 struct traffic_events {
     struct traffic_event *pool;
-    /* room: number of allocated elements of pool[]. used: number of elements, from the first one
-     * on, that were in use at least once. */
+    /* room: number of allocated elements of pool[]. used: number of elements at the beginning of
+     * pool[] that were in use at least once. */
     size_t room, used;
     /* index in pool[] of the first free element; the free elements form a list */
     uint32_t free;
@@ -31,15 +31,16 @@ struct traffic_events {
     uint32_t *slot;
     /* bitset of the slots that are not empty */
     uint64_t *bits;
-    /* number of the open slot, whose events are being taken; slots are counted from time 0 */
+    /* number of the open slot, that is the slot whose events are taken now; slots are counted from
+     * time 0 */
     uint64_t now;
     /* first event in the sorted list of the open slot */
     uint32_t open;
-    /* heap of the events that are later than the two microseconds that the timing wheel covers */
+    /* a heap of the events that are too late for the timing wheel, which covers two microseconds */
     struct traffic_far *far;
     size_t far_room, far_count;
-    /* number of events that were ever put on the heap; the heap returns events of the same time in
-     * the order of this number */
+    /* number of events that were ever put on the heap. Each event on the heap gets such a number,
+     * by which the heap orders events of the same time. */
     uint64_t made;
     size_t count;
 };
@@ -48,11 +49,12 @@ void fab_traffic_events_fini(struct traffic_events *q);
 /* Queues an event. Its time must not be before the time of the event that was taken last. Returns
  * NOMEM if there is no memory. */
 int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *e);
-/* Removes the first event from the queue. Returns false if no event is due up to the time `until`.
- */
+/* Removes the first event from the queue and stores it in *ret. Returns false if no event is due up
+ * to the time `until`. */
 bool fab_traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret);
-/* Returns the queued events one after the other, in any order. The caller sets *cursor = 0 before
- * the first call. Returns false if there are no more events. */
+/* Each call stores one of the queued events in *ret and returns true; returns false if there are no
+ * more events. The order of the events is not defined. The caller sets *cursor to 0 before the
+ * first call. */
 bool fab_traffic_events_next(const struct traffic_events *q, size_t *cursor,
                              struct traffic_event *ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Simulates switches. Packets wait for their channel in one queue for each input port, and the
- * channel serves these queues by round robin. */
+/* Simulates switches. Each channel has one queue for each input port, in which packets wait for the
+ * channel. The channel serves its queues by round robin. */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/traffic/model.h"
 
@@ -33,8 +33,8 @@ uint32_t fab_traffic_next_input(const struct traffic_channel *channel, uint32_t 
     return (uint32_t)(at < inputs ? at : fab_base_bits_next(channel->waiting, inputs, 0));
 }
 
-/* Takes a packet from the queue of the input port that the channel serves next (round robin), and
- * returns the packet. */
+/* Removes the first packet from the queue that the channel serves next (round robin), and returns
+ * this packet. */
 static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
                         struct traffic_channel *channel)
 {
@@ -51,8 +51,8 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
 }
 
 /* Returns a bitset of the VLs on which the port can send now: packets wait, and there are credits
- * for the first of them. If packets wait on a VL without enough credits, marks the channel of this
- * VL as starved. */
+ * for the first of them. If packets wait on a VL that has too few credits, marks the channel of
+ * this VL as starved. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

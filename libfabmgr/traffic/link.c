@@ -2,10 +2,10 @@
 /*
  * Moves packets over links.
  *
- * Tables do not change during a run. So when a port sends a packet, the output port at the next
- * switch is looked up at once, and forwarding needs no event of its own. A hop takes two events:
- * the arrival of the packet and the return of its credits. If more packets wait at the port, a
- * third event tells that the port can send again.
+ * Tables do not change during a run. So the output port at the next switch is looked up already
+ * when a port sends a packet, and forwarding needs no event of its own. A hop takes two events: the
+ * arrival of the packet and the return of its credits. If more packets wait at the port, a third
+ * event tells that the port can send again.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -39,8 +39,8 @@ void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet)
     t->packet_free = packet;
 }
 
-/* Schedules the return of the packet's credits to the sender. At time `when`, the packet leaves the
- * buffer of the input port where it arrived. */
+/* Schedules the return of a packet's credits to the channel that sent the packet. when: time in ps
+ * at which the packet leaves the buffer of the input port where it arrived. */
 static void free_buffer(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
 {
     if (packet->from == TRAFFIC_NONE)
@@ -50,8 +50,8 @@ static void free_buffer(struct fab_traffic *t, const struct traffic_packet *pack
                          traffic_blocks(packet->bytes));
 }
 
-/* Returns the channel by which a packet that `port` sends will leave the next switch; TRAFFIC_NONE:
- * that switch has no route for it. */
+/* Returns the channel by which `packet`, which `port` sends, will leave the next switch;
+ * TRAFFIC_NONE: the next switch has no route for the packet. */
 static uint32_t next_channel(const struct fab_traffic *t, const struct traffic_packet *packet,
                              const struct traffic_port *port)
 {
@@ -77,9 +77,9 @@ static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
     fab_traffic_packet_free(t, packet);
 }
 
-/* Sends a packet to a switch. That switch may forward the packet as soon as it has processed the
- * header. If the output link is faster than the input link, the switch starts later, so that each
- * byte has arrived before it must be sent. */
+/* Sends a packet to a switch. The switch may forward the packet as soon as it has processed the
+ * header. If its output link is faster than the link `p`, it begins later, so that each byte has
+ * arrived before it must be sent. ps: time in ps that `p` needs for the packet. */
 static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
                            uint64_t ps)
 {

@@ -3,16 +3,16 @@
  * The state of the traffic model. For this folder only.
  *
  * A port sends into the input buffer of the port at the other end of its link. A channel is one VL
- * of a sending port. Its credits, in blocks of 64 bytes, are the free space for this VL in that
- * buffer. In a switch, a packet waits in a virtual output queue; there is one for each pair of an
- * output channel and an input port. In every queue, a packet occupies buffer space of the channel
- * by which it came. A channel serves its queues by round robin, and VL arbitration chooses among
- * the channels of a port.
+ * of a sending port. The credits of a channel, in blocks of 64 bytes, are the free space for its VL
+ * in this buffer. In a switch, a packet waits in a virtual output queue; there is one for each pair
+ * of an output channel and an input port. In any queue, a packet occupies buffer space of the
+ * channel by which it arrived. A channel serves its queues by round robin, and VL arbitration
+ * chooses among the channels of a port.
  *
  * Forwarding is cut-through: a switch can send a packet as soon as it has processed the header. If
  * the output link is faster than the input link, the switch starts later, so that each byte has
- * arrived when its turn comes. The buffer space of a packet is free when its last byte has left,
- * and the credits reach the sender one cable delay later.
+ * arrived when its turn comes. The buffer space of a packet becomes free when the last byte of the
+ * packet has left, and the credits reach the sender one cable delay later.
  *
  * Not modelled: buffers shared among the ports of a switch, link-level retries, windows of queue
  * pairs, and adaptive routing. Crossbars have no limits: an input may send to several outputs at
@@ -54,10 +54,10 @@ struct traffic_packet {
     /* flow: index of the packet's flow; TRAFFIC_NONE: this element of packets[] is free. next:
      * index of the next packet in the same queue, or of the next free element. */
     uint32_t flow, next;
-    /* the channel over which the packet came; the packet occupies its credits and buffer space.
-     * TRAFFIC_NONE: no channel */
+    /* the channel by which the packet arrived; the packet occupies credits and buffer space of this
+     * channel. TRAFFIC_NONE: none, because the packet is new, or arrives at an endport */
     uint32_t from;
-    /* the channel by which the packet leaves, or for which it waits */
+    /* the channel by which the packet will leave, and for which it may wait */
     uint32_t to;
     /* time in ps at which the sending endport sent the packet */
     uint64_t born;
@@ -79,7 +79,8 @@ struct traffic_channel {
     uint32_t queued;
     /* input port (port number - 1) of the packet that the channel sent last */
     uint32_t last;
-    /* number of packets that the channel sends without FECN before it marks the next packet */
+    /* number of packets that the channel must still send without FECN before it may mark a
+     * packet */
     uint32_t gap;
     /* index in fifos[] of the queue of input 0; the queues of the other inputs follow */
     uint32_t fifos;
@@ -105,26 +106,28 @@ struct traffic_port {
     uint64_t cable, switch_delay;
     /* time in ps at which the port finishes the packet that it is sending */
     uint64_t free_at;
-    /* number of packets that wait to be sent by this port; only for ports of switches */
+    /* number of packets that wait in the queues of all channels of this port; only for ports of
+     * switches */
     uint32_t pending;
-    /* the port marks packets with FECN if more bytes than this wait for a channel of the port;
-     * UINT32_MAX: never */
+    /* the port marks packets of a channel with FECN if more bytes than this wait for the channel;
+     * UINT32_MAX: the port marks no packets */
     uint32_t limit;
     uint16_t rate; /* Marking_Rate (IBA A10) */
-    /* packets of fewer bytes are not marked with FECN */
+    /* packets with fewer bytes than this are not marked with FECN */
     uint16_t least;
     /* number of ports of the switch to which the port belongs; 0 if it is an endport */
     uint8_t inputs;
     bool to_endport;  /* true: the link of this port leads to an endport */
     bool wake_queued; /* true: a TRAFFIC_WAKE event is queued */
-    /* true: Victim_Mask is set, so packets that had to wait for credits are also marked */
+    /* true: Victim_Mask is set for this port, so packets that had to wait for credits are also
+     * marked */
     bool victim;
     struct traffic_arbiter high, low;
     /* number of bytes that the high-priority VLs may still send before a packet of low priority may
      * follow */
     int64_t high_left;
 };
-/* state of congestion control for one flow; if congestion control works by SL, for one SL of an
+/* state of congestion control for one flow, or, if congestion control works by SL, for one SL of an
  * endport */
 struct traffic_throttle {
     /* the timer period in which `index` was last updated; periods are counted from time 0 */
@@ -175,7 +178,7 @@ struct traffic_endport {
 struct fab_traffic {
     struct fab_arena arena; /* memory of the arrays */
     struct fab_traffic_input in;
-    /* a single VL for all traffic; `vls` points to it if in.vls is NULL */
+    /* a value for tables with a single VL; `vls` points to it if in.vls is NULL */
     struct fab_vls one;
     const struct fab_vls *vls;
     uint8_t vl_count;
@@ -242,12 +245,12 @@ static inline bool traffic_endport_has_work(const struct traffic_endport *e)
  * events ignore it. If memory runs out, stores NOMEM in t->status. */
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
-/* Makes the port send its next packet: now, or when the present packet is sent. */
+/* Makes the port send its next packet: now, or, if it is sending a packet, after this packet. */
 void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port);
 
-/* fab_traffic_build builds the ports, channels and endports of the initial state; the next function
- * adds the flows (build.c). Both return NOMEM if there is no memory. The function for flows also
- * returns the other errors of fab_traffic_new. */
+/* Functions of build.c. fab_traffic_build builds the ports, channels and endports of the initial
+ * state, and fab_traffic_build_flows then adds the flows. Both return NOMEM if there is no memory.
+ * fab_traffic_build_flows also returns the other errors of fab_traffic_new. */
 int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);
@@ -262,8 +265,8 @@ void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_
 /* forward.c: switches */
 void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port);
-/* Returns the input port (port number - 1) whose queue the channel serves next. inputs: number of
- * input ports of the switch. */
+/* Returns the input port (port number - 1) whose queue the channel serves next. At least one of its
+ * queues must not be empty. inputs: number of input ports of the switch. */
 uint32_t fab_traffic_next_input(const struct traffic_channel *channel, uint32_t inputs);
 
 /* adapter.c: endports */
@@ -278,8 +281,8 @@ void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
-/* Returns for how long in ps congestion control delays the flow after a packet. ps: the time in ps
- * that the port takes to send this packet. */
+/* Returns the time in ps by which congestion control delays the next packet of the flow, after a
+ * packet for which the port needs `ps` picoseconds. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 
@@ -291,8 +294,8 @@ uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uin
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes);
 
-/* Searches for a deadlock (cycle.c). Returns OK if there is none, or NOMEM, or CYCLE; t->cycle then
- * has the ports of the deadlock. */
+/* Searches for a deadlock (cycle.c). Returns OK if there is none, CYCLE if there is one, or NOMEM.
+ * After CYCLE, t->cycle has the ports of the deadlock. */
 int fab_traffic_find_cycle(struct fab_traffic *t);
 
 #endif

@@ -2,17 +2,17 @@
 /*
  * Simulates congestion control (IBA annex A10): switches mark packets, and senders slow down.
  *
- * A10 does not define the queue length to which a threshold corresponds. In this model the queue
- * length is the number of bytes from all inputs that wait for the channel behind the packet being
- * sent. Threshold w (1..15) corresponds to (16 - w) / 16 of the buffer that one port has for the
- * VL.
+ * A10 does not define which queue length corresponds to which threshold. In this model, the queue
+ * length is the number of bytes from all inputs that wait for the channel, without the packet that
+ * is being sent. Threshold w (1..15) corresponds to (16 - w) / 16 of the buffer that one port has
+ * for the VL.
  *
  * A channel whose packet had to wait for credits is a victim of congestion elsewhere, and marks
- * only if Victim_Mask is set. The number of packets between two marks is random, from 0 to twice
- * Marking_Rate.
+ * packets only if Victim_Mask is set. The number of packets between two marks is random, from 0 to
+ * twice Marking_Rate.
  *
- * No event lowers the index (CCTI) when its timer expires. When the model needs the index, it
- * subtracts the number of timer periods since the last update.
+ * The model has no events for the timer that lowers the index (CCTI). Instead, when it needs the
+ * index, it subtracts the number of timer periods since the last update.
  */
 #include "libfabmgr/traffic/model.h"
 

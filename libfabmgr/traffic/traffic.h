@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Simulates data traffic under given tables, packet by packet, with virtual cut-through switching,
- * credits for each virtual lane, and congestion control (IBA annex A10). So the effect of tables
- * and settings can be studied before they are programmed.
+ * Simulates data traffic with given tables, packet by packet, with virtual cut-through switching,
+ * credits for each virtual lane, and congestion control (IBA annex A10). With it, operators can
+ * study the effect of tables and settings before they are programmed.
  *
  * Time is in picoseconds from 0. The same input gives the same run, event by event. The comment in
  * model.h describes the model and its limits.
@@ -26,9 +26,9 @@
 #define FAB_TRAFFIC_HEADER_BYTES 26
 
 /* The VL arbitration tables of every port (IBA 7.6.9). Weights are in units of 64 bytes. A port
- * sends from the VLs of the high-priority table first. After high_limit * 4,096 bytes from these
- * VLs, a packet of low priority (from a VL of the low-priority table) may go next. high_limit 0: a
- * packet of low priority may go after each packet of the high-priority table. high_limit 255:
+ * sends packets from the VLs of the high-priority table first. After high_limit * 4,096 bytes from
+ * these VLs, a packet of low priority (from a VL of the low-priority table) may follow. high_limit
+ * 0: a packet of low priority may go after each packet of the high-priority table. high_limit 255:
  * packets of low priority may go only while no VL of the high-priority table can send. */
 struct fab_traffic_arbitration {
     struct {
@@ -49,10 +49,11 @@ struct fab_traffic_input {
     bool by_sl;
     /* maximum number of bytes of data in a packet; 0: 4096 */
     uint32_t mtu;
-    /* input buffer of each port in bytes, divided evenly among the VLs; 0: 65536. Each VL has space
-     * for at least four packets. */
+    /* size of the input buffer of each port in bytes; 0: 65536. The VLs get equal parts of the
+     * buffer, but each VL gets space for at least four packets. */
     uint32_t buffer;
-    /* time in ns from the arrival of a packet's header at a switch to its departure; 0: 200 */
+    /* time in ns from the arrival of a packet's header at a switch to the departure of the header;
+     * 0: 200 */
     uint32_t switch_ns;
     /* delay of each cable in ns; 0: 25, which is the delay of 5 m */
     uint32_t cable_ns;
@@ -69,8 +70,8 @@ struct fab_traffic_input {
  * own. The flows of one adapter send packets by round robin. */
 struct fab_traffic_flow {
     uint32_t from, to; /* port ids */
-    /* selects one of the 2^LMC LIDs of the destination: the DLID of the packets minus the base LID
-     */
+    /* the DLID of the packets minus the base LID of the destination; selects one of its 2^LMC
+     * LIDs */
     uint32_t offset;
     uint8_t sl; /* 0..15, or FAB_TRAFFIC_PATH_SL */
     /* times in ps: the flow sends its first packet at `start` or later, and its last packet before
@@ -93,36 +94,38 @@ struct fab_traffic_totals {
     /* number of events, number of packets that endports sent, and number of packets that were
      * delivered; all include BECNs */
     uint64_t events, injected, delivered;
-    /* number of packets that had no route, or were dropped after 64 hops */
+    /* number of packets that were dropped, because they had no route or had passed 64 hops */
     uint64_t dropped;
 };
 
 struct fab_traffic;
-/* Creates the model. The objects that *in points to must outlive the model; flows[] need not.
- * Returns INVAL if a flow has 0 bytes, or does not connect two endports whose links are up. Returns
- * NOT_FOUND if the source has no LID, or the destination has none with the flow's offset. Returns
- * RANGE if the MTU, the buffer or an SL is out of range. Also returns NOMEM. */
+/* Creates the model. The objects to which *in points must outlive the model; flows[] is copied.
+ * Returns INVAL if a flow has 0 bytes, or does not connect two different endports whose links are
+ * up. Returns NOT_FOUND if the source of a flow has no LID, or its destination has no LID with the
+ * flow's offset. Returns RANGE if the MTU, the buffer or an SL is out of range. Also returns
+ * NOMEM. */
 int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic_flow *flows,
                     uint32_t count, struct fab_traffic **ret);
 void fab_traffic_free(struct fab_traffic *t);
 
 /* Runs until the time `until`, or until no event is left. Searches for deadlocks (channels that
  * wait for each other for ever) every 50 us of simulated time, and when no event is left. Returns
- * CYCLE if it finds a deadlock; the model cannot run further. Also returns NOMEM. */
+ * CYCLE if it finds a deadlock; the model can then not run any further. Also returns NOMEM. */
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
 /* Returns the simulated time, in ps, up to which the model has run. */
 uint64_t fab_traffic_now(const struct fab_traffic *t);
 bool fab_traffic_idle(const struct fab_traffic *t); /* returns true if no event is left */
-/* Returns the ports of the deadlock after fab_traffic_run has returned CYCLE. Each port waits for
- * the next one, and the last port waits for the first. */
+/* Returns the ids of the *ret_count ports that form the deadlock which fab_traffic_run has found.
+ * Each port waits for the port after it in this list, and the last port waits for the first one. */
 const uint32_t *fab_traffic_cycle(const struct fab_traffic *t, uint32_t *ret_count);
 
 void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
                             struct fab_traffic_flow_stats *ret);
 struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
 
-/* Counts credits, packets and bytes again, and compares them with the counts of the model. Returns
- * false if they differ, which is a bug of the model. The function is slow, and meant for tests. */
+/* Computes the numbers of credits, packets and bytes from all packets and events, and compares them
+ * with the counts that the model keeps. Returns false if they differ, which would be a bug of the
+ * model. The function is slow, and meant for tests. */
 bool fab_traffic_is_consistent(const struct fab_traffic *t);
 
 #endif

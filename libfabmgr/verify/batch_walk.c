@@ -18,9 +18,9 @@
  * depth of each next switch. If this does not hold, the LIDs may still arrive by paths of different
  * lengths, so the caller follows the paths to each LID separately.
  *
- * The method requires that every switch has LID owners (ports with LIDs, such as endports). They
- * send packets to the LIDs of the batch. So packets use the entries of every switch, and the
- * dependencies of every entry count.
+ * The method requires that every switch has ports with LIDs, such as endports. Since these ports
+ * send packets to the LIDs of the batch, packets use the entries of every switch, and the proof
+ * must record the dependencies of all entries.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +49,8 @@ struct fab_verify_batch_walk {
     uint32_t *by_class;
     /* [switches] number of other switches in the class; valid only for class representatives */
     uint32_t *class_others;
-    /* [switches] for each class representative: number of switches in the class whose entries in
-     * this tile (64 LIDs) differ from the entries of the representative. */
+    /* [switches] number of switches in the class whose entries in this tile (64 LIDs) differ from
+     * the entries of the class representative; valid only for class representatives */
     uint32_t *unlike;
     /* [switches] the class representative, if it has the same entries in this tile as the switch;
      * otherwise the switch itself */
@@ -263,9 +263,9 @@ static void find_reps(struct fab_verify_batch_walk *s)
     }
 }
 
-/* The dependencies that were collected for a class apply to all its switches. If some switch of a
- * class now has other entries than the representative, the switches can share them no longer: this
- * function copies them to each switch of such a class. The other classes go on sharing them. */
+/* Copies the collected dependencies of those classes in which some switch has other entries in this
+ * tile than the representative: these switches can no longer share the dependencies of the
+ * representative. The other classes go on sharing them. to_all: see distribute(). */
 static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
                                     struct fab_verify_deps *deps)
 {
@@ -280,7 +280,7 @@ void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t 
 {
     s->tile = tile;
     find_reps(s);
-    /* the dependencies of earlier tiles apply to all switches of the class */
+    /* the dependencies collected in earlier tiles apply to all switches of a class */
     distribute_where_unlike(s, true, deps);
 }
 

@@ -13,7 +13,8 @@ static bool has_several_vls(const struct fab_vls *vls)
     return vls != NULL && fab_target_vls_multiple(vls);
 }
 
-/* Computes the dependencies of unicast packets, on their VLs. */
+/* Computes the dependencies of unicast packets. With several VLs, each VL of a link is a channel of
+ * its own. */
 static int walk_unicast(const struct fab_verify_graph *graph, struct fab_verify_walk *w)
 {
     int status = fab_verify_walk_init(w, graph);

@@ -21,7 +21,7 @@ struct fab_verify_channels {
  * the same conditions as fab_verify. */
 int fab_verify_channels_new(const struct fab_verify_input *in, struct fab_verify_channels **ret);
 void fab_verify_channels_free(struct fab_verify_channels *c); /* c may be NULL */
-/* Forgets the dependencies of multicast packets. */
+/* Removes the dependencies of multicast packets (`trees`). */
 void fab_verify_channels_forget_trees(struct fab_verify_channels *c);
 
 #endif

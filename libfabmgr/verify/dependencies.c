@@ -3,14 +3,14 @@
  * Stores the channel dependency graph as bitsets, and finds a cycle in it.
  *
  * Routing is free of deadlock if the graph has no cycle (Dally & Seitz, IEEE ToC C-36, 1987). With
- * one VL and LFTs, which consider only the destination, the reverse also holds: routing without
- * deadlock has no cycle.
+ * one VL and LFTs, which consider only the destination, the converse also holds: if the graph has a
+ * cycle, packets can deadlock.
  *
  * To find a cycle, remove_sources() removes channels on which no other channel depends, again and
  * again (Kahn 1962). If no channel is left, the graph is acyclic. Otherwise remove_sinks() also
- * removes channels that depend on no remaining channel. Then each remaining channel is on a cycle
- * or between two cycles. A breadth-first search from the channels of one cycle finds a cycle that
- * is short enough for a person to read.
+ * removes channels that depend on no remaining channel. Then each remaining channel is on a cycle,
+ * or on a chain of dependencies from one cycle to another. A breadth-first search from the channels
+ * of one cycle finds a cycle that is short enough for a person to read.
  */
 #include "libfabmgr/verify/dependencies.h"
 
@@ -138,15 +138,15 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 struct search {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_deps *c;
-    /* length of the arrays [count]: number of ports * number of VLs. Each channel has a number
-     * below this. */
+    /* number of ports * number of VLs; all channel numbers are lower. The arrays below have this
+     * length */
     uint32_t count;
     /* [count] for each channel: number of remaining channels that depend on it */
     uint32_t *predecessors;
-    /* [count] whether the channel has not been removed */
+    /* [count] true: the channel has not been removed */
     bool *remains;
-    uint32_t *queue; /* [count] the channels that a search has found, in this order */
-    uint32_t *from;  /* [count] the channel before each channel on the path of the search */
+    uint32_t *queue; /* [count] the channels in the order in which a search found them */
+    uint32_t *from;  /* [count] for each channel: the channel from which the search reached it */
 };
 
 /* Removes channels on which no other channel depends, again and again (Kahn's algorithm). Returns
@@ -218,8 +218,8 @@ static uint32_t some_on_cycle(struct search *s)
     return ch;
 }
 
-/* Returns the length of the shortest cycle through `start`; 0 if there is none below `limit`. If a
- * cycle is found, from[] has, for each of its channels, the channel before it. */
+/* Returns the length of the shortest cycle through `start`; 0 if each of them has at least `limit`
+ * channels. If a cycle is found, from[] has for each channel of the cycle the channel before it. */
 static uint32_t cycle_through(struct search *s, uint32_t start, uint32_t limit)
 {
     uint32_t head = 0, tail = 0, level_end = 1, length = 1, next;

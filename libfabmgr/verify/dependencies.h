@@ -7,14 +7,15 @@
 #include "libfabmgr/verify/switch_graph.h"
 
 /* A channel is an ISL in one direction on one VL; its number is (port id of the sending port) *
- * vl_count + VL. A channel depends on the channels of the next switch on which its packets
- * continue. The dependencies of a channel are bits, in `words` words for each VL of the next
- * channel. Bit i is port i + 1 of the next switch, because port 0 has no link. */
+ * vl_count + VL. Its packets arrive at the next switch and leave that switch on other channels: the
+ * channel depends on these. The dependencies of a channel are stored as bits: `words` words for
+ * each VL of the next channel. Bit i stands for port i + 1 of the next switch, because port 0 has
+ * no link. */
 struct fab_verify_deps {
     const struct fab_verify_graph *graph;
     uint32_t vl_count; /* at least 1 */
-    /* number of 64-bit words for a bitset of the ports of one switch; the switch with the most
-     * ports decides */
+    /* number of 64-bit words that a bitset of the ports of a switch needs; the same for all
+     * switches, so it depends on the switch with the most ports */
     uint32_t words;
     uint64_t *bits; /* [ports][vl_count][vl_count][words] */
 };
@@ -27,30 +28,31 @@ static inline size_t fab_verify_deps_size(const struct fab_verify_deps *c)
 {
     return (size_t)c->graph->ports * c->vl_count * c->vl_count * c->words * sizeof(*c->bits);
 }
-/* Returns the word with the bit for the dependency of `channel` on port next_num (at least 1) of
- * the next switch on VL next_vl. The bit is number (next_num - 1) % 64. */
+/* Returns a pointer to the word with the bit that says whether packets of `channel` leave the next
+ * switch by port `next_num` (at least 1) on VL `next_vl`. It is bit (next_num - 1) % 64 of the
+ * word. */
 static inline uint64_t *fab_verify_deps_word(const struct fab_verify_deps *c, uint32_t channel,
                                              uint32_t next_num, uint32_t next_vl)
 {
     return c->bits + ((size_t)channel * c->vl_count + next_vl) * c->words + (next_num - 1) / 64;
 }
-/* Returns true if packets of `channel` continue on this port and VL of the next switch. */
+/* Returns true if packets of `channel` leave the next switch by port `next_num` on VL `next_vl`. */
 static inline bool fab_verify_deps_has(const struct fab_verify_deps *c, uint32_t channel,
                                        uint32_t next_num, uint32_t next_vl)
 {
     return (*fab_verify_deps_word(c, channel, next_num, next_vl) >> (next_num - 1) % 64 & 1) != 0;
 }
 
-/* Sets the bit of port next_num of the next switch. Does nothing for port 0, which has no link.
+/* Sets the bit of port `next_num` of the next switch. Does nothing for port 0, which has no link.
  * `words` points to the bits that one channel has for one VL of the next switch. */
 static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
 {
     if (next_num > 0)
         words[(next_num - 1) / 64] |= UINT64_C(1) << ((next_num - 1) % 64);
 }
-/* Both functions record that packets of `channel` continue by port next_num of the next switch.
- * fab_verify_deps_add is for tables with one VL. fab_verify_deps_add_vl also takes the VL of the
- * next channel. */
+/* fab_verify_deps_add and fab_verify_deps_add_vl record that packets of `channel` leave the next
+ * switch by port `next_num`. The first function is for tables with one VL. The second one also
+ * takes the VL on which the packets leave. */
 static inline void fab_verify_deps_add(struct fab_verify_deps *c, uint32_t channel,
                                        uint8_t next_num)
 {
@@ -73,7 +75,7 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
 /* Gives each channel a label: 1 + the length of the longest chain of dependencies that ends at this
  * channel. ret_number[] has the labels, by number of the channel (struct fab_verify_deps). If a
  * port has no channel, its elements are 0. Returns OK, NOMEM, or CYCLE if the dependencies have a
- * cycle, so that the labels do not exist. */
+ * cycle; then no such labels exist. */
 int fab_verify_deps_number(const struct fab_verify_deps *c, uint32_t *ret_number);
 
 /* Computes the dependencies of all packets that follow the tables graph->in->lft, as if there were

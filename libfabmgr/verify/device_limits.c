@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks the limits of the devices. A linear forwarding table has LinearFDBCap entries (IBA
- * 14.2.5.4); a device that reports 0 is not checked.
+ * 14.2.5.4); a switch that reports the capacity 0 is not checked.
  *
  * An ISL has the data VLs that both its ports and the policy allow. It must have all VLs that
  * packets use on it. Links to endports may have fewer VLs: the SLtoVLMappingTable maps to the VLs
@@ -41,9 +41,9 @@ static int judge_table(const struct fab_verify_graph *graph, uint32_t sw, struct
     return cap != 0 ? note(v, graph->first[sw], graph->in->lids->top + 1, cap) : FAB_OK;
 }
 
-/* Returns a bitset of the VLs that packets use on the port. If packets keep one VL from end to end,
- * returns the VLs of all traffic classes. Returns 0 if the tables use only one VL; every link has
- * this VL. */
+/* Returns a bitset of the VLs that packets use on the port. If each packet keeps one VL from end to
+ * end, this is the set of the VLs of all traffic classes. Returns 0 if the tables use only one VL;
+ * every link has this VL. */
 static uint32_t used_of(const struct fab_verify_walk *w, uint32_t port)
 {
     const struct fab_vls *v = w->graph->in->vls;

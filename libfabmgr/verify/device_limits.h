@@ -5,9 +5,9 @@
 
 #include "libfabmgr/verify/walk.h"
 
-/* Counts in v->beyond how many switches and ports cannot hold or carry what the tables need. Sets
- * v->witness to the first of them, if there is no other witness yet. The caller must have called
- * fab_verify_walk_all, which finds the VLs in use. Returns NOMEM if there is no memory. */
+/* Adds to v->beyond the number of switches and switch ports whose limits the tables exceed. Sets
+ * v->witness to the first of them, unless the verdict has a witness already. The caller must have
+ * called fab_verify_walk_all, which finds the VLs in use. Returns NOMEM if there is no memory. */
 int fab_verify_device_limits(const struct fab_verify_walk *w, struct fab_verdict *v);
 
 #endif

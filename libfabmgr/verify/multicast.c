@@ -43,7 +43,7 @@ struct check {
     /* [switches] the part (connected component) of the fabric to which each switch belongs, named
      * by the lowest id of its switches */
     uint32_t *part;
-    /* part[] was computed without the switches whose MulticastFDBCap is lower than this. */
+    /* part[] was computed without the switches whose MulticastFDBCap is lower than this number */
     uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
     /* [switches] the index is the name of a part (part[]). The value names the multicast tree with
@@ -189,8 +189,8 @@ static void fail(struct lid_check *l, int kind, uint32_t port)
 }
 
 /* Finds the switch and port to which a member is attached. Returns false if packets cannot reach
- * the member. Then either the member has left the fabric, or the MFT of its switch is too small for
- * this MLID (slot: index of the MLID in the MFT). */
+ * the member, because it has left the fabric, or because the MFT of its switch is too small for
+ * this MLID. slot: index of the MLID in the MFT. */
 static bool member_place(const struct check *c, const struct fab_verify_multicast_member *m,
                          uint32_t slot, uint32_t *ret_port, uint32_t *ret_sw, uint8_t *ret_num)
 {
@@ -283,8 +283,8 @@ static void check_member(struct check *c, struct lid_check *l,
         fail(l, FAB_E_UNREACHABLE, port);
 }
 
-/* Sets anchor[] of each part of the fabric to the multicast tree that contains the part's first
- * receiver. If `set` is false, clears anchor[] again. */
+/* If `set` is true, sets anchor[] of each part of the fabric to the multicast tree with the first
+ * receiver in this part. If `set` is false, clears these elements of anchor[]. */
 static void anchor(struct check *c, const struct lid_check *l,
                    const struct fab_verify_multicast_lid *lid, bool set)
 {
@@ -476,8 +476,8 @@ static int open_check(struct check *c, const struct fab_verify_multicast_input *
     return sort_blocks(c);
 }
 
-/* Looks for a cycle of the dependencies. If it finds one, and v->cycle has none yet, stores it
- * there. Sets *ret_free to true if there is no cycle. Returns OK or NOMEM. */
+/* Looks for a cycle of the dependencies. If there is one, stores it in v->cycle, unless v->cycle
+ * already has a cycle. Sets *ret_free to true if there is no cycle. Returns OK or NOMEM. */
 static int find_cycle(const struct fab_verify_deps *deps, struct fab_multicast_verdict *v,
                       bool *ret_free)
 {

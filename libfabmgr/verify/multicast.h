@@ -10,8 +10,8 @@
  *   - each port in a mask leads to a receiving member, or over a working link to a switch whose
  *     mask has the port at the other end;
  *   - these branches form no cycle;
- *   - all members that links connect are at switches of one tree, and each receiver is in the mask
- *     of its switch.
+ *   - all members in the same connected component of the fabric are at switches of one tree, and
+ *     the mask of each such switch has the ports of its receivers.
  *
  * A packet waits in the input buffer of a switch until each of its copies has room in the next
  * buffer. So each input channel depends on each output channel of the mask. Unicast and multicast
@@ -63,8 +63,8 @@ struct fab_verify_multicast_input {
      * earlier proofs with `keep`. The new trees must close no cycle with them. NULL: the proof does
      * not check dependencies. */
     struct fab_verify_channels *unicast;
-    /* true: if there is no cycle, the dependencies of the checked trees are added to `unicast`, for
-     * later proofs. */
+    /* true: if the proof finds no cycle, it adds the dependencies of the checked trees to
+     * `unicast`, for later proofs */
     bool keep;
 };
 struct fab_multicast_verdict {
@@ -91,9 +91,10 @@ struct fab_multicast_verdict {
     /* true: dependencies were checked, because in->unicast was set; false: the members below are
      * undefined */
     bool with_unicast;
-    /* alone: multicast packets alone cannot deadlock. together: multicast and unicast packets
-     * together cannot deadlock. If there is a cycle of dependencies, it is in `cycle`, and a cycle
-     * of multicast packets alone is preferred. Otherwise cycle.kind is FAB_OK. */
+    /* `alone` is true if multicast packets alone cannot deadlock, and `together` if multicast and
+     * unicast packets together cannot deadlock. If one of them is false, `cycle` is a cycle of
+     * dependencies; if both are, it is a cycle of multicast packets alone. Without a cycle,
+     * cycle.kind is FAB_OK. */
     bool alone, together;
     uint64_t dependencies; /* number of dependencies of multicast packets */
     struct fab_witness cycle;
@@ -103,7 +104,8 @@ struct fab_multicast_verdict {
 int fab_verify_multicast(const struct fab_verify_multicast_input *in,
                          struct fab_multicast_verdict *ret);
 void fab_verify_multicast_fini(struct fab_multicast_verdict *v);
-/* Writes the first failure, or the cycle, as text. The caller frees the text. Returns NOMEM. */
+/* Writes the first failure as text, or the cycle if all masks are correct. The caller frees the
+ * text. Returns NOMEM if there is no memory. */
 int fab_verify_multicast_text(const struct fab_fabric *f, const struct fab_multicast_verdict *v,
                               char **ret_text);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Divides the proof of verify.h into steps, so that a background task can pause between them. The
- * steps run one after the other, possibly on different threads. fab_verify gives the same result.
+ * steps run one after the other, possibly on different threads. The verdict is the same as that of
+ * fab_verify.
  */
 #ifndef LIBFABMGR_VERIFY_STEPS_H
 #define LIBFABMGR_VERIFY_STEPS_H

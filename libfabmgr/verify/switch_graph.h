@@ -28,20 +28,22 @@ struct fab_verify_graph {
     /* [ports] the switch that the port leads to, or FAB_HOP_ENDPORT, FAB_HOP_SELF or
      * FAB_HOP_DEAD */
     uint32_t *hop;
-    /* [switches] connected component of each switch, named by the lowest id of its switches */
+    /* [switches] the connected component of each switch: the lowest id of the switches in this
+     * component */
     uint32_t *component;
     /* [switches] number of ports with LIDs at the switch: its endports and its own port 0 */
     uint32_t *owners;
-    /* [switches] number of ports with LIDs in a component; set only for the component's lowest
-     * switch id */
+    /* [switches] number of ports with LIDs in a component; the index is the lowest switch id of the
+     * component, all other elements are 0 */
     uint64_t *component_owners;
 };
 /* Makes the graph. Returns NOMEM. */
 int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_graph *ret);
 void fab_verify_graph_fini(struct fab_verify_graph *graph);
 
-/* Finds the last switch on the paths to `port`, a port with a LID, and the number of the switch
- * port by which packets leave it. Returns false if `port` is not connected to a switch. */
+/* Finds the switch to which `port` is connected, and the number of the switch port at which it is
+ * connected. If `port` is port 0 of a switch, these are the switch itself and 0. Returns false if
+ * `port` is not connected to a switch. */
 bool fab_verify_attachment(const struct fab_fabric *f, uint32_t port, uint32_t *ret_sw,
                            uint8_t *ret_num);
 

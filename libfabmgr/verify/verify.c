@@ -19,8 +19,8 @@
 #include "libfabmgr/verify/trace.h"
 #include "libfabmgr/verify/vl_walk.h"
 
-/* Returns the port with the lowest id among the ports that have a LID and are attached to switch
- * `sw`. Omits `owner`, the destination port. FAB_NONE: there is no such port. */
+/* Returns the lowest id of the ports that have a LID and are attached to switch `sw`, except
+ * `owner`, the destination port. FAB_NONE: there is no such port. */
 static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint32_t owner)
 {
     for (uint32_t port = 0; port < in->fabric->port_count; port++) {
@@ -88,7 +88,7 @@ static int judge_dependencies(struct fab_verify_deps *deps, struct fab_verdict *
     return status;
 }
 
-/* Makes the verdict from what the walk along all paths has found. */
+/* Makes the verdict, after the walk `w` has followed all paths. */
 static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
 {
     struct fab_verdict v = {.witness = {.src = FAB_NONE, .dst = FAB_NONE}};
@@ -110,7 +110,7 @@ static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
     return status;
 }
 
-/* Prepares the walk along all paths. On success, the caller ends it with close_walk. Returns NOMEM
+/* Prepares the walk along all paths. After success, the caller must call close_walk. Returns NOMEM
  * or INVAL. */
 static int open_walk(const struct fab_verify_input *in, struct fab_verify_graph *graph,
                      struct fab_verify_walk *walk)
@@ -153,7 +153,8 @@ struct fab_verify_steps {
     struct fab_verify_input in;
     struct fab_verify_graph graph;
     struct fab_verify_walk walk;
-    /* number of the next piece of the walk (from 0), and number of all pieces */
+    /* `next` is the number of the next piece of the walk (from 0), `pieces` the number of all
+     * pieces */
     uint32_t next, pieces;
 };
 

@@ -5,7 +5,7 @@
  *   - each endport and each switch reaches all others over at most max_hops switches, without a
  *     loop and without entering a port whose link is down;
  *   - the channel dependency graph, including traffic to switches, is acyclic (Dally & Seitz 1987);
- *     with several VLs, each channel is a link and a VL;
+ *     with several VLs, a link has one channel for each VL;
  *   - the tables exceed no limit of a device.
  *
  * If the proof fails, the verdict has a witness that a person can follow hop by hop.
@@ -23,12 +23,12 @@ struct fab_witness {
     /* FAB_OK (none), FAB_E_UNREACHABLE, FAB_E_LOOP, FAB_E_CYCLE, FAB_E_LIMIT, or FAB_E_INVAL (an
      * entry names a port without a working link, or a port that does not exist) */
     int kind;
-    /* port ids of source and destination; FAB_NONE if the witness is a cycle or the limit of a
-     * device */
+    /* port ids of source and destination; FAB_NONE if the witness is a cycle, or a device whose
+     * limit is exceeded */
     uint32_t src, dst;
     uint32_t lid; /* destination LID */
-    /* the out ports along the path, as port ids; if kind is FAB_E_CYCLE, the ports of the channels
-     * of the cycle */
+    /* port ids: the ports by which the packet leaves the nodes of the path; if kind is FAB_E_CYCLE,
+     * the sending ports of the channels of the cycle */
     uint32_t *ports;
     uint32_t port_count;
     /* if kind is FAB_E_CYCLE and there are several VLs: [port_count] the VL of each channel;
@@ -50,7 +50,8 @@ struct fab_verdict {
     uint32_t longest_path; /* number of switches on the longest path */
     /* number of edges of the channel dependency graph */
     uint64_t dependencies;
-    /* number of switches, and of switch ports, that cannot hold or carry what the tables need */
+    /* number of switches with too small forwarding tables, plus number of switch ports with too few
+     * VLs for these tables */
     uint32_t beyond;
     /* The first failure of the checks, which are made in this order: paths, cycles of channel
      * dependencies, limits of devices. kind is FAB_OK if there is no failure. */
@@ -69,18 +70,18 @@ struct fab_verify_input {
     /* thread pool; NULL: the calling thread does all the work */
     const struct fab_pool *pool;
 };
-/* Proves that the tables are correct, or finds a witness against them. Pairs that no links connect
- * need not reach each other. Returns OK if *ret is filled, whether the proof succeeded or not.
- * Returns NOMEM, or INVAL if the tables belong to another fabric, or if SLs, VLs or port classes
- * are out of range. */
+/* Proves that the tables are correct, or finds a witness against them. Pairs in different connected
+ * components of the fabric need not reach each other. Returns OK if it could make the proof; *ret
+ * is the verdict, good or not. Returns NOMEM, or INVAL if the tables belong to another fabric, or
+ * if SLs, VLs or port classes are out of range. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
 /* The numbers of channels. Tables are deadlock-free if and only if the channels can be numbered
  * such that each packet passes channels with ascending numbers (Dally & Seitz 1987). So a program
  * that has such numbers can check the tables path by path, without looking for cycles. */
 struct fab_verify_numbers {
     uint32_t vl_count; /* number of VLs, at least 1 */
-    /* [port_count][vl_count] the number of each channel, by port id of the sending port and VL: at
-     * least 1; 0 if the port has no link to another switch */
+    /* [port_count][vl_count] the number of each channel, at least 1. The indices are the id of the
+     * sending port and the VL. Ports without a link to another switch have the number 0. */
     uint32_t *number;
 };
 /* Numbers the channels of the tables. Returns NOMEM, INVAL under the same conditions as fab_verify,
@@ -108,8 +109,9 @@ struct fab_verify_trace {
     uint32_t *ports;
     uint32_t count;
 };
-/* Follows the path from port id src_port to the destination LID dlid through the LFTs. Returns OK,
- * NOMEM, UNREACHABLE or LOOP. After UNREACHABLE and LOOP, *ret has the path up to the failure. */
+/* Follows the path from the port with id `src_port` to the destination LID `dlid` through the LFTs.
+ * Returns OK, NOMEM, UNREACHABLE or LOOP. After UNREACHABLE and LOOP, *ret has the path up to the
+ * failure. */
 int fab_verify_trace(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
                      struct fab_verify_trace *ret);
 void fab_verify_trace_fini(struct fab_verify_trace *t);

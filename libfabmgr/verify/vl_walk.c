@@ -5,20 +5,20 @@
  * A packet keeps its SL. The VL on which a packet leaves a switch depends on three things
  * (SLtoVLMappingTable, IBA 14.2.5.8): the SL, the class of the port by which the packet entered,
  * and the class of the port by which it leaves. So the switch, the class of the in port and the SL
- * form a state that determines the rest of the path. Each state is visited once for a destination.
- * Each visit notes one dependency: the channel to the next switch depends on the channel by which
- * the packet leaves that switch. Packets from the endports of a switch start in class 0, which is
- * the class of endports and of port 0. A walk along a loop ends at the first state that was visited
- * before.
+ * form a state that determines the rest of the path. For each destination, the walk visits a state
+ * at most once. Each visit notes one dependency: the channel to the next switch depends on the
+ * channel by which the packet leaves that switch. Packets from the endports of a switch start in
+ * class 0, which is the class of endports and of port 0. A walk along a loop ends at the first
+ * state that was visited before.
  *
  * With traffic classes, each path is followed with the SL of every class; the proof covers all
  * classes together. If packets keep one VL from end to end (fab_target_vls_keep_vl), the
  * dependencies on each VL are a subset of the dependencies that all packets would have on a single
  * VL. Then this walk is not needed: the walk without VLs (walk.c) is the proof for all classes.
  *
- * If all switches forward several consecutive LIDs of one destination switch through the same ports
- * and with the same SL, only the first of these LIDs is walked. find_differences() compares up to
- * 64 LIDs, each with its neighbour.
+ * Often all switches forward several consecutive LIDs of one destination switch by the same ports
+ * and with the same SL. Then the walk follows the paths to the first of these LIDs only.
+ * find_differences() compares up to 64 LIDs, each with the next LID.
  */
 #include "libfabmgr/verify/vl_walk.h"
 
@@ -40,8 +40,8 @@ static bool all_below(const uint8_t *byte, size_t count, uint8_t limit)
     return count == 0 || most < limit;
 }
 
-/* Returns true if the SLs of this traffic class (level) are valid, and if they are mapped only to
- * VLs that exist. */
+/* Returns true if the SLs of this traffic class (`level`) are valid, and the tables map them only
+ * to VLs that exist. */
 static bool level_in_range(const struct fab_vls *v, uint8_t level)
 {
     for (unsigned in = 0; in < v->classes; in++)
@@ -182,7 +182,7 @@ static void send(struct fab_verify_vl_walk *w, const struct column *c, uint32_t 
     }
 }
 
-/* Follows packets of all traffic classes from the endports of a switch. */
+/* Follows packets of all traffic classes from the endports of switch `from`. */
 static void send_all(struct fab_verify_vl_walk *w, const struct column *c, uint32_t from)
 {
     uint8_t sl = fab_target_vls_sl(w->vls, from, c->sw, c->lid);

@@ -11,9 +11,9 @@ struct fab_verify_vl_walk {
     const struct fab_verify_graph *graph;
     const struct fab_vls *vls;
     struct fab_verify_deps deps;
-    /* [ports] class of each port, by which SLtoVLMappingTables choose the VL */
+    /* [ports] port class of each port; the SLtoVLMappingTables select the VL by it */
     uint8_t *out_class;
-    /* [ports] class of the port at the other end of the link */
+    /* [ports] port class of the port at the other end of the link */
     uint8_t *in_class;
     /* [ports] bitset of the VLs that packets use on the port */
     uint16_t *used;
@@ -29,7 +29,8 @@ bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab
  * the fabric, or NOMEM. */
 int fab_verify_vl_walk_new(const struct fab_verify_graph *graph, struct fab_verify_vl_walk **ret);
 void fab_verify_vl_walk_free(struct fab_verify_vl_walk *w); /* w may be NULL */
-/* Adds the dependencies and VLs that another walk over the same graph has recorded. */
+/* Adds the dependencies and VLs that the walk `from` has recorded. Both walks must use the same
+ * graph. */
 void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_verify_vl_walk *from);
 /* Records the dependencies of packets to the LIDs of a batch, even if the packets do not arrive.
  * The first column of the tile has the entries of LID first_lid. */

@@ -189,8 +189,8 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
 }
 
 /* Follows the paths to all LIDs of a batch together. If this method cannot tell whether packets
- * arrive, tries it for each LID alone. If it fails for a LID, too, uses the general method for this
- * LID (walk_generally). */
+ * arrive, applies it to each LID separately. For LIDs for which it fails again, uses the general
+ * method (walk_generally). */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
 {
@@ -205,8 +205,8 @@ static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
     }
 }
 
-/* Counts one pair if the owner of the LID is directly connected with another endport that has a
- * LID. Their packets need no LFT. */
+/* Adds one to w->pairs if `owner`, which owns a LID, is directly connected with another endport
+ * that has a LID. Packets between them pass no switch. */
 static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
     const struct fab_verify_input *in = w->graph->in;
@@ -237,8 +237,9 @@ static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
     }
 }
 
-/* Finds the switch and port that deliver packets to the LID, and counts the pairs of a source and
- * this LID. Returns false if no port owns the LID, or if the owner is not connected to a switch. */
+/* Finds the switch and port that deliver packets to the LID, and adds the number of sources that
+ * should reach this LID to w->pairs. Returns false if no port owns the LID, or if the owner is not
+ * connected to a switch. */
 static bool delivered_at(struct fab_verify_walk *w, uint32_t lid, uint32_t *ret_sw,
                          uint8_t *ret_num)
 {

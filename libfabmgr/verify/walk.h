@@ -33,7 +33,8 @@ struct fab_verify_walk {
     /* NULL: the fast method of batch_walk.c is not possible in this fabric, so the paths to each
      * LID are followed separately */
     struct fab_verify_batch_walk *batch_walk;
-    struct fab_verify_vl_walk *vl_walk; /* NULL: one VL */
+    /* NULL: there is one VL, or each packet keeps one VL from end to end */
+    struct fab_verify_vl_walk *vl_walk;
 };
 /* Creates a walk over the graph. Returns INVAL if the VL tables are not valid, or NOMEM. */
 int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *graph);
@@ -46,7 +47,7 @@ uint32_t fab_verify_walk_pieces(const struct fab_verify_walk *w);
 void fab_verify_walk_piece(struct fab_verify_walk *w, uint32_t piece);
 void fab_verify_walk_finish(struct fab_verify_walk *w);
 
-/* A batch: consecutive LIDs that one switch delivers, or a part of them. */
+/* A batch: some consecutive LIDs, all of which are delivered by the same switch. */
 struct fab_verify_batch {
     /* the switch that delivers the LIDs; packets to LID i leave it by port num[i] */
     uint32_t sw;
@@ -73,9 +74,10 @@ void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t 
 void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);
 void fab_verify_batch_walk_finish(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);
 /* Tries to follow the paths to all LIDs of a batch together. Returns true if packets to all of them
- * arrive. Then the dependencies are recorded (complete after fab_verify_batch_walk_finish), and
- * *ret_deepest is the number of switches on the longest path. Returns false if this method cannot
- * tell whether packets arrive; the dependencies recorded so far are correct nevertheless. */
+ * arrive. In this case, it has recorded the dependencies (complete after
+ * fab_verify_batch_walk_finish), and *ret_deepest is the number of switches on the longest path.
+ * Returns false if this method cannot tell whether packets arrive. It may then have recorded some
+ * of the dependencies; these are correct. */
 bool fab_verify_batch_walk_try(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                                struct fab_verify_deps *deps, uint32_t *ret_deepest);
 

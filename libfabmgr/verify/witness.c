@@ -66,7 +66,7 @@ static const char *headline(int kind)
     }
 }
 
-/* Adds a text about the limit of the device that the tables exceed. */
+/* Adds a sentence that says which limit of a device the tables exceed. */
 static void add_limit(struct fab_text *t, const struct fab_fabric *f, const struct fab_witness *w)
 {
     if (fab_fabric_port(f, w->ports[0])->num == 0)

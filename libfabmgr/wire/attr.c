@@ -2,11 +2,13 @@
 /*
  * Packs, unpacks and compares attributes, by a table of fields (tables.c). A field has at most 64
  * bits, all of them in the eight bytes that begin with its first byte; a test checks this for all
- * tables. So one big-endian load and two shifts read a field. Packing and unpacking use a copy that
- * is longer than the attribute, so they never access memory beyond the caller's bytes.
+ * tables. So one big-endian load of eight bytes and two shifts are enough to read a field. Packing
+ * and unpacking use a copy that is longer than the attribute, so the loads and stores never touch
+ * memory beyond the caller's bytes.
  *
- * This code takes most of the manager's CPU time while it brings up a fabric. Each branch of the
- * code depends only on the attribute, so that the processor can predict it.
+ * While the manager brings up a fabric, this code takes most of its CPU time. Each branch of the
+ * code depends only on the kind of attribute, not on the values, so the processor predicts the
+ * branches well.
  */
 #include <assert.h>
 #include <string.h>
@@ -30,8 +32,8 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     if (len < a->wire_size)
         return FAB_E_TRUNCATED;
     memcpy(copy, bytes, a->wire_size);
-    /* clears the 8 bytes after the attribute, because the load of the last field may reach into
-     * them */
+    /* the load of the last field may reach into the 8 bytes after the attribute, so they must be
+     * defined */
     memset(copy + a->wire_size, 0, 8);
     memset(ret_struct, 0, a->struct_size);
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
@@ -47,8 +49,9 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     return FAB_OK;
 }
 
-/* Stores the value of a field in words[], which is the attribute as 64-bit numbers in host byte
- * order. bit: position of the field. bits: its length. */
+/* Stores the value of a field in words[], which holds the attribute as 64-bit numbers in host byte
+ * order. The field begins at bit `bit` of the attribute (0: the most significant bit of words[0])
+ * and has `bits` bits. */
 static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t value)
 {
     unsigned word = bit / 64, end = bit % 64 + bits;

@@ -12,8 +12,9 @@
 /* Byte offsets in MADs of performance management and congestion control. */
 #define FAB_PERF_DATA 64 /* offset in bytes of the attribute in a MAD of performance management */
 #define FAB_CC_KEY 24
-#define FAB_CC_DATA 64     /* offset in bytes of the attribute in a MAD of congestion control */
-#define FAB_CC_LOG_DATA 32 /* offset in bytes of the attribute CongestionLog, which is longer */
+#define FAB_CC_DATA 64 /* offset in bytes of the attribute in a MAD of congestion control */
+/* offset in bytes of the attribute CongestionLog, which is longer than the other attributes */
+#define FAB_CC_LOG_DATA 32
 /* size in bytes of an attribute that begins at FAB_PERF_DATA or FAB_CC_DATA */
 #define FAB_GS_DATA 192
 
@@ -98,9 +99,9 @@ struct fab_port_counters_ext { /* defined in IBA 16.1.4.11 */
     uint64_t excessive_buffer_overrun_errors, vl15_dropped, xmit_wait, qp1_dropped;
 };
 
-/* The struct of all attributes that count per VL, per SL, or per kind of error (16.1.4.1-10,
- * A10.4.4, A13.6). How many values there are, and which bit of CounterSelect belongs to each of
- * them, depends on the attribute. */
+/* One struct for all attributes that count per VL, per SL, or per kind of error (16.1.4.1-10,
+ * A10.4.4, A13.6). The attribute determines how many of the values are in use, and which bit of
+ * CounterSelect belongs to which value. */
 struct fab_perf_details {
     /* op_code exists only in the attributes 0x17, 0x19 and 0x1a */
     uint8_t op_code, port_select;
@@ -117,11 +118,11 @@ struct fab_perf_ext_speeds { /* defined in IBA 16.1.4.13 */
 enum fab_sample_status { FAB_SAMPLE_DONE = 0, FAB_SAMPLE_STARTS = 1, FAB_SAMPLE_RUNS = 2 };
 struct fab_samples_control { /* defined in IBA 16.1.3.2 */
     uint8_t op_code, port_select;
-    /* code of the length of a tick: n means 4 ns * (n + 1) */
+    /* length of a tick; the value n means 4 ns * (n + 1) */
     uint8_t tick;
     uint8_t counter_width; /* CounterWidth; 4 means that counters have 32 bits */
-    /* For each counter, a bitset: which kinds of counters it can sample (1 mandatory, 2 optional, 4
-     * vendor counters). */
+    /* for each of the sample counters, a bitset of the kinds of port counters that it can sample: 1
+     * mandatory, 2 optional, 4 vendor counters */
     uint8_t counter_mask[FAB_SAMPLES];
     uint8_t mechanisms, status; /* status: enum fab_sample_status */
     uint64_t option_mask, vendor_mask;
@@ -212,12 +213,13 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
     fab_wire_attr_cc_switch_setting, fab_wire_attr_cc_switch_port_setting,
     fab_wire_attr_cc_ca_setting, fab_wire_attr_cc_table, fab_wire_attr_cc_time_stamp;
 #define FAB_PERF_DETAILS 16
-/* The field tables of the attributes whose struct is fab_perf_details, in ascending order of
+/* The field tables of the attributes that use struct fab_perf_details, in ascending order of
  * attribute ids. */
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
 /* Returns the field table of an attribute of a management class: FAB_CLASS_PERF, FAB_CLASS_CC,
- * or a class of subnet management. Returns NULL if there is none. For CongestionLog, the table has
- * the layout of switches; adapters have another layout. */
+ * FAB_CLASS_VENDOR, or a class of subnet management. ClassPortInfo and Notice have the same table
+ * in other classes, too. Returns NULL if there is none. For CongestionLog, returns the layout that
+ * switches use; fab_wire_attr_cc_log_ca is the layout of adapters. */
 const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id);
 
 #endif

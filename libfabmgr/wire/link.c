@@ -12,7 +12,7 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* lanes[] and speeds[] have the widths and the lane speeds in the order of the bits of struct
+/* The widths, and the lane speeds: element i belongs to bit i of `widths` and of `speeds` in struct
  * fab_link_modes. */
 static const uint8_t lanes[FAB_LINK_WIDTHS] = {1, 2, 4, 8, 12};
 static const struct lane {
@@ -33,8 +33,9 @@ static uint8_t width_set(uint8_t mask)
     return (uint8_t)((mask & 0x01) | (mask & 0x0e) << 1 | (mask & 0x10) >> 3);
 }
 
-/* Converts three fields to a bitset of speeds. In LinkSpeed*, bits 0 to 2 are SDR to QDR. In
- * LinkSpeedExt*, bits 0 to 3 are FDR to NDR. In LinkSpeedExt*2, bit 0 is XDR. */
+/* Converts the three fields of one kind (supported, enabled or active speeds) to a bitset of
+ * speeds. In LinkSpeed*, bits 0 to 2 are SDR to QDR. In LinkSpeedExt*, bits 0 to 3 are FDR to NDR.
+ * In LinkSpeedExt*2, bit 0 is XDR. */
 static uint8_t speed_set(uint8_t basic, uint8_t ext, uint8_t ext2)
 {
     return (uint8_t)((basic & 0x07) | (ext & 0x0f) << 3 | (ext2 & 0x01) << 7);
@@ -65,8 +66,8 @@ static bool is_one_bit(uint8_t mask)
     return mask != 0 && (mask & (mask - 1)) == 0;
 }
 
-/* Reads the active width and speed. If the valid field does not have exactly one known bit, the set
- * of widths or speeds is empty. */
+/* Reads the active width and speed. If the field that gives the width or the speed does not have
+ * exactly one known bit, the set of widths or speeds is empty. */
 static struct fab_link_modes active(const struct fab_port_info *p)
 {
     uint8_t speed = p->speed_ext2_active != 0  ? p->speed_ext2_active

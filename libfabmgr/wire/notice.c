@@ -25,8 +25,8 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n)
     }
 }
 
-/* Reads the details of trap 256 (wrong M_Key). If the hop count exceeds the length of the return
- * path, it is invalid, and v->hops becomes 0. */
+/* Reads the details of trap 256 (wrong M_Key). A hop count that exceeds the length of the return
+ * path is invalid; v->hops then becomes 0. */
 static void read_request(const uint8_t *d, struct fab_violation *v)
 {
     uint8_t hops = d[23] & 0x3f;

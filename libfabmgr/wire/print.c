@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prints attributes as text, one line for each field, with the words of the IBA specification. The
- * output goes to a buffer of limited size (struct sink). Bytes that do not fit are counted but not
- * written.
+ * output goes to a buffer of limited size (struct sink). Bytes that do not fit into the buffer
+ * count for the length of the text, but are not written.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static void append_set(struct sink *s, uint64_t value, const char *const *names,
     }
 }
 
-/* Prints words[value]. If there is no such word, prints the number. */
+/* Prints words[value]. If words[] has no word for this value, prints the value as a number. */
 static void append_word(struct sink *s, uint64_t value, const char *const *words, unsigned count)
 {
     if (value < count && words[value] != NULL)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packs and unpacks records, part by part. Finds the component that belongs to each bit of a
- * ComponentMask.
+ * Packs and unpacks records of subnet administration, part by part, and finds the component of a
+ * record that belongs to each bit of a ComponentMask.
  *
  * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table in the
- * specification, including reserved fields. So the components are found by walking through the
- * fields in wire order. Each field is one component, each gap before a field is one component, and
- * in some arrays each element is a component. Later releases defined some fields in bits that were
- * reserved before; such a field counts as part of a gap (fab_field.component).
+ * specification, including reserved fields. So the code finds the components by visiting the fields
+ * in wire order. Each field is one component, each gap before a field is one component, and in some
+ * arrays each element is a component. Later releases defined some fields in bits that were reserved
+ * before; such a field counts as part of a gap (fab_field.component).
  */
 #include <string.h>
 
@@ -51,10 +51,11 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
 /* ---- components ------------------------------------------------------------------------------ */
 
 struct component {
-    /* field of the component; NULL: the component is a gap of reserved bits, or consists of a whole
+    /* the field that is the component; NULL: the component is a gap of reserved bits, or a whole
      * part */
     const struct fab_field *field;
-    /* part of the record that has the component; NULL: the component is a gap of reserved bits */
+    /* the part of the record to which the component belongs; NULL: the component is a gap of
+     * reserved bits */
     const struct fab_part *part;
     /* bit: position of the component on the wire. bits: its length. */
     uint16_t bit, bits;

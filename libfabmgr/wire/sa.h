@@ -68,11 +68,11 @@ enum fab_sa_status {
 /* ---- headers --------------------------------------------------------------------------------- */
 
 /* Byte offsets in a MAD, and lengths. */
-/* offset of the RMPP header in a MAD; it follows the common header */
+/* offset of the RMPP header, which follows the common header */
 #define FAB_RMPP_AT 24
 #define FAB_RMPP_DATA 36 /* start of the RMPP payload, which has FAB_RMPP_SEGMENT bytes */
 #define FAB_RMPP_SEGMENT 220
-/* offset of the SA header in a MAD; each segment repeats it */
+/* offset of the SA header; each segment of a transfer repeats this header */
 #define FAB_SA_HEADER 36
 #define FAB_SA_DATA 56 /* start of the SA attribute, which has FAB_SA_DATA_LEN bytes */
 #define FAB_SA_DATA_LEN 200
@@ -106,7 +106,8 @@ struct fab_rmpp { /* defined in IBA 13.6.2.1 */
 };
 struct fab_sa_header { /* defined in IBA 15.2.1.1 */
     uint64_t sm_key;
-    /* AttributeOffset: distance between two records, in units of 8 bytes */
+    /* AttributeOffset: distance between the beginnings of successive records, in units of 8
+     * bytes */
     uint16_t attr_offset;
     uint64_t comp_mask;
 };
@@ -218,7 +219,8 @@ enum fab_selector {
     FAB_SELECT_MORE = 0,
     FAB_SELECT_LESS = 1,
     FAB_SELECT_EXACTLY = 2,
-    /* request for the greatest MTU or rate that is available, or the smallest lifetime */
+    /* the request asks for the greatest MTU or rate that is available, or for the smallest
+     * lifetime */
     FAB_SELECT_BEST = 3,
 };
 struct fab_wire_mc_member_record { /* defined in IBA 15.2.5.17 */
@@ -288,35 +290,36 @@ extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
 /* Returns the description of the record with this attribute id; NULL if there is none. */
 const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id);
 
-/* The next functions unpack and pack a record, as fab_wire_attr_unpack and fab_wire_attr_pack
- * unpack and pack an attribute. They return the same errors. */
+/* fab_wire_rec_unpack and fab_wire_rec_pack do for a record what fab_wire_attr_unpack and
+ * fab_wire_attr_pack do for an attribute, and return the same errors. */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
 #define FAB_PATH_RECORD_LEN 64
-/* The next functions unpack and pack a PathRecord faster than fab_wire_rec_unpack and
- * fab_wire_rec_pack. Packing drops the high bits of a value that does not fit its field. */
+/* These two functions unpack and pack a PathRecord faster than fab_wire_rec_unpack and
+ * fab_wire_rec_pack. The pack function drops the high bits of a value that does not fit its
+ * field. */
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);
 void fab_wire_path_record_pack(const struct fab_wire_path_record *r,
                                uint8_t ret[FAB_PATH_RECORD_LEN]);
-/* Returns the distance in bytes between two records in a response, which is a multiple of 8 because
- * AttributeOffset counts in units of 8 bytes (15.2.1.1). */
+/* Returns the distance in bytes between the beginnings of two successive records in a response. It
+ * is a multiple of 8, because AttributeOffset counts in units of 8 bytes (15.2.1.1). */
 static inline uint16_t fab_wire_rec_stride(const struct fab_rec *r)
 {
     return (uint16_t)((r->wire_size + 7u) & ~7u);
 }
 
-/* Returns the ComponentMask bit of the field called `field`; 0 if there is no such component.
- * Components (15.2.1.2) are the fields in wire order and the gaps between them. For an array in
- * which each element is a component, returns the bits of all elements. */
+/* Returns a ComponentMask with the bit of the field called `field`; 0 if there is no such
+ * component. Components (15.2.1.2) are the fields in wire order and the gaps between them. For an
+ * array in which each element is a component, the mask has the bits of all elements. */
 uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field);
-/* Writes a mask of wire_size bytes for the record on the wire: the bits of the selected components
- * are set, all others are clear. Reserved components have no bits. Two records agree in the
- * selected components if they agree in all bits that are set in the mask. */
+/* Writes a mask of r->wire_size bytes for the record on the wire: the bits of the components in
+ * `comp_mask` are set, all others are clear. For a reserved component, no bits are set. Two records
+ * agree in the selected components if they agree in all bits that are set in the mask. */
 void fab_wire_rec_mask_bytes(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
-/* Writes a mask for the record's struct: all bits of the selected members are set, all others are
- * clear. */
+/* Writes a mask for the record's struct: all bits of the members in `comp_mask` are set, all others
+ * are clear. */
 void fab_wire_rec_mask_struct(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct);
 
 #endif

@@ -11,8 +11,8 @@
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = 1, .print = how                                     \
     }
-/* Defines an array of scalars or structs. For an array of structs, `m` is the member of the first
- * element. */
+/* Defines a field that is an array. The array in the struct has scalars or structs as elements. If
+ * they are structs, `m` names a member of the first of them, such as entry[0].vl. */
 #define ARRAY(type, m, spec_name, at, n, count, wire_stride, member_stride, how)                   \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
@@ -26,8 +26,8 @@
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how, .component = FAB_COMPONENT_EACH                     \
     }
-/* A scalar that is not a component of the ComponentMask, because its bits were reserved when IBA
- * numbered the components of the record. */
+/* Defines a scalar that is not a component of the ComponentMask, because its bits were reserved
+ * when IBA numbered the components of the record. */
 #define SCALAR_LATE(type, m, spec_name, at, n, how)                                                \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \

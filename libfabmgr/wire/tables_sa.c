@@ -33,8 +33,8 @@ const struct fab_attr fab_wire_attr_sa_header = ATTR("SA", 0, 20, struct fab_sa_
 
 /* ---- keys before attributes ------------------------------------------------------------------ */
 
-/* The table of a key that consists of the LID only. Several records share it, because the LID is
- * the first member of all their structs. */
+/* The table of a key that consists of the LID only. Several records use this table: in the structs
+ * of all of them, the LID is the first member. */
 static const struct fab_field lid_key[] = {
     SCALAR(struct fab_wire_switch_info_record, lid, "LID", 0, 16, DEC),
 };
@@ -227,7 +227,8 @@ static const struct fab_field multi_path[] = {
 
 /* ---- records and their parts ----------------------------------------------------------------- */
 
-/* Defines the table of a record's key, or of a record that has only one part. */
+/* Defines the attribute `name`, with the fields in `table`: the key of a record, or the only part
+ * of a record. */
 #define KEY(name, bytes, type, table)                                                              \
     static const struct fab_attr name = ATTR("", 0, bytes, type, table)
 KEY(port_info_attr, 4, struct fab_wire_port_info_record, port_info_key);

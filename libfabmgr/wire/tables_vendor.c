@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tables of fields (tables.c explains them) of the attributes by which devices describe
- * themselves. vendor.h has the sources. The sources count the bits of a word from the least
- * significant bit; here, as in all tables, offsets count from the most significant bit. */
+ * themselves. vendor.h lists the sources of the layouts. These sources count the bits of a word
+ * from the least significant bit; here, as in all tables, offsets count from the most significant
+ * bit. */
 #include "libfabmgr/wire/vendor.h"
 
 #include "libfabmgr/wire/table.h"

@@ -49,7 +49,7 @@ struct fab_general_info {
 #define FAB_GENERAL_INFO_REGISTERS 0x00100000u
 
 struct fab_reg_pmlp {
-    uint8_t port, port_high; /* port number; it is port_high * 256 + port */
+    uint8_t port, port_high; /* the port number is port_high * 256 + port */
     uint8_t width;           /* number of lanes; 0: the port has no module */
     struct {
         uint8_t module, slot;
@@ -64,7 +64,8 @@ struct fab_reg_mfsm {
 };
 /* Temperatures are two's complement numbers in units of 0.125 degrees Celsius. */
 struct fab_reg_mtmp {
-    uint16_t sensor; /* number of the sensor: 0 is that of the ASIC, 64 + n that of module n */
+    /* number of the sensor: 0: the sensor of the ASIC; 64 + n: the sensor of module n */
+    uint16_t sensor;
     uint8_t slot, max_valid;
     uint16_t now, max, threshold_high, threshold_low;
     uint8_t name[8];

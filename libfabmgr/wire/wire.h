@@ -3,9 +3,9 @@
  * Management datagrams (MADs) and their attributes. The functions convert between bytes and structs
  * in host byte order (IBA volume 1, release 1.4 and later, chapters 13 to 16).
  *
- * Each attribute has one table of fields (struct fab_attr). It is used to pack, unpack, print and
- * compare the attribute, and for the ComponentMask of subnet administration. The functions check
- * lengths before they read bytes, and never cast a buffer to a struct.
+ * Each attribute has one table of fields (struct fab_attr). The functions use this table to pack,
+ * unpack, print and compare the attribute, and for the ComponentMask of subnet administration. The
+ * functions check lengths before they read bytes, and never cast a buffer to a struct.
  */
 #ifndef LIBFABMGR_WIRE_WIRE_H
 #define LIBFABMGR_WIRE_WIRE_H
@@ -39,7 +39,7 @@ enum fab_method {
     FAB_METHOD_TRAP_REPRESS = 0x07,
     FAB_METHOD_GET_RESP = 0x81,
     FAB_METHOD_REPORT_RESP = 0x86,
-    /* bit of the method field; it is set in responses */
+    /* bit of the method field that is set in responses */
     FAB_METHOD_RESPONSE = 0x80,
 };
 enum fab_attr_id {
@@ -95,8 +95,8 @@ enum fab_smp_status {
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
 
-/* A directed route: port[1] to port[hops] are the output ports along the route. If hops is 0, the
- * route ends at the local node. */
+/* A directed route: port[1] to port[hops] are the numbers of the output ports along the route. If
+ * hops is 0, the route ends at the local node. */
 struct fab_path {
     uint8_t hops;
     uint8_t port[FAB_MAX_HOPS + 1];
@@ -110,8 +110,8 @@ struct fab_mad {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key; /* only in SMPs */
-    /* directed: a directed-route SMP (class 0x81). returning: the D bit is set, so the SMP is a
-     * response. */
+    /* `directed` is true for a directed-route SMP (class 0x81), and `returning` if its D bit is
+     * set, that is, if the SMP is a response. */
     bool directed, returning;
     uint8_t hop_pointer;
     /* the initial path of a directed-route SMP (class 0x81); responses have it, too */
@@ -130,16 +130,17 @@ int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t by
  * the class is an SMP class. */
 int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
                       uint8_t bytes[FAB_MAD_SIZE]);
-/* Writes the response to a received SMP. The method of the response follows from the request (Get
- * and Set: GetResp; Trap: TrapRepress). In a directed-route SMP, both paths
- * stay unchanged, because the SMI sends the response back along them. `data` has FAB_SMP_DATA
- * bytes; NULL means the data of the request. `request` and `answer` may be the same memory. Returns
- * INVAL if the MAD is not a request or not an SMP. */
+/* Writes the response to a received SMP. The request determines the method of the response (Get and
+ * Set: GetResp; Trap: TrapRepress; Report: ReportResp). In a directed-route SMP, both paths stay
+ * unchanged, because the SMI sends the response back along them. `data` has FAB_SMP_DATA bytes;
+ * NULL: the response repeats the data of the request. `request` and `answer` may be the same
+ * memory. Returns INVAL if `request` is not an SMP, or has a method without a response. */
 int fab_wire_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
                         uint8_t answer[FAB_MAD_SIZE]);
-/* Reads the header of a MAD. *ret_data points into `bytes`: in an SMP to the 64 bytes of the
- * attribute, otherwise to the bytes after the common header. Returns TRUNCATED, or FORMAT (the base
- * version or class version is unknown, or the hop count or hop pointer is out of range). */
+/* Reads the header of a MAD. Sets *ret_data to a place in `bytes`: in an SMP to the 64 bytes of the
+ * attribute, otherwise to the bytes after the common header. Returns TRUNCATED if `len` is too
+ * small, or FORMAT if the base version or class version is unknown, or the hop count or hop pointer
+ * is out of range. */
 int fab_wire_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
                         const uint8_t **ret_data, size_t *ret_data_len);
 
@@ -228,7 +229,8 @@ struct fab_violation {
     /* Only for trap 256. true: the packet was a directed-route SMP. The next four members are valid
      * only in this case. */
     bool directed;
-    /* DrSLID of the packet; 0xffff: the directed route began at the node that sent the packet */
+    /* DrSLID of the packet; 0xffff: the path of the packet began with a directed route, at the node
+     * that sent the packet */
     uint16_t dr_slid;
     /* true: the return path of the packet is longer than the notice shows */
     bool truncated;
@@ -283,7 +285,7 @@ struct fab_field {
     uint8_t print;     /* enum fab_print */
     uint8_t component; /* enum fab_component */
 };
-/* which components of a ComponentMask (sa.h) a field has */
+/* tells which components of the ComponentMask (sa.h) belong to a field */
 enum fab_component {
     FAB_COMPONENT_ONE, /* the field is one component */
     /* the field is an array, and each of its elements is a component */
@@ -320,31 +322,33 @@ extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
 /* Returns the field table of an attribute of subnet management; NULL if there is none. */
 const struct fab_attr *fab_wire_attr_by_id(uint16_t id);
 
-/* Unpacks an attribute, without its reserved bits. Returns TRUNCATED if len < wire_size. */
+/* Unpacks an attribute into its struct; ignores reserved bits. Returns TRUNCATED if len <
+ * wire_size. */
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
                          void *ret_struct);
 /* Packs an attribute: writes its wire_size bytes, with reserved bits zero, and fills the rest of
- * the `len` bytes with zeros. On failure, it writes nothing and returns RANGE (a value does not fit
- * its field) or TRUNCATED (len < wire_size). */
+ * the `len` bytes with zeros. Returns RANGE if a value does not fit its field, or TRUNCATED if len
+ * < wire_size; then it has written nothing. */
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
-/* Prints lines "Name: value\n" into text[], always NUL-terminated when len > 0. An array is one
- * line: "Name: value value ...". Returns the length of the whole text without the NUL, even if
- * text[] is too short. */
+/* Prints the attribute into text[], one line "Name: value\n" for each field. The line of an array
+ * is "Name: value value ...". The text ends with a NUL if len > 0. Returns the length of the whole
+ * text without the NUL, even if text[] is too short. */
 size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len);
 /* Returns the first field, in wire order, in which x and y differ; NULL: all fields are equal. */
 const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void *x, const void *y);
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* The next functions describe a link by the active width and speed of one of its ports: the width
- * in lanes (1, 2, 4, 8, 12; 0: unknown), the name of the lane speed ("EDR"; "?": unknown), and the
- * nominal rate in Mb/s (4x EDR: 100000; 0: unknown). FDR10, a vendor's extension, counts as QDR,
- * because only MLNX_EXT_PORT_INFO shows FDR10. */
+/* The three functions below describe a link by the active width and speed of one of its ports: the
+ * width in lanes (1, 2, 4, 8, 12; 0: unknown), the name of the lane speed ("EDR"; "?": unknown),
+ * and the nominal rate in Mb/s (4x EDR: 100000; 0: unknown). FDR10, a vendor's extension, counts as
+ * QDR, because only MLNX_EXT_PORT_INFO shows FDR10. */
 unsigned fab_wire_link_width(const struct fab_port_info *info);
 const char *fab_wire_link_speed(const struct fab_port_info *info);
 uint32_t fab_wire_link_rate(const struct fab_port_info *info);
 
-/* which width and speed of a port: those it supports, has enabled, or uses */
+/* selects widths and speeds of a port: those that it supports, those that are enabled, or those in
+ * use */
 enum fab_link_setting { FAB_LINK_SUPPORTED, FAB_LINK_ENABLED, FAB_LINK_ACTIVE };
 #define FAB_LINK_WIDTHS 5
 #define FAB_LINK_SPEEDS 8
@@ -353,13 +357,13 @@ enum fab_link_setting { FAB_LINK_SUPPORTED, FAB_LINK_ENABLED, FAB_LINK_ACTIVE };
 struct fab_link_modes {
     uint8_t widths, speeds;
 };
-/* Reads one of these settings from PortInfo. If a port shows no enabled widths, all supported
- * widths count as enabled; the same holds for speeds. */
+/* Reads from PortInfo the widths and speeds that `setting` selects. If a port shows no enabled
+ * widths, all supported widths count as enabled; the same holds for speeds. */
 struct fab_link_modes fab_wire_link_modes(const struct fab_port_info *info,
                                           enum fab_link_setting setting);
-/* The next functions describe the best mode in a bitset: the number of lanes, the name of the
- * speed, and the rate of one lane at this speed in Mb/s. For an empty set, they return 0, "?" and
- * 0. */
+/* The three functions below describe the best mode in a bitset: they return the number of lanes,
+ * the name of the speed, and the rate of one lane at this speed in Mb/s. For an empty set, they
+ * return 0, "?" and 0. */
 unsigned fab_wire_best_lanes(uint8_t widths);
 const char *fab_wire_best_speed(uint8_t speeds);
 uint32_t fab_wire_best_lane_rate(uint8_t speeds);
