@@ -6,7 +6,7 @@
  * discover -> model -> compute -> verify -> plan -> program -> publish
  *
  * This is the only header of fabricd/sm that code outside of this folder includes. All functions
- * must be called on the loop thread.
+ * must be called on the loop thread, unless their comment says otherwise.
  */
 #ifndef FABRICD_SM_SM_H
 #define FABRICD_SM_SM_H
@@ -53,7 +53,7 @@ struct sm_input {
     const struct config *config; /* the configuration, which must outlive the sm */
     /* what the managers of the fabric share with each other; NULL: this manager shares nothing */
     struct replica *replica;
-    /* Called after another manager has changed decisions in the store and this one has loaded them.
+    /* Called when this manager has loaded decisions that another manager had changed in the store.
      * Other folders, such as fabricd/sa, then load their own data again. May be NULL. */
     void (*loaded)(void *ctx);
     void *loaded_ctx;
@@ -71,27 +71,28 @@ struct sm_input {
     void *rehearsed_ctx;
 };
 /* Creates the subnet manager. Returns OK; NOMEM; IO if the store or the key file cannot be read;
- * DENIED if other users can read the key file; or FORMAT if it is damaged. */
+ * DENIED if other users can read the key file; or FORMAT if the key file is damaged. */
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* sets IsSM at the manager's port, and begins the first sweep */
-/* Call this function when the device of the transport is gone. The manager ends its round, refuses
- * requests, and neither sweeps nor answers MADs until sm_device_back is called. It keeps the
- * published view for readers. reason: a phrase for operators. */
+/* Call this function when the device of the transport is gone. The manager ends its round. Until
+ * sm_device_back is called, it refuses requests, does not sweep, and does not answer MADs. Readers
+ * can still use the published view. reason: a phrase for operators. */
 void sm_device_lost(struct sm *s, const char *reason);
 /* Call this function when the device is open again. Switches may have been restarted meanwhile, so
  * the manager elects, sweeps and reads all tables as after a start. */
 void sm_device_back(struct sm *s);
 void sm_free(struct sm *s);
-/* Call this function when the configuration has another policy. Puts this policy into use, and
- * requests new tables. In mode SM_REPAIRS_ONLY, only the priority is used now; all else waits until
- * the manager is resumed. Returns OK or NOMEM; after NOMEM the old policy stays. */
+/* Call this function when the configuration has a new policy. The manager then uses the new policy,
+ * and computes new tables. In mode SM_REPAIRS_ONLY, it uses only the new priority; everything else
+ * waits until the manager is resumed. Returns OK or NOMEM; after NOMEM the old policy stays in
+ * use. */
 int sm_reload(struct sm *s);
 
 #define SM_REROUTE_BOUNDS 14
 /* Durations of reroutes are counted in classes. These are the upper bounds of the classes, in us,
  * ascending. */
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS];
-/* Durations of the reroutes since the start, without those that wrote no tables. */
+/* Durations of all reroutes since the start that wrote tables. */
 struct sm_reroute_times {
     uint64_t count, sum_us;
     /* within[i]: number of reroutes whose duration was more than bound i - 1 and at most bound i of
@@ -103,8 +104,8 @@ struct sm_phase_time {
     const char *round, *phase;
     uint64_t count;               /* number of times that the phase ended */
     uint64_t wall_us, longest_us; /* sum and maximum of the phase's durations in us */
-    /* Sums of CPU time in ns. loop_ns: all work of the loop thread while the phase ran, also for
-     * others. worker_ns: worker tasks of the phase. */
+    /* Sums of CPU time in ns. loop_ns: CPU time of the loop thread while the phase ran, with all
+     * work that did not belong to the phase. worker_ns: CPU time of the phase's worker tasks. */
     uint64_t loop_ns, worker_ns;
 };
 enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_Key, P_Key, Q_Key */
@@ -114,11 +115,13 @@ struct sm_trap_counts {
     /* Traps beyond the rate limit of their source. The manager only answered them with
      * TrapRepress. */
     uint64_t repressed;
-    /* traps that were refused, because a device of this kind cannot have sent their notice */
+    /* traps that were refused, because their sender cannot have issued the notice
+     * (core/trap_check.c) */
     uint64_t refused;
-    /* notices that were not forwarded, because a read of the device did not confirm them */
+    /* notices that were not forwarded to subnet administration, because a read of the device did
+     * not confirm them */
     uint64_t unconfirmed;
-    uint64_t sweeps; /* heavy sweeps caused by unknown source LIDs */
+    uint64_t sweeps; /* heavy sweeps because of traps from unknown LIDs */
     /* Numbers of packets with a wrong key that devices have counted, indexed by enum sm_key. */
     uint64_t violations[SM_KEYS];
     /* traps 256 to 259 (wrong key) that were not confirmed: the violation counter of the device had
@@ -127,7 +130,7 @@ struct sm_trap_counts {
 };
 /* A proof of all tables, which looks only at the tables and does not rely on earlier proofs. */
 struct sm_whole_proof {
-    /* generation of the first view that had these tables; 0: no such proof yet */
+    /* generation of the first view that had these tables; 0: there was no proof yet */
     uint64_t generation;
     /* Unix time in microseconds at which the proof ended. */
     int64_t time_us;
@@ -140,7 +143,7 @@ struct sm_whole_proof {
 struct sm_proof {
     struct sm_whole_proof last; /* the last proof that found no failure */
     /* A background proof is due: local repairs have changed the tables since the proof `last`, and
-     * have proved only what they changed. */
+     * each repair has proved only its own changes. */
     bool due;
     /* proofs: number of background proofs since the start. failures: number of those that
      * failed. */
@@ -151,15 +154,15 @@ struct sm_status {
     uint8_t role; /* enum fab_sm_state */
     /* the running phase or, if no phase runs, what the manager does: "idle", "standby", ... */
     const char *state;
-    /* Generation of the published view; 0: there is none yet. */
+    /* Generation of the view that is shown to operators (sm_view_to_show); 0: there is none yet. */
     uint64_t generation;
     uint64_t sweeps; /* heavy sweeps since the start */
     /* Durations of the last sweep and of the last reroute in microseconds; 0: there was none
      * yet. */
     uint64_t last_sweep_us, last_reroute_us;
     uint64_t smps_sent, smps_retried, smps_timed_out;
-    /* Number of responses with a known transaction ID, but from another sender or with another
-     * attribute than the request. Either they are forged, or a device is faulty. */
+    /* Number of responses with a known transaction ID whose sender or attribute does not match the
+     * request. Either they are forged, or a device is faulty. */
     uint64_t smps_mismatched;
     uint32_t window, in_flight;
     /* Number of unresponsive ports and of silent switches. Devices that are not approved do not
@@ -176,8 +179,8 @@ struct sm_status {
     /* the mode in which the manager is frozen, and who froze it; "": it is not frozen */
     char frozen[160];
     uint64_t uptime_us;
-    /* outdated: this manager is standby, and sm_view_to_show returns what it has read. view_age_us:
-     * time in us since it began to read. */
+    /* outdated: this manager is in standby, and sm_view_to_show returns a view of what it last
+     * read. view_age_us: time in us since this reading of the fabric began. */
     bool outdated;
     uint64_t view_age_us;
     uint32_t links_held;               /* number of links held down */
@@ -193,13 +196,14 @@ struct sm_status {
     bool rebalance_due;
     /* time in us until the rebalance starts, if the fabric does not change before */
     uint64_t rebalance_in_us;
-    /* what the background polish of the tables does or has done, as a sentence; "": nothing. Valid
-     * until the caller returns to the event loop. */
+    /* the progress or the result of the polish (apply/polish.c), as a sentence; "": there is
+     * nothing to report. Valid until the caller returns to the event loop. */
     const char *polish;
     struct sm_trap_counts traps;
-    /* About the scrub, which reads back what the manager wrote: number of complete turns; number of
-     * attributes that the last turn has read; number of attributes that were found changed; number
-     * of nodes whose changed settings are not restored yet. */
+    /* About the scrub, which reads back what the manager wrote. scrub_turns: number of complete
+     * turns. scrub_reads: number of attributes that the last turn has read. settings_changed:
+     * number of attributes that were found changed. settings_not_restored: number of nodes whose
+     * changed settings are not restored yet. */
     uint64_t scrub_turns, scrub_reads, settings_changed;
     uint32_t settings_not_restored;
     /* Number of devices and links that are not approved at their place. */
@@ -212,38 +216,41 @@ void sm_get_status(const struct sm *s, struct sm_status *ret);
 /* Writes the times of each phase that has ended at least once to ret[]. Returns the number of these
  * phases. */
 uint32_t sm_phase_times(const struct sm *s, struct sm_phase_time ret[SM_PHASE_TIMES_MAX]);
-/* Returns how many nodes, ports and links the published view has; all 0: no view is published. They
- * are counted once for each view. */
+/* Returns the numbers of nodes, ports and links in the view that is shown to operators
+ * (sm_view_to_show); all 0: there is no view. They are counted at most once for each view. */
 struct fab_census sm_census(struct sm *s);
 /* Returns a reference to the published view. The caller owns the reference. NULL: no view is
  * published yet. */
 struct fab_view *sm_view(const struct sm *s);
-/* Returns a reference to the view that is shown to operators: in standby, what this manager has
- * read (sm_status.view_age_us); otherwise the published view. NULL: there is none yet. */
+/* Returns a reference to the view that is shown to operators: in standby, the view of what this
+ * manager last read (sm_status.view_age_us); otherwise the published view. The caller owns the
+ * reference. NULL: there is no view yet. */
 struct fab_view *sm_view_to_show(const struct sm *s);
-/* Sets the function that is called before a local repair changes fabric and tables; there is only
- * one. It should give up its view: the repair changes the tables in place if nobody has a view of
- * them, and must otherwise make a new version. fn NULL: no function is called. */
+/* Sets the function that is called before a local repair changes the fabric and the tables; there
+ * is only one such function. fn() should release its reference to the view: if nobody else holds a
+ * view, the repair changes the tables in place; otherwise it must make a new version of them. fn
+ * NULL: no function is called. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
 /* Sets the function that is called after a sweep or a reroute has published a view; there is only
- * one. It must do its work later. It is not called after local repairs, because their writes must
- * not wait, and they add and remove no endports. fn NULL: no function is called. */
+ * one such function. fn() must return quickly and do its work later. It is not called after local
+ * repairs: the writes of a repair must not wait for it, and a repair adds and removes no endports.
+ * fn NULL: no function is called. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 typedef bool sm_notice_wanted(void *ctx);
 /* Sets the function `fn` that gets the notices of devices (IBA 13.4.8.2) while this manager is
- * master; there is only one. `wanted` is asked first whether the notice is of interest. The manager
- * then checks that a device of this kind can have issued the notice, and reads PortInfo of the
- * device to confirm its LID. fn NULL: no function is called. */
+ * master; there is only one such function. The manager drops a notice if its sender cannot have
+ * issued it (core/trap_check.c), or if wanted() returns false. It then reads PortInfo of the device
+ * to confirm the LID of the sender, and calls fn(). fn NULL: no function is called. */
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
 
 /* Writes the last SMInfo (IBA 14.2.5.13) of each other trusted manager to ret[], at most `max`.
  * Returns the number of these managers, even if it is higher than `max`. Managers in the state
  * not-active, and a master that stopped answering, do not count. */
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
-/* Returns true if a new key may be used, because all other managers would get it
- * (fabricd/replica): those that this manager sees, and those in subnet.managers. shared: this
- * manager shares the key. */
+/* Returns true if this manager may use a new key, because all other managers would get the key by
+ * the replication (fabricd/replica). The other managers are those that this manager sees, and those
+ * in subnet.managers. shared: this manager shares the key. */
 bool sm_others_share_keys(const struct sm *s, bool shared);
 
 /* Writes a block of a port's GUIDInfo (IBA 14.2.5.5). `done` is called as libfabmgr/mads/mads.h
@@ -252,9 +259,9 @@ bool sm_others_share_keys(const struct sm *s, bool shared);
 int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,
                    fab_mads_done *done, void *ctx, uint64_t tag);
 void sm_guids_cancel(struct sm *s, void *ctx);
-/* Returns OK if the manager knows a device with this GUID: it is or was in the fabric (LID leases,
- * last places), it is in the baseline, or it has a pinned name. Returns NOT_FOUND if it does not,
- * or BUSY while a sweep changes the leases. */
+/* Returns OK if the manager knows a device with this GUID: the device is or was in the fabric (LID
+ * leases, last places), it is in the baseline, or it has a pinned name. Returns NOT_FOUND if the
+ * manager knows no such device, or BUSY while a sweep changes the leases. */
 int sm_find_guid(const struct sm *s, uint64_t guid);
 
 /* Writes records of reroutes to ret[], newest first: those with generations below `before` (0:
@@ -288,11 +295,12 @@ struct sm_contingencies {
     bool rate_measured;
 };
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
-/* A link had errors; one of its ports is given. Its contingency plan is then one of the first that
- * are computed. */
+/* Call this function when a link had errors; node_guid and `port` name one of its ports. The
+ * manager then computes the contingency plan for this link before most other plans. */
 void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port);
-/* Copies `row`, a contingency, to *ret, with the node and port ids of the published view; FAB_NONE:
- * it has left the fabric. *ret and `row` refer to the same plan. */
+/* Copies the contingency `row` to *ret, and replaces its node and port ids by those of the
+ * published view (FAB_NONE: the node or port has left the fabric). The plan is not copied: *ret and
+ * `row` refer to the same plan. */
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
                         struct fab_repair_contingency *ret);
 /* Returns the contingency for a failure; NULL: not computed yet. is_switch: `id` is the switch
@@ -301,8 +309,8 @@ void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency 
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
-/* A port whose peer did not answer in the last sweep, or port 0 of a silent switch. `place` is the
- * name of the port. */
+/* A port whose peer did not answer in the last sweep, or port 0 of a silent switch. place: name of
+ * the port. status: why the port is listed (fab_unresponsive.status). */
 struct sm_unresponsive {
     char place[128];
     int status;
@@ -355,10 +363,10 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
  * Isolates nothing. */
 int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
                           size_t why_len);
-/* Finds out whether all these links can be isolated, one after the other. Links that are
- * isolated or excluded already are accepted. If a link cannot, returns the error of
- * sm_link_isolate; *ret_link is its index, and why[] has a sentence. Call this function only if
- * a fabric is known. */
+/* Finds out whether all these links can be isolated, one after the other. Links that are isolated
+ * or excluded already are accepted. If one of the links cannot be isolated, returns the error that
+ * sm_link_isolate would return; *ret_link is then the index of this link, and why[] has a sentence.
+ * Call this function only if a fabric is known. */
 int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
                      char *why, size_t why_len);
 struct sm_isolation {
@@ -379,9 +387,9 @@ uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t ma
 struct sm_capacity {
     uint64_t guid; /* the caller sets guid and port to an end of the link */
     uint8_t port;
-    /* true: the link is an uplink of a leaf or pod, which the members below describe. If it is an
-     * uplink of several of them, they describe the one with the smallest share of its uplinks in
-     * use. */
+    /* true: the link is an uplink of a leaf or pod, which the members below describe. If the link
+     * is an uplink of several leaves or pods, the members describe the leaf or pod that has the
+     * smallest share of its uplinks in use. */
     bool is_uplink;
     bool pod;
     char name[128]; /* name of the leaf, or of a switch of the pod */
@@ -390,7 +398,8 @@ struct sm_capacity {
     uint32_t in_use; /* number of uplinks that routes may use now */
     uint32_t least;  /* number of uplinks that must stay in use */
 };
-/* list[count] has a port of each link. Fills in the other members. Returns NOMEM. */
+/* Each element of list[count] names a link by `guid` and `port`; the function fills in the other
+ * members. Returns NOMEM. */
 int sm_link_capacities(const struct sm *s, struct sm_capacity *list, uint32_t count);
 /* ---- drains: links, switches and hosts under maintenance (libfabmgr/health/drain.h) ---------- */
 
@@ -405,7 +414,8 @@ enum sm_drain_kind {
 enum sm_drain_state {
     /* the switches hold entries that lead over links of the drain */
     SM_DRAIN_MOVING,
-    /* no entry leads over links of the drain, but their counters are not known to be idle yet */
+    /* no entry leads over links of the drain, but the counters of the ports (sm_drain_ports) are
+     * not known to be idle yet */
     SM_DRAIN_DRAINING,
     SM_DRAIN_DRAINED,
     /* The drain has ended, but not all of its links are in the routes again. */
@@ -441,19 +451,20 @@ struct sm_drain_info {
     /* number of links of the drain over which routes or entries in the switches still lead */
     uint32_t used;
     uint32_t hosts; /* number of endports connected to the drained switches */
-    /* busy: the port with the most traffic between its last two readings; "": no port has traffic,
-     * or there are no readings. The member after it: this traffic in bytes per second. */
+    /* busy: name of the port with the most traffic between its last two readings; "": no port has
+     * traffic, or there are no readings. busy_bytes_per_s: this traffic in bytes per second. */
     char busy[128];
     uint64_t busy_bytes_per_s;
 };
-/* Finds the links of snapshot f that routes would have to avoid if the drain started. Starts no
- * drain. v: the view with the active tables. Returns OK, INVAL, NOT_FOUND or NOMEM. The caller
- * frees the result by fab_health_drain_fini. */
+/* Finds the links of snapshot `f` that routes would have to avoid if the drain started. Starts no
+ * drain. v: the view with the active tables. Returns OK; INVAL or NOT_FOUND, with a sentence in
+ * why[]; or NOMEM. The caller frees the result with fab_health_drain_fini. */
 int sm_drain_preview(const struct fab_view *v, const struct fab_fabric *f,
                      const struct sm_drain_request *q, struct fab_drain *ret, char *why,
                      size_t why_len);
-/* `found` has the links that routes would avoid because of a drain. Returns UNREACHABLE, with a
- * sentence in why[], if a part of the fabric would be cut off; otherwise OK. */
+/* Decides whether a drain must be refused. `found` has the links that routes would avoid because of
+ * the drain. Returns UNREACHABLE, with a sentence in why[], if a part of the fabric would then be
+ * cut off; otherwise OK. */
 int sm_drain_refusal(const struct fab_fabric *f, const struct fab_drain *found, char *why,
                      size_t why_len);
 /* Starts a drain. On success *ret_id is its number.
@@ -472,8 +483,9 @@ int sm_drain_end(struct sm *s, uint32_t id, const char *by);
 uint32_t sm_drain_list(const struct sm *s, struct sm_drain_info *ret, uint32_t max);
 /* Returns whether routes avoid the link of this port because of a drain. */
 bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port);
-/* If routes avoid the link of this port, because it is isolated, held down or drained, writes the
- * node GUID and the number of the port at its other end. Returns false if they do not. */
+/* Returns true if routes avoid the link of this port, because the link is isolated, held down or
+ * drained. *ret_guid and *ret_port are then the node GUID and the number of the port at the other
+ * end of the link. */
 bool sm_excluded_peer(const struct sm *s, uint64_t node_guid, uint8_t port, uint64_t *ret_guid,
                       uint8_t *ret_port);
 /* A port whose counters must be idle before the drain counts as drained. */
@@ -485,19 +497,19 @@ struct sm_drain_port {
  * number of these ports, even if it is higher than `max`. Returns 0 if the drain is not in the
  * state DRAINING or DRAINED. */
 uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *ret, uint32_t max);
-/* Call this function when the ports of a drain were read twice. busy: the port with the most
- * traffic between the two readings, and bytes_per_s its traffic; "": all ports are idle. If they
- * are, a drain in the state DRAINING becomes DRAINED. */
+/* Call this function when the ports of a drain were read twice. busy: name of the port with the
+ * most traffic between the two readings; "": all ports are idle. bytes_per_s: the traffic of this
+ * port. If all ports are idle, a drain in the state DRAINING becomes DRAINED. */
 void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
 
 /* Returns whether work of low priority may start: this manager is master, a view is published, no
  * round runs and no fault is pending. */
 bool sm_is_quiet(const struct sm *s);
 
-/* A host joins or leaves a multicast group. The groups change at once; the MFTs are written soon
- * after, without a sweep. Both functions return a MAD status: that of fab_mcast_groups_join or
- * fab_mcast_groups_leave, or FAB_SMP_BUSY if no fabric is known yet or another manager is
- * master. */
+/* These functions let a host join or leave a multicast group. The groups change at once; the MFTs
+ * are written soon after, without a sweep. Both functions return a MAD status: that of
+ * fab_mcast_groups_join or fab_mcast_groups_leave, or FAB_SMP_BUSY if no fabric is known yet or
+ * another manager is master. */
 uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
                         struct fab_wire_mc_member_record *ret);
 uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
@@ -507,8 +519,8 @@ uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
 const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
 typedef void sm_mgroup_fn(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
 /* Sets the function `fn` that is called after a multicast group was created (made: true), and
- * before a group is deleted (made: false); there is only one. Fields of `group` about a single
- * member (PortGID, JoinState, ProxyJoin) are 0. fn NULL: no function is called. */
+ * before a group is deleted (made: false); there is only one such function. Fields of `group` about
+ * a single member (PortGID, JoinState, ProxyJoin) are 0. fn NULL: no function is called. */
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
 /* Returns a block of a switch's MFT: 32 port masks. NULL: its contents are not known. sw: id of the
  * switch in fab_mcast_trees_net. number: number of the block (fab_mft_number). */
@@ -547,9 +559,9 @@ int sm_mft_copy_verify(const struct sm_mft_copy *c, const struct fab_verify_inpu
 int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_verdict *v,
                      char **ret_text);
 
-/* The functions below request a round, and return at once. `done` is called later with a status and
- * a sentence; it may be NULL. They return DENIED if another manager is master, or NOMEM. The caller
- * must call sm_forget before it frees ctx. */
+/* The functions below request a round, and return at once: OK, NOMEM, or DENIED if another manager
+ * is master. The manager later calls `done`, which may be NULL, with a status and a sentence. The
+ * caller must call sm_forget before it frees ctx. */
 typedef void sm_done(void *ctx, int status, const char *message);
 int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* requests a heavy sweep */
 int sm_sweep_check(const struct sm *s);                 /* returns what sm_sweep would return */
@@ -571,7 +583,8 @@ int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx);
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
                 sm_done *done, void *ctx);
 /* Finds out what sm_port_set would do, and changes nothing. Returns the error that sm_port_set
- * would return, or give to `done`. After DENIED, *ret_why is a sentence or "". */
+ * would return, or the error with which it would call `done`. After DENIED, *ret_why is a sentence
+ * or "". */
 int sm_port_check(const struct sm *s, uint64_t node_guid, uint8_t port, bool enable,
                   const char **ret_why);
 /* Returns true if an operator disabled the port. */
@@ -579,7 +592,7 @@ bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Returns the pins of node descriptions (libfabmgr/policy/pins.h) and the list of nodes that wait
  * for an approval. The result is valid until the caller returns to the loop. */
 const struct fab_pins *sm_pins(const struct sm *s);
-/* Returns whether the setting subnet.pin_names is not off. */
+/* Returns false if the setting subnet.pin_names is "off". */
 bool sm_pins_are_on(const struct sm *s);
 /* sm_pin_approve pins a node to the name that the node shows. sm_pin_approve_all does this for all
  * nodes that wait for an approval. sm_pin_forget removes the pin of a GUID, which need not be in
@@ -675,8 +688,8 @@ struct sm_manager {
     uint32_t activity;  /* ActCount in the manager's last SMInfo */
     bool advancing;     /* the last two values of ActCount differ */
     uint64_t silent_us; /* time in us since the manager's last SMInfo */
-    /* This manager does not hand over to the other one for this time, in us, because that manager
-     * repeatedly lost the role of master. 0: it may. */
+    /* Time in us for which this manager does not hand over to the other one, because that manager
+     * repeatedly lost the role of master. 0: a hand-over is allowed now. */
     uint64_t held_us;
 };
 /* Writes the other managers that the last election found, or that answered later, to ret[], at most
@@ -686,14 +699,14 @@ uint32_t sm_managers(const struct sm *s, struct sm_manager *ret, uint32_t max);
  * standby. `done` is called as for sm_sweep. DENIED: the hand-over is refused, and *ret_why has the
  * reason. */
 int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len);
-/* Finds out what sm_hand_over would do, and changes nothing. Returns what it would return. After
- * OK, *ret_guid is the port GUID of the new master, and *ret_priority the priority that this
- * manager would have then. */
+/* Finds out what sm_hand_over would do, and changes nothing. Returns what sm_hand_over would
+ * return. After OK, *ret_guid is the port GUID of the manager that would become master, and
+ * *ret_priority the priority that this manager would have then. */
 int sm_hand_over_check(const struct sm *s, uint64_t guid, uint64_t *ret_guid, uint8_t *ret_priority,
                        char *ret_why, size_t len);
-/* Returns true while this manager hands over: from the command or decision until the role has
- * changed or the hand-over has failed. In this time, registrations of hosts must not be accepted,
- * because the new master would not know them. */
+/* Returns true while this manager hands over the role of master: from the command or decision until
+ * the role has changed or the hand-over has failed. In this time, registrations of hosts must not
+ * be accepted, because the new master would not know them. */
 bool sm_is_handing_over(const struct sm *s);
 /* Sets the priority of this manager until its next start. RANGE: it is above SM_PRIORITY_MAX. */
 int sm_set_priority(struct sm *s, uint8_t priority);
@@ -708,8 +721,8 @@ enum sm_freeze {
 };
 struct sm_freeze_status {
     enum sm_freeze mode;
-    /* Unix times in us. since_us: the mode was set. until_us: the manager will be resumed by
-     * itself; 0: only by sm_resume. */
+    /* Unix times in us. since_us: when the mode was set. until_us: when the freeze will end without
+     * a command; 0: only sm_resume ends it. */
     int64_t since_us, until_us;
     char by[128], reason[256]; /* who set the mode, and why */
     /* Writes that the last sweep left out because of the mode. writes: number of these writes.
@@ -729,11 +742,11 @@ void sm_get_freeze(const struct sm *s, struct sm_freeze_status *ret);
 bool sm_is_frozen(const struct sm *s);
 const char *sm_freeze_mode_name(enum sm_freeze mode);
 /* Freezes the manager until sm_resume. for_us: maximum time in us; 0: no limit. by, reason: texts
- * for operators. If mode SM_NO_WRITES has left out writes, the mode cannot be changed to another
- * one: returns DENIED, with a sentence in *why. */
+ * for operators. If the manager has left out writes in mode SM_NO_WRITES, the mode cannot be
+ * changed to SM_REPAIRS_ONLY: returns DENIED, with a sentence in why[]. */
 int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
               const char *reason, char *why, size_t why_len);
-/* Returns what sm_freeze would return, with its sentence. */
+/* Returns what sm_freeze would return, with the same sentence in why[]. Changes nothing. */
 int sm_freeze_check(const struct sm *s, enum sm_freeze mode, char *why, size_t why_len);
 /* Ends the freeze, and requests the work that was postponed. Returns EXISTS if the manager is not
  * frozen. */
@@ -756,8 +769,8 @@ struct sm_key_status {
     uint32_t ports;
     /* Number of ports in the fabric that are known to have the current M_Key. */
     uint32_t current;
-    /* number of ports in the fabric that are known to have another M_Key than the current one, and
-     * still must be changed */
+    /* number of ports in the fabric that are known to have another M_Key than the current one, so
+     * that their M_Key must still be changed */
     uint32_t previous;
     /* Number of ports in the fabric whose M_Key is not known, or that did not answer when the
      * manager changed it. */
@@ -770,10 +783,10 @@ struct sm_key_status {
 };
 void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
 /* Starts a rotation: makes a new random M_Key, writes the new and the present key to the key file,
- * and requests a round that writes the new key to all ports. If managers share the key, all this
- * happens only when a majority has confirmed the new key; but if `local` is true, at once. If
- * give_up is true, ports outside of the fabric that may still have the previous key do not prevent
- * the rotation.
+ * and requests a round that writes the new key to all ports. If managers share the key and `local`
+ * is false, the new key comes into use only when a majority of the etcd servers has confirmed it.
+ * If give_up is true, ports outside of the fabric that may still have the previous key do not
+ * prevent the rotation.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key.
  * Returns DENIED if another manager is master, if this manager is frozen, or if another manager is
@@ -781,8 +794,8 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
  * sweep runs, or the last rotation is not complete. Returns EXISTS if ports outside of the fabric
  * would be lost and give_up is false. Also returns IO or NOMEM. */
 int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len);
-/* Returns the error, and the sentence, with which sm_key_rotate would refuse a rotation now. Makes
- * no key. */
+/* Returns what sm_key_rotate would return now, with the same sentence in why[]; but does not make a
+ * key. */
 int sm_key_rotate_check(const struct sm *s, bool give_up, char *why, size_t why_len);
 
 #endif

@@ -27,22 +27,23 @@
 /* Facts about the running round. Its first phases set them; later phases, the record of a reroute
  * and the events at the end of the round use them. */
 struct sm_run {
-    /* The running round; if none runs, the last one. */
+    /* The running round; if no round runs, the round that ran last. */
     const struct sm_round *round;
     struct sm_guids suspects; /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
     /* Manager's clock at the trap that caused the round; 0: no trap caused it. */
     uint64_t trap_us;
-    /* true: the sweep of this round was made before, as a background heavy sweep */
+    /* true: this round takes over the result of a background heavy sweep, and does not sweep the
+     * fabric itself */
     bool from_background;
-    /* true: the sweep found the same nodes, with the same ids, and the same links as the sweep
-     * before */
+    /* true: the sweep found the same nodes and links as the previous sweep, and the nodes have the
+     * same ids */
     bool same;
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
-    /* For a round that replaces the tables of a local repair by better balanced ones: generation of
-     * the view that the repair has published. 0: the round is of another kind. */
+    /* If this round replaces the tables of a local repair by better balanced tables: generation of
+     * the view that the repair published. 0: this round does something else. */
     uint64_t follows;
     /* why the round was begun, as a phrase for operators */
     char cause[96];
@@ -50,18 +51,18 @@ struct sm_run {
      * computed_us: the tables were computed. proved_us: the tables were proved. 0: the round has
      * not made this step (yet). */
     uint64_t known_us, computed_us, proved_us;
-    /* numbers of nodes and links that came and left in this round; the other members of struct
-     * reroute are not set */
+    /* Only the numbers of nodes and links that came and left in this round; the other members are
+     * not set. */
     struct reroute changed;
 };
 
-/* The core calls functions of folders that may call it only through this struct. wiring/wiring.c
- * sets all members. */
+/* Functions of folders of higher rank, which the core calls only through this struct.
+ * wiring/wiring.c sets all members. */
 struct sm_wiring {
     const struct sm_round *rounds; /* [SM_ROUND_KINDS] the kinds of round */
-    /* Give requests that belong to no round to the MAD session. Those of first_requests go before
-     * the requests of the running round, those of last_requests after them. Both functions return
-     * false if they have no request. */
+    /* Both functions supply the MAD session with requests that belong to no round: first_requests
+     * with those that are sent before the requests of the running round, last_requests with those
+     * that are sent after them. They return false if they have no request. */
     bool (*first_requests)(struct sm *s, struct fab_mads_request *ret);
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
     /* Returns whether a local repair can handle a link failure now. */
@@ -71,17 +72,17 @@ struct sm_wiring {
     bool (*check_waits)(const struct sm *s, uint64_t node_guid);
     /* Returns whether a request of the running targeted sweep to this node is unanswered. */
     bool (*sweep_awaits)(const struct sm *s, uint64_t node_guid);
-    /* Called when a switch has answered over another route, after it did not answer the running
-     * round. */
+    /* Called when a switch that did not answer the running round has answered over another directed
+     * route. */
     void (*switch_answered)(struct sm *s, uint64_t node_guid);
     void (*trap_came)(struct sm *s);
-    /* before_choice is called before the core chooses the next round. add_facts adds those facts
-     * for the choice that other folders know. */
+    /* before_choice is called before the core chooses the next round. add_facts then sets those
+     * members of `facts` that only other folders know. */
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
-    /* called when a round has ended, before the next one is chosen */
+    /* called when a round has ended, before the next round is chosen */
     void (*round_ended)(struct sm *s, int status);
-    /* Called after round_ended, when the next round (if any) has begun. */
+    /* Called after round_ended; if a next round was requested, it has begun by then. */
     void (*round_over)(struct sm *s);
     void (*repair_state_made)(struct sm *s);
     /* Called when the state of a node has changed, or may have changed. */
@@ -150,8 +151,7 @@ static inline bool sm_can_repair(const struct sm *s)
 /* Creates the state of the core and sets the timers of light and heavy sweeps. Returns OK or
  * NOMEM. */
 int sm_core_init(struct sm *s);
-/* Ends the wait of all callers that wait for a round, also if their round has not begun: calls
- * their callbacks. */
+/* Calls the callbacks of all callers that wait for a round, even if their round has not begun. */
 void sm_waiters_end(struct sm *s, int status, const char *text);
 /* Drops the worker task of the running phase. Call this function before the state of the other
  * folders is freed. */
@@ -187,8 +187,8 @@ unsigned sm_take_requests(struct sm *s, unsigned requests);
 void sm_request_heavy(struct sm *s);
 /* Requests a heavy sweep. It runs in the background if a view is published. */
 void sm_request_sweep(struct sm *s);
-/* Requests a heavy sweep in 2 s (HEAVY_LATER_US). If one is requested in this way already, does
- * nothing. */
+/* Requests a heavy sweep that begins in 2 s (HEAVY_LATER_US). If a retry is waiting already
+ * (sm_request_retry), the heavy sweep begins at the time of the retry instead. */
 void sm_request_heavy_later(struct sm *s);
 /* Request a targeted sweep of a node or of a set of nodes. GUID 0 is ignored. */
 void sm_request_target(struct sm *s, uint64_t node_guid);
@@ -205,12 +205,12 @@ void sm_request_ports(struct sm *s, uint64_t node_guid);
  * sweep will read the switch soon anyway. A LinearFDBTop that the manager has not written means
  * that the switch was reset: the function requests a targeted sweep. */
 void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
-/* This switch did not answer a port probe. Until a sweep ends or routes change, traps of this
- * switch cause a targeted sweep, not another probe. */
+/* Call this function when the switch did not answer a port probe. Until a sweep ends or routes
+ * change, traps of this switch then cause a targeted sweep instead of another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Port probes of more switches may be requested while a probe runs. Adds these switches to the
- * running probe. found: the running probe has already found a change; it then takes further
- * switches only in its first 20 ms (JOIN_US). */
+/* Adds to the running port probe those switches whose probes were requested while it ran. found:
+ * the running probe has already found a change; it then takes further switches only in its first 20
+ * ms (JOIN_US). */
 void sm_probe_join(struct sm *s, bool found);
 /* Call this function after a trap about this node. link_changed: the trap says that a link changed.
  * Requests a port probe (after a change of a link) or a targeted sweep. If the running round works
@@ -250,8 +250,8 @@ int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 /* Returns what sm_wait would return if there is memory. */
 int sm_wait_check(const struct sm *s, enum sm_round_kind kind);
 void sm_wait_forget(struct sm *s, void *ctx);
-/* A background heavy sweep begins now. Callers that wait for a heavy sweep now wait for this
- * one. */
+/* Call this function when a background heavy sweep begins. All callers that wait for a heavy sweep
+ * then wait for the end of this one. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
@@ -264,21 +264,21 @@ void sm_round_repeat(struct sm *s);
 /* Call this function if the running targeted sweep could not read a node that it had to read. A
  * heavy sweep then follows without a pause. */
 void sm_round_widen(struct sm *s);
-/* Because of a fault, aborts the running round and requests it again. Does nothing if the running
- * phase cannot be interrupted. */
+/* Aborts the running round because of a fault, and requests the round again. Does nothing if the
+ * running phase cannot be interrupted. */
 void sm_round_postpone(struct sm *s);
 /* Call this function if links failed and no local repair was possible. Targeted sweeps then need
  * not wait any more (sm_targets_wait). */
 void sm_pace_urgent(struct sm *s);
-/* Targeted sweeps have changed the tables several times within seconds, so they must wait for a
- * while (pace.c). Returns whether this is so. Meanwhile, local repairs still route around failed
+/* Returns true if targeted sweeps must wait for a while, because they have changed the tables
+ * several times within seconds (pace.c). While they wait, local repairs still route around failed
  * links, but do not bring back links that returned. */
 bool sm_targets_wait(const struct sm *s);
-/* Returns true if the tables changed several times within the last seconds. One summary event then
- * replaces the events about single changes. */
+/* Returns true if the tables changed several times within the last seconds. The caller then emits
+ * one summary event instead of events about single changes. */
 bool sm_pace_many(const struct sm *s);
-/* Sets the alarm, a sentence that tells operators why no new tables are written; "" if there is
- * none. */
+/* sm_alarm_set sets the alarm, a sentence that tells operators why no new tables are written.
+ * sm_alarm returns the alarm; "": there is none. */
 void sm_alarm_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sm_alarm_clear(struct sm *s);
 const char *sm_alarm(const struct sm *s);
@@ -306,8 +306,8 @@ void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);
 /* Drops the running round. Callers that wait for it continue to wait. */
 void sm_run_abort(struct sm *s);
 
-/* Targeted sweeps precede a requested change of M_Keys. Returns true if this has happened so often
- * (BEFORE_KEYS_MOST, rounds.c) that the change must now run first. */
+/* Targeted sweeps run before a requested change of M_Keys. Returns true if so many of them
+ * (BEFORE_KEYS_MOST, rounds.c) have run since the request that the change must run next. */
 bool sm_keys_overdue(const struct sm *s);
 
 /* Handles a trap from a device (trap.c). */
@@ -321,17 +321,18 @@ void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint
 
 /* ---- M_Keys of requests (m_key.c) ------------------------------------------------------------ */
 
-/* sm_m_key_wanted returns the M_Key that the port must have by the present policy, sm_m_key_former
- * the one by the policy before the last change (0: none). All ports of a switch have the M_Key of
- * its port 0. port: id in the snapshot; FAB_NONE: the port is not in the snapshot. */
+/* sm_m_key_wanted returns the M_Key that the port must have by the present policy (the current
+ * key). sm_m_key_former returns the M_Key that the port had to have by the policy before the last
+ * change of keys (the previous key; 0: none). All ports of a switch have the M_Key of its port 0.
+ * port: id in the snapshot; FAB_NONE: the port is not in the snapshot. */
 uint64_t sm_m_key_wanted(const struct sm *s, uint32_t port);
 uint64_t sm_m_key_former(const struct sm *s, uint32_t port);
 /* Returns the M_Key that the file subnet.m_key_file lists for this port of the snapshot, or for
  * port 0 of its switch; 0: none. */
 uint64_t sm_m_key_listed(const struct sm *s, uint32_t port);
 /* Returns the M_Key that a request to this port of the snapshot must carry: the M_Key that was read
- * from it or, if it is not known, the one that it must have (sm_m_key_wanted). For a port of a
- * switch, that of port 0. */
+ * from the port or, if none was read, the M_Key that the port must have (sm_m_key_wanted). For a
+ * port of a switch, both are those of port 0. */
 uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
 /* Returns the id in the snapshot of the port that owns this LID in the published view; FAB_NONE: no
  * port does. */
@@ -339,8 +340,8 @@ uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid);
 /* Returns true if a received packet with this M_Key was sent by somebody who knows the operator's
  * keys: it carries the M_Key of this manager's port (IBA 14.2.5.13). */
 bool sm_m_key_proves(const struct sm *s, uint64_t key);
-/* Sets the M_Key of an SMP. It is the key of the port at which the SMP ends, by its directed route
- * or, if it has none, by its destination LID. */
+/* Sets the M_Key of an SMP to the key of the port at which the SMP ends. This port follows from the
+ * directed route of the SMP or, if the SMP has none, from its destination LID. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
 /* Sets the M_Keys of a discovery's SMP. guid: the node GUID that the device claims; 0: not known.
  * If there is no answer, the SMP is sent again. The first tries carry the M_Key that the device is
@@ -350,8 +351,8 @@ void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_
 /* Call this function with each answer to an SMP of a discovery. If the device has answered only to
  * the previous or the listed key, notes this for its directed route. */
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
-/* Call this function when the snapshot has changed, or an M_Key in it. Finds out again whether
- * ports may need different M_Keys (sm_m_keys_are_mixed). */
+/* Call this function when the snapshot or an M_Key in the snapshot has changed. It finds out again
+ * whether ports may need different M_Keys (sm_m_keys_are_mixed). */
 void sm_m_key_recount(struct sm *s);
 /* Returns true if ports may need different M_Keys. Reasons: subnet.m_key is "derived", or was
  * before the last change, or a port is known to have another M_Key than it must have. */
@@ -380,14 +381,14 @@ static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
 
 struct sm_phase_work {
     void (*work)(void *ctx); /* runs on a worker thread */
-    /* Called instead of `leave` if the result of a task is not needed any more; frees it. s is NULL
-     * while struct sm is freed. */
+    /* Called instead of `leave` if the result of the task is not needed any more; must free ctx. s
+     * is NULL if struct sm is being freed. */
     void (*drop)(struct sm *s, void *ctx);
 };
 /* Starts the worker task of the running phase. Returns OK, or NOMEM after it has called drop(). */
 int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *work, void *ctx);
-/* Returns whether the worker task of the phase has ended, or none was started. Phases that have a
- * task use this function as their `finished`. */
+/* Returns true if the worker task of the phase has ended, or if the phase has started none. Phases
+ * that have a task use this function as their `finished`. */
 bool sm_phase_task_over(const struct sm *s);
 /* Returns the ctx of the ended worker task, which the caller then owns; NULL: no task was
  * started. */

@@ -4,10 +4,10 @@
  * attributes by which it routes around lost links and switches: LFTs, MFTs and SwitchInfo. In mode
  * "no writes", the manager sends no Set except that of SMInfo, which the election needs.
  *
- * The function admits() checks each MAD before the transport sends it, so that no other part of the
- * manager can write. The rounds themselves also leave out the writes that the mode forbids, and
- * count them. Requests for reroutes, rebalances and changes of M_Keys wait until the manager is
- * resumed. A heavy sweep then writes what is missing.
+ * The function admits() checks each MAD before the transport sends it, so no part of the manager
+ * can send a write that the mode forbids. The rounds themselves also leave out the writes that the
+ * mode forbids, and count them. Requests for reroutes, rebalances and changes of M_Keys wait until
+ * the manager is resumed. A heavy sweep then writes what is missing.
  *
  * The mode is stored in the database, and is the same after a restart.
  */
@@ -45,7 +45,8 @@ bool sm_freeze_admits(const struct sm *s, uint16_t attr_id)
            (mode == SM_REPAIRS_ONLY && is_repair(attr_id));
 }
 
-/* Decides about each MAD of this process whether the transport may send it (transport_on_send). */
+/* Returns whether the transport may send this MAD. The transport calls this function before it
+ * sends a MAD of this process (transport_on_send). */
 static bool admits(void *ctx, const struct transport_mad *mad)
 {
     struct sm *s = ctx;
@@ -88,8 +89,8 @@ bool sm_freeze_keeps_settings(struct sm *s)
     return s->core->freeze.settings;
 }
 
-/* The manager is resumed. If settings were reloaded in mode "repairs only", puts them into use
- * now. */
+/* Called when the manager is resumed. If settings were reloaded in mode "repairs only", puts them
+ * into use now. */
 static void use_settings(struct sm *s)
 {
     bool waited = s->core->freeze.settings;
@@ -276,7 +277,8 @@ int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by
     copy_printable(f.by, sizeof(f.by), by);
     copy_printable(f.reason, sizeof(f.reason), reason);
     if (mode == SM_NO_WRITES && sm_freeze_bars_writes(s))
-        /* the missing writes are not forgotten when an operator freezes the frozen manager again */
+        /* If an operator freezes the frozen manager again, the number of writes that were left out
+         * stays. */
         f.writes = z->now.writes;
     f.new_nodes = z->now.new_nodes;
     f.new_links = z->now.new_links;

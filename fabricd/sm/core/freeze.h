@@ -28,9 +28,9 @@ bool sm_freeze_bars_engine(const struct sm *s);
 /* Keeps those of the requests (bitset of enum sm_request) that must wait while the manager is
  * frozen. Returns the others. */
 unsigned sm_freeze_keep(struct sm *s, unsigned requests);
-/* In mode "repairs only", reloaded settings must wait until the manager is resumed: local repairs
- * change the active tables only a little, and the new settings might forbid these tables. Returns
- * whether they must wait, and notes it. */
+/* Returns true if reloaded settings must wait until the manager is resumed, and notes that they
+ * wait. They wait in mode "repairs only": local repairs change the active tables only a little, and
+ * the new settings might forbid these tables. */
 bool sm_freeze_keeps_settings(struct sm *s);
 /* Notes the writes of a plan that were left out because the manager is frozen. writes: number of
  * all writes. blocks: number of LFT blocks among them. switches: number of switches that have these
@@ -38,11 +38,11 @@ bool sm_freeze_keeps_settings(struct sm *s);
 void sm_freeze_note_plan(struct sm *s, uint32_t writes, uint32_t blocks, uint32_t switches);
 /* Notes how many new nodes and links the last sweep found, which the manager does not use yet. */
 void sm_freeze_note_gains(struct sm *s, uint32_t nodes, uint32_t links);
-/* A sweep has found a sudden loss (sweep/confirm.c), which a further sweep must confirm. Stores the
- * loss as a phrase for the status; "": no loss waits for a confirmation. */
+/* Stores `what`, a phrase for the status about a sudden loss that a sweep has found and a further
+ * sweep must confirm (sweep/confirm.c); "": no loss waits for a confirmation. */
 void sm_freeze_note_confirming(struct sm *s, const char *what);
-/* Raises an alarm, which the end of the freeze clears. what: the reason. The function appends the
- * remedy. */
+/* Raises an alarm, which the end of the freeze clears. what: the reason for the alarm; the function
+ * appends what the operator must do. */
 void sm_freeze_alarm(struct sm *s, const char *what);
 /* Loads the stored mode, and sets the function that admits MADs. Returns OK or NOMEM. */
 int sm_freeze_init(struct sm *s);

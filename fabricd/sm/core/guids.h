@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* maximum number of GUIDs in a set; if more nodes are suspects, the manager makes a heavy sweep
+/* maximum number of GUIDs in a set; if more nodes are suspects, the manager does a heavy sweep
  * instead of a targeted sweep */
 #define SM_GUIDS_MOST 256
 

@@ -9,19 +9,20 @@
  * equal the current key, so it does not matter at which port a request ends.
  *
  * A device of protection level 2 or 3 does not answer a request with a wrong key. So the last tries
- * of a discovery's request carry the previous key and the listed key, if there are such keys. The
- * policy demanded the previous key before it changed. If only such a try was answered, later
- * requests on the same directed route carry this key, too, until the device is in the snapshot.
+ * of a discovery's request carry the previous key (the policy demanded it before its last change)
+ * and the listed key, if there are such keys. If the device has answered only a try with one of
+ * these two keys, later requests on the same directed route carry that key, too, until the device
+ * is in the snapshot.
  *
- * Listed keys are those of another manager, from the file subnet.m_key_file. A listed key is sent
- * only to the place of the port for which the file lists this key. fill_by_place checks this
- * condition, and also the conditions for derived keys.
+ * Listed keys are keys that another manager gave to ports; they come from the file
+ * subnet.m_key_file. A listed key is sent only to the place of the port for which the file lists
+ * it. fill_by_place checks this condition, and also the conditions for derived keys.
  */
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
 
-/* Which M_Key the device at the end of a directed route has answered: the current one, the previous
- * one or the listed one. */
+/* Which M_Key a request had to carry so that the device at the end of a directed route answered:
+ * the current, the previous or the listed key. */
 enum path_key { PATH_WANTED, PATH_FORMER, PATH_LISTED };
 
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port)
@@ -114,8 +115,8 @@ static uint64_t hash_of(const struct fab_path *path)
     return hash;
 }
 
-/* Returns the port of the snapshot at which a request ends, by its directed route or its LID;
- * FAB_NONE: the snapshot does not contain such a port. */
+/* Returns the port of the snapshot to which the directed route or the LID of a request leads;
+ * FAB_NONE: the snapshot does not have this port, or all ports need the same M_Key. */
 static uint32_t end_of_request(const struct sm *s, const struct fab_mads_request *req)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -142,17 +143,17 @@ void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req)
 
 /* ---- discovery ------------------------------------------------------------------------------- */
 
-/* The end of a directed route: the port that was last seen there. */
+/* The port that was last seen at the end of a directed route. */
 struct end {
     uint64_t guid, port_guid; /* 0: not known */
-    /* id of the port in the snapshot; FAB_NONE: it is known only from the places of earlier sweeps
-     * (model.places) */
+    /* id of the port in the snapshot; FAB_NONE: the port is known only from the places of earlier
+     * sweeps (model.places) */
     uint32_t port;
 };
 
-/* Finds the port at the end of a directed route, if the snapshot lacks a node or link of the route.
- * Follows the route by the places where ports were last seen; the store keeps these places over
- * restarts. */
+/* Finds the port at the end of a directed route if the snapshot lacks a node or link of the route.
+ * The function follows the route through the places where ports were last seen. The store keeps
+ * these places over restarts. */
 static struct end end_by_places(const struct sm *s, const struct fab_path *path)
 {
     const struct fab_places *places = s->model.places;
@@ -242,7 +243,7 @@ void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a)
     else if (a->m_key != fab_policy_m_key(&s->policy.m_keys, guid) &&
              a->m_key == listed_at(s, a->path, guid))
         key = PATH_LISTED;
-    /* If no memory is left for this, a later discovery finds the key again. */
+    /* If memory runs out, the key is not noted, and a later discovery must find it again. */
     if (key != PATH_WANTED)
         (void)fab_base_map_put(&c->key_paths, hash_of(a->path), key);
 }

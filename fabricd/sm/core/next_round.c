@@ -15,8 +15,8 @@
  * incremental rebalance. freeze.c keeps the requests for reroutes, rebalances and changes of
  * M_Keys, so this file does not see them.
  *
- * Port probes must not delay sweeps for ever. If a sweep has waited too long while no probe led to
- * a repair, the requested probes are replaced by a targeted sweep of the same switches.
+ * Port probes must not delay sweeps for ever. If a sweep has waited too long and no probe has led
+ * to a repair in this time, a targeted sweep of the same switches replaces the requested probes.
  */
 #include "fabricd/sm/core/next_round.h"
 
@@ -31,8 +31,8 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
     if (f->port && !f->frozen)
         return SM_ROUND_PORT;
     /* A background heavy sweep is complete, but nodes changed while it ran. The round that takes
-     * over its result also reads these nodes again. It must not wait until nothing changes: in some
-     * fabrics, something changes all the time. */
+     * over its result also reads these nodes again. The round must not wait until nothing changes
+     * any more: in some fabrics, something changes all the time. */
     if (f->background_ready && f->background_behind && !f->heavy)
         return SM_ROUND_HEAVY;
     if (f->targets)

@@ -11,8 +11,8 @@
 struct sm_facts {
     /* a view is published, and there is a snapshot of the fabric */
     bool known;
-    /* The pause after the last trap (sweep.trap_settle_ms) has not ended. Only port probes may run
-     * in this pause. */
+    /* The pause after the last trap (sweep.trap_settle_ms) has not ended. During this pause, the
+     * manager begins only port probes. */
     bool settling;
     /* a local repair can handle a link failure now */
     bool repair_ready;
@@ -29,20 +29,21 @@ struct sm_facts {
     bool background_behind;
     bool reroute, rebalance, light;
     bool port; /* enabling or disabling a port is requested */
-    /* Some ports have a known M_Key other than the current one. */
+    /* A round is requested that writes the current M_Key to ports that are known to have another
+     * one. */
     bool keys;
     /* A step of the incremental rebalance was computed. */
     bool step;
     /* An operator has frozen the manager. */
     bool frozen;
-    /* A light sweep is requested that precedes heavy sweeps, because the manager has just taken
-     * over. */
+    /* The manager has just taken over, and a light sweep is requested that must run before heavy
+     * sweeps. */
     bool first_light;
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,
-    /* Replace the requested port probes by a targeted sweep of the same switches. Then call
-     * sm_next_round again. */
+    /* The caller must replace the requested port probes by a targeted sweep of the same switches,
+     * and then call sm_next_round again. */
     SM_NEXT_PROBES_TO_TARGETS,
     SM_NEXT_ROUND
 };

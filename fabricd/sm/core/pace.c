@@ -10,11 +10,12 @@
  * - Local repairs: REPAIRS_AT_ONCE without a delay, then one after each pause of REPAIR_EACH_US.
  *   While links keep failing, the pause doubles up to REPAIR_DOUBLINGS times.
  * - Targeted sweeps after traps: SWEEPS_AT_ONCE without a delay, then one after each pause of
- *   SWEEP_EACH_US, which doubles up to SWEEP_DOUBLINGS times. A sweep for failed links that no
- *   local repair could handle does not wait. While sweeps wait, local repairs do not bring back
- *   links; the next sweep does.
+ *   SWEEP_EACH_US, which doubles up to SWEEP_DOUBLINGS times. A sweep because of failed links that
+ *   no local repair could handle does not wait. While sweeps wait, local repairs do not bring back
+ *   links that returned; the next sweep brings them back.
  *
- * A round that changes nothing takes no token, nor does a targeted sweep that checks a repair.
+ * A round that does not change the tables takes no token. A targeted sweep that only confirms the
+ * result of a repair takes none, either.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/core/state.h"
@@ -34,8 +35,8 @@
 static const struct fab_bucket_rate repair_rate = {REPAIR_EACH_US, REPAIRS_AT_ONCE};
 static const struct fab_bucket_rate sweep_rate = {SWEEP_EACH_US, SWEEPS_AT_ONCE};
 
-/* Takes a token for a change of the tables that was made. Returns the time in us until the next
- * change may be made. */
+/* Takes a token after a change of the tables. Returns the time in us for which further changes must
+ * wait; 0: they need not wait. */
 static uint64_t take(struct sm_pace *p, const struct fab_bucket_rate *rate, uint32_t doublings)
 {
     uint64_t now = clock_now_us();

@@ -15,11 +15,11 @@
 struct sm;
 
 /* enter() and leave() of a phase return FAB_OK if the round continues, SM_ROUND_OVER if the round
- * ends here without a failure, or a negative status if the round has failed. */
+ * ends after this phase without a failure, or a negative status if the round has failed. */
 /* The round ends after this phase, without failure. */
 #define SM_ROUND_OVER 1
 
-/* In which kinds of rounds a fault may interrupt a phase. The interrupted round is made again
+/* The kinds of rounds in which a fault may interrupt a phase. The interrupted round runs again
  * later. */
 enum sm_yields {
     SM_YIELDS_NEVER, /* in no round */
@@ -35,13 +35,13 @@ struct sm_phase {
     /* Name of the phase, as `fabricctl status` shows it. */
     const char *name;
     int (*enter)(struct sm *s);
-    /* Gives the next request of the phase to the runner: its path, method, attribute and tag; the
-     * runner sets the rest. Returns false if there is no request now. The runner calls `next` again
-     * after every answer. */
+    /* Fills in path, method, attribute and tag of the phase's next request; the runner sets the
+     * other members. Returns false if there is no request now. The runner calls `next` again after
+     * every answer. */
     bool (*next)(struct sm *s, struct fab_mads_request *ret);
     void (*answer)(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
-    /* Called when all requests of the phase are answered: returns whether the phase is over. NULL:
-     * it is over then. */
+    /* Called when all requests of the phase are answered. Returns whether the phase is over. NULL:
+     * the phase is over as soon as all its requests are answered. */
     bool (*finished)(const struct sm *s);
     int (*leave)(struct sm *s);
     /* Called every 10 ms while requests of the phase are unanswered. stalled_us: time in us since
@@ -53,8 +53,8 @@ struct sm_phase {
     enum sm_yields yields;
     /* true: `next` sets the M_Key of each request; false: the runner does */
     bool keyed;
-    /* true: if a trap comes about another node during this phase of a targeted sweep, the sweep
-     * starts again and also reads this node */
+    /* true: if a trap about a node that is no suspect arrives during this phase of a targeted
+     * sweep, the sweep starts again and also reads this node */
     bool restarts;
 };
 
@@ -94,26 +94,25 @@ enum sm_on_failure { SM_FAILURE_IGNORED, SM_FAILURE_RETRY, SM_FAILURE_HEAVY_SWEE
 struct sm_round {
     const char *name;
     const struct sm_phase *const *phases; /* the phases in their order, NULL-terminated */
-    /* bitset of enum sm_request: requests that this round fulfils, so that its beginning clears
-     * them */
+    /* bitset of enum sm_request: the requests that this round fulfils; they are cleared when the
+     * round begins */
     unsigned meets;
-    /* bitset with bits 1 << kind: the end of this round calls the callers that wait for a round of
-     * one of these kinds */
+    /* bitset with bits 1 << kind: when this round ends, the callbacks of all callers that wait for
+     * a round of one of these kinds are called */
     unsigned serves;
     enum sm_engine_use engine;
     enum sm_on_failure on_failure;
     bool whole; /* true: the round sweeps the whole fabric */
-    /* true: the round begins with the nodes for which targeted sweeps are requested as its
-     * suspects */
+    /* true: the suspects of the round are the nodes for which targeted sweeps are requested */
     bool targets;
     bool scoped; /* true: the round reads only its suspects */
-    /* true: the round begins with the switches for which port probes are requested as its suspects.
-     * It precedes all other rounds. */
+    /* true: the suspects of the round are the switches for which port probes are requested. The
+     * round precedes all other rounds. */
     bool probes;
     /* true: the round is a light sweep, and is aborted when a trap requests a targeted sweep */
     bool light;
-    /* true: sm_cause_set gives the cause of this round, which `fabricctl status` and the record of
-     * a reroute show */
+    /* true: the round takes the cause that sm_cause_set has set; `fabricctl status` and the record
+     * of a reroute show this cause */
     bool causes;
     /* true: during the round, the manager sends no requests of other kinds */
     bool alone;
@@ -126,9 +125,9 @@ struct sm_round {
     void (*begun)(struct sm *s);
     /* Called when the round has ended; may be NULL. */
     void (*ended)(struct sm *s, int status);
-    /* Called when a fault has interrupted the round; the function requests the round again.
-     * awaited: a caller waits for the round. NULL: sm_round_postpone requests it again itself (if
-     * `scoped` is true, for the nodes in run.suspects). */
+    /* Called when a fault has interrupted the round; the function must request the round again.
+     * awaited: a caller waits for the round. NULL: sm_round_postpone itself requests the round
+     * again (if `scoped` is true, for the nodes in run.suspects). */
     void (*postponed)(struct sm *s, bool awaited);
     /* Returns a sentence about the outcome of the round, for the callers that waited for it, or "".
      * May be NULL. */

@@ -15,11 +15,12 @@
 #define RETRY_FIRST_US 100000u
 #define RETRY_MOST_US 60000000u
 #define HEAVY_LATER_US 2000000u
-/* time in us by which port probes that lead to no repair may delay a sweep */
+/* maximum time in us by which port probes that lead to no repair delay a sweep */
 #define OVERDUE_US 1000000u
-/* A port probe that has found a change reads further switches, whose traps come while it runs, only
- * within this time (in us) from its start. A probe that has not found a change reads them at any
- * time: a failed switch may not answer, and only its neighbours can then show that it failed. */
+/* Traps of further switches may arrive while a port probe runs. A probe that has found a change
+ * reads these switches, too, only within this time (in us) from its start. A probe that has not
+ * found a change reads them at any time: a failed switch may not answer, and only its neighbours
+ * can then show that it failed. */
 #define JOIN_US 20000u
 
 /* ---- bits of enum sm_request ----------------------------------------------------------------- */
@@ -89,8 +90,8 @@ void sm_request_probe(struct sm *s, uint64_t node_guid)
     sm_guids_add(&s->core->probes, node_guid);
 }
 
-/* Returns whether a port probe may read this switch: a local repair is possible, and the switch has
- * answered the last probe. */
+/* Returns whether a port probe may read this switch: a local repair is possible, and the switch is
+ * not one of those that did not answer a probe (sm_probe_unanswered). */
 static bool may_probe(const struct sm *s, uint64_t node_guid)
 {
     return sm_can_repair(s) && !sm_guids_have(&s->core->unanswered, node_guid);
@@ -127,8 +128,8 @@ void sm_probe_unanswered(struct sm *s, uint64_t node_guid)
     sm_request_target(s, node_guid);
 }
 
-/* When a switch fails, dozens of its neighbours send a trap. It is less work, and safer, to change
- * the tables once for all of them. */
+/* When a switch fails, dozens of its neighbours send a trap each. To change the tables once for all
+ * these traps is less work than many changes, and safer. */
 void sm_probe_join(struct sm *s, bool found)
 {
     struct sm_guids *came = &s->core->probes, *now = &s->run.suspects, later = {0};
@@ -238,7 +239,8 @@ void sm_wait_for_background(struct sm *s)
         w->background |= w->kind == SM_ROUND_HEAVY;
 }
 
-/* The waiter is removed from the list first, because its callback may add a new waiter. */
+/* Each waiter is removed from the list before its callback is called, because the callback may add
+ * a new waiter. */
 void sm_waiters_call(struct sm *s, int status, const char *text)
 {
     struct sm_waiter **at = &s->core->waiters;

@@ -4,9 +4,9 @@
  * starts it.
  *
  * A single trap starts a round at once. If a trap comes while a round runs, the manager pauses for
- * sweep.trap_settle_ms after the end of this round. So one sweep handles a burst of traps. If traps
- * keep coming, for example from a flapping link, this pause doubles repeatedly (backoff). After
- * many changes of the tables, pace.c delays further ones.
+ * sweep.trap_settle_ms after the end of this round, so that one sweep handles a burst of traps. If
+ * traps keep coming, for example from a flapping link, this pause doubles repeatedly (backoff).
+ * After many changes of the tables, pace.c delays further changes.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
  * could wait for ever: a device that rejects the manager's writes causes one targeted sweep after
  * the other. */
 #define BEFORE_KEYS_MOST 16
-/* After each BACKOFF_STEP targeted sweeps in a row, the pause before the next one doubles. */
+/* After each BACKOFF_STEP targeted sweeps in a row, the pause before the next sweep doubles. */
 #define BACKOFF_STEP 8
 #define BACKOFF_MOST 6 /* maximum number of doublings of the pause */
 
@@ -149,8 +149,8 @@ static void end_waiters(struct sm *s, int status, const char *text)
         sm_waiters_call(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
 }
 
-/* Called when a round has ended. After a sweep or a repair, switches that did not answer a port
- * probe may be probed again. */
+/* Called when a round has ended. After a sweep or a change of routes, port probes may again read
+ * the switches that did not answer an earlier probe. */
 static void note_progress(struct sm *s)
 {
     const struct sm_round *round = s->run.round;
@@ -260,8 +260,8 @@ void sm_round_restart_with(struct sm *s, uint64_t node_guid)
         sm_round_repeat(s);
 }
 
-/* Called after a trap. The trap requests a targeted sweep, which finds the change sooner than a
- * running light sweep, so the light sweep is aborted. */
+/* Called after a trap has caused the request for a targeted sweep. The targeted sweep finds the
+ * change sooner than a running light sweep, so the light sweep is aborted and requested again. */
 void sm_round_drop_light(struct sm *s)
 {
     if (!sm_run_busy(s) || !s->run.round->light || s->core->light_dropped >= RESTARTS_MOST)

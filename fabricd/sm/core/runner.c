@@ -17,7 +17,7 @@
 
 /* Interval at which the runner calls the function `stalled` of the running phase. */
 #define STALL_US 10000u
-/* Interval at which a round in standby may send a part of subnet.standby_rate. */
+/* Interval at which a round in standby gets its next share of subnet.standby_rate. */
 #define BUDGET_US 10000u
 
 bool sm_run_busy(const struct sm *s)
@@ -77,7 +77,7 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Gives a round in standby its share of requests until the timer fires the next time. */
+/* Sets how many requests a round in standby may send until budget_timer fires the next time. */
 static void set_budget(struct sm *s)
 {
     uint64_t rate = s->in.config->managers.standby_rate, per_s = 1000000 / BUDGET_US;
@@ -184,8 +184,8 @@ static void end_round(struct sm *s, int status)
     sm_round_ended(s, status);
 }
 
-/* Enters the next phase of the round. If a port probe is requested, the round is then postponed,
- * unless this phase may not be interrupted. */
+/* Enters the next phase of the round. If a port probe is requested, then postpones the round,
+ * unless this phase must not be interrupted. */
 static int enter_next(struct sm *s, const struct sm_phase *next)
 {
     log_debug("sm", "%s", next->name);
@@ -196,8 +196,8 @@ static int enter_next(struct sm *s, const struct sm_phase *next)
     return r;
 }
 
-/* If the running phase is finished, leaves it and enters the next one. Only one phase is entered in
- * an iteration of the event loop, so that other work of the loop is not delayed. */
+/* If the running phase is finished, leaves it and enters the next phase. The runner enters only one
+ * phase in an iteration of the event loop, so that other work of the loop is not delayed. */
 static void advance(void *ctx)
 {
     struct sm *s = ctx;
@@ -209,7 +209,8 @@ static void advance(void *ctx)
         sm_phase_time_end(s);
         if (r == FAB_OK && next)
             r = enter_next(s, next);
-        /* a port probe was requested, so enter_next has postponed the round */
+        /* no round runs any more: a port probe was requested, so enter_next has postponed the
+         * round */
         if (r == FAB_OK && !sm_run_busy(s)) {
             sm_schedule(s);
             return;

@@ -21,7 +21,7 @@ struct sm_waiter { /* a caller that waits for a round */
     enum sm_round_kind kind;
     /* true: the caller waits for the running background heavy sweep, and not for a round */
     bool background;
-    /* The round for which the caller waits has begun. */
+    /* true: the round for which the caller waits has begun */
     bool running;
 };
 
@@ -39,7 +39,8 @@ struct sm_core {
     /* Bitset of requests (enum sm_request) that no round has fulfilled yet. */
     unsigned requested;
     struct sm_guids targets, probes;
-    /* switches that did not answer a port probe; they are not probed again before a sweep */
+    /* switches that did not answer a port probe; they are probed again only after a sweep or a
+     * change of routes */
     struct sm_guids unanswered;
     /* nodes at which a write failed; the targeted sweep of the next retry reads them */
     struct sm_guids retry;
@@ -70,9 +71,9 @@ struct sm_core {
     bool m_keys_rotate;
     /* True: ports may need different M_Keys (sm_m_keys_are_mixed). */
     bool m_keys_mixed;
-    /* Maps the hash of a directed route to the M_Key (enum path_key) that the device at its end has
-     * answered. Has only routes whose device answered not the current key, but the previous or the
-     * listed one. */
+    /* Maps the hash of a directed route to the M_Key (enum path_key in m_key.c) with which the
+     * device at its end answers requests. Contains only routes whose device answers with the
+     * previous or the listed key, but not with the current key. */
     struct fab_map key_paths;
 
     /* Members of rounds.c. */
@@ -81,11 +82,11 @@ struct sm_core {
     uint32_t restarts;
     /* Number of rounds that faults have postponed since the last heavy sweep. */
     uint32_t postponed;
-    /* Number of light sweeps that traps have aborted since the last completed one. */
+    /* Number of light sweeps that traps have aborted since the last complete light sweep. */
     uint32_t light_dropped;
-    /* Number of targeted sweeps since a change of M_Keys was requested. */
+    /* Number of targeted sweeps that have run since a change of M_Keys was requested. */
     uint32_t before_keys;
-    /* number of successive rounds during which further traps came */
+    /* number of rounds in a row during each of which a further trap came */
     uint32_t backoff;
     /* true: when the running targeted sweep ends, a heavy sweep follows at once (sm_round_widen) */
     bool widens;
@@ -98,13 +99,13 @@ struct sm_core {
     struct sm_pace repair_pace, sweep_pace;
     struct loop_timer *probe_timer;   /* port probes wait while this timer is set */
     struct loop_timer *targets_timer; /* targeted sweeps wait while this timer is set */
-    /* generation of the published view when the running round began; shows at its end whether the
-     * tables changed */
+    /* generation of the published view when the running round began; if it is different at the end
+     * of the round, the tables have changed */
     uint64_t generation_before;
 
     /* Members of runner.c: the running round. */
-    /* the phases of the running round, from the running phase on, NULL-terminated; NULL: no round
-     * runs */
+    /* Points to the running phase in the NULL-terminated list of the round's phases; NULL: no round
+     * runs. */
     const struct sm_phase *const *phases;
     /* Number of unanswered requests of the running phase. */
     uint32_t outstanding;
@@ -112,7 +113,7 @@ struct sm_core {
     /* true: an answer has come since the stall timer was set */
     bool answered;
     uint64_t stalled_us; /* time in us since the last answer */
-    /* Number of requests that a round in standby may still send until the timer fires. */
+    /* Number of requests that a round in standby may still send until budget_timer fires. */
     uint32_t budget;
     struct loop_timer *budget_timer;
     /* Members of phase_times.c, for the running phase. phase_began_us: manager's clock in us when
@@ -134,8 +135,8 @@ void sm_requests_fini(struct sm *s);
 void sm_requests_begun(struct sm *s);
 bool sm_sweep_overdue(const struct sm *s);
 void sm_probes_to_targets(struct sm *s);
-/* Calls the callbacks of all callers that wait for the running round. status and text: the outcome
- * of the round. */
+/* Calls the callbacks of all callers that wait for the running round, with `status` and `text` (the
+ * outcome of the round), and removes these callers from the list. */
 void sm_waiters_call(struct sm *s, int status, const char *text);
 /* Returns whether a caller waits for the running round. */
 bool sm_waiters_any(const struct sm *s);
@@ -143,8 +144,10 @@ void sm_waiters_postpone(struct sm *s);
 
 /* Functions of rounds.c. */
 void sm_round_ended(struct sm *s, int status);
-/* A link has failed, and directed routes of the running targeted sweep may use it. Starts the sweep
- * again, with this node as a further suspect. */
+/* Call this function after a trap about this node, when a targeted sweep of the node is requested.
+ * A link may have failed that directed routes of the running targeted sweep use. Unless the running
+ * sweep already reads the node, the function starts the sweep again; the sweep then reads this
+ * node, too. */
 void sm_round_restart_with(struct sm *s, uint64_t node_guid);
 void sm_round_drop_light(struct sm *s);
 bool sm_is_settling(const struct sm *s);
@@ -153,8 +156,8 @@ bool sm_is_settling(const struct sm *s);
 int sm_pace_init(struct sm *s); /* returns OK or NOMEM */
 void sm_pace_fini(struct sm *s);
 /* Call sm_pace_begun when a round begins, and sm_pace_ended when it has ended. If the round has
- * changed the tables, sm_pace_ended takes a token; if the bucket is then empty, further changes
- * must wait. */
+ * changed the tables, sm_pace_ended takes a token from a bucket (struct sm_pace); if the bucket is
+ * then empty, further changes of the tables must wait. */
 void sm_pace_begun(struct sm *s);
 void sm_pace_ended(struct sm *s);
 bool sm_probes_wait(const struct sm *s);
@@ -164,9 +167,9 @@ int sm_trap_limit_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_limit_fini(struct sm *s);
 int sm_trap_forward_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_forward_fini(struct sm *s);
-/* Call this function when a heavy sweep has ended. Traps from unknown LIDs cause heavy sweeps,
- * and the pause between two such sweeps grows. If this sweep found changes, the pause is short
- * again. */
+/* Call this function when a heavy sweep has ended. Traps from unknown LIDs cause heavy sweeps, and
+ * the pause between two such sweeps grows. If the sweep that has ended found changes, the function
+ * makes the pause short again. */
 void sm_trap_swept(struct sm *s);
 
 /* Functions of trap_violation.c. */

@@ -25,10 +25,10 @@ static void name_of(const struct sm *s, uint64_t guid, char name[SM_PLACE_LEN])
         sm_node_name(f, node, name);
 }
 
-/* The manager repeats a write that failed with a growing delay (sm_request_retry). If a device
- * refuses the write because of a wrong M_Key, it also sends trap 256. A targeted sweep after this
- * trap would repeat the write and cause the next trap, without end. Returns true if this is such a
- * trap. */
+/* Returns true if a write of the manager probably caused this trap, so that the trap must not cause
+ * a targeted sweep. The manager repeats failed writes, after delays that grow (sm_request_retry). A
+ * device that refuses a write because of a wrong M_Key also sends trap 256. A targeted sweep after
+ * this trap would repeat the write, and so cause the next trap, without end. */
 static bool is_about_our_writes(const struct sm *s, uint64_t guid, uint16_t trap)
 {
     return trap == TRAP_BAD_M_KEY && sm_is_refusing(s, guid);
@@ -63,8 +63,9 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
     return t;
 }
 
-/* Returns whether the device must be read because of this notice. Trap 256 is one reason: a wrong
- * M_Key has started the lease period of the port, and a request with the correct key stops it. */
+/* Returns whether the device must be read because of this notice. The device must also be read
+ * after trap 256: a wrong M_Key has started the lease period of the port, and a request with the
+ * correct key stops this period. */
 bool sm_trap_acts(const struct sm *s, const struct fab_notice *n)
 {
     bool key = n->trap == TRAP_BAD_M_KEY && fab_policy_m_keys_set(&s->policy.m_keys);
@@ -87,10 +88,10 @@ static void take_effect(struct sm *s, const struct sm_trap *t)
 
 /* Returns whether the manager may answer the trap. TrapRepress carries the M_Key of the trap: if
  * the source LID is forged, any other key would be sent to an attacker. There are two reasons not
- * to answer. The port has got another key meanwhile, so TrapRepress would be a key violation; the
- * device will repeat the trap with its new key. Or the trap has the key of another manager:
- * TrapRepress would stop the lease period that a wrong M_Key has started, and a lost key would
- * never expire. */
+ * to answer. First, the port may have got another key meanwhile; TrapRepress would then be a key
+ * violation, and the device will repeat the trap with its new key. Second, the trap may have the
+ * key of another manager; TrapRepress would then stop the lease period that a wrong M_Key has
+ * started, and a lost key would never expire. */
 static bool may_repress(const struct sm *s, const struct transport_mad *mad,
                         const struct fab_mad *head, const struct fab_notice *notice)
 {

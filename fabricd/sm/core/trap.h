@@ -33,13 +33,13 @@ uint32_t sm_trap_owner(const struct sm *s, uint32_t lid);
 /* Returns why the sender of this notice cannot have issued it, as a phrase for operators. The
  * manager then neither acts on the notice nor forwards it. NULL: the notice is plausible. */
 const char *sm_trap_doubt(const struct sm *s, const struct sm_trap *t);
-/* Writes to `place` the name of the switch port to which the sender is connected. If the sender is
- * a switch, writes the name of the switch. */
+/* Writes to `place` the name of the switch port to which the sender of a trap is connected. If the
+ * sender is a switch, writes the name of the switch. port: id of the sender's port, or FAB_NONE. */
 void sm_trap_place(const struct sm *s, uint32_t port, char place[SM_PLACE_LEN]);
 
 /* Functions of trap_limit.c. */
 /* Counts the trap. Returns false if its source sent more traps than the limit permits. The manager
- * then only answers the trap (trap_limit.c). */
+ * then only answers the trap, and may read the device later (trap_limit.c). */
 bool sm_trap_admit(struct sm *s, const struct sm_trap *t);
 /* Counts a trap that sm_trap_doubt rejects. Emits an event about its source, at most one in a
  * minute. */
@@ -50,16 +50,17 @@ void sm_trap_refuse(struct sm *s, const struct sm_trap *t, const char *reason);
 void sm_trap_unknown(struct sm *s);
 
 /* Functions of trap_forward.c. */
-/* Reads the device that sent the notice (trap_forward.c). If it answers, passes the notice to the
- * listener of sm_on_notice, which is subnet administration. */
+/* Reads the device that sent the notice. If the device answers and has the LID from which the
+ * notice came, passes the notice to the listener of sm_on_notice, which is subnet
+ * administration. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
 /* Returns the number of notices that sm_trap_forward dropped: the device did not answer or has
  * another LID, too many notices were waiting for a read, or this manager was no longer master. */
 uint64_t sm_trap_unconfirmed(const struct sm *s);
 
 /* Functions of trap_violation.c. */
-/* Traps 256 to 259 report a wrong key. Reads the violation counter of the device, and emits an
- * event if the counter rose. Does nothing for other traps. */
+/* After one of the traps 256 to 259, which report a wrong key, reads the violation counter of the
+ * device, and emits an event if the counter has risen. Does nothing after other traps. */
 void sm_trap_violation(struct sm *s, const struct sm_trap *t);
 void sm_violation_counts(const struct sm *s, struct sm_trap_counts *ret);
 

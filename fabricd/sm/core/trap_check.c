@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks whether the sender of a notice can have issued it (IBA 13.4.8.2, 14.2.5.1). Notices 64 to
- * 69 are issued by the subnet manager only, and traps 128 and 259 by switches only. All other
- * notices are about their sender: IssuerLID and the LID in DataDetails must belong to the node
+ * Checks whether the sender of a notice can have issued it (IBA 13.4.8.2, 14.2.5.1). Only the
+ * subnet manager issues notices 64 to 69, and only switches issue traps 128 and 259. All notices of
+ * devices are about their sender: IssuerLID and the LID in DataDetails must belong to the node
  * whose LID is the source LID of the packet.
  *
  * These checks save work but prove nothing. The root user of a host can give its port any LID, and

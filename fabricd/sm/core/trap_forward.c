@@ -4,12 +4,12 @@
  * PortInfo of the device by its directed route. If the device does not answer, or has another LID,
  * the manager assumes that the notice did not come from this device.
  *
- * If there is no answer, perhaps a link on the directed route has just failed. The manager
- * therefore repeats the read after AGAIN_US, by the directed route that it then knows. It makes at
- * most READS_MOST reads for a notice.
+ * If there is no answer, a link on the directed route may have just failed. The manager therefore
+ * repeats the read after AGAIN_US, on the directed route that it knows by then. It reads the device
+ * at most READS_MOST times for one notice.
  *
- * At most CHECKS notices wait for a read, and at most CHECKS_A_SOURCE of one source LID. Further
- * notices are counted and dropped.
+ * At most CHECKS notices wait for a read at the same time, and at most CHECKS_A_SOURCE notices of
+ * one source LID. Further notices are counted and dropped.
  */
 #include <stdlib.h>
 

@@ -5,10 +5,10 @@
  * bucket, from which each of their traps takes a token. Traps from switches do not use the shared
  * bucket, so that a flood from hosts cannot delay a trap about a failed link.
  *
- * The manager answers a trap beyond the limit only with TrapRepress. Traps 128, 144 and 256 demand
- * that the device is read. Beyond the limit, this read is owed: the source LID waits in a queue
- * until the buckets have a token again. So no change is lost. One read is enough for all earlier
- * traps of the device, because it covers all its ports.
+ * The manager answers a trap beyond the limit only with TrapRepress. But traps 128, 144 and 256
+ * mean that the device must be read. For such a trap beyond the limit, the manager owes a read: the
+ * source LID waits in a queue until the buckets have a token again. So no change is missed. One
+ * read covers all ports of the device, so it is enough for all earlier traps of this device.
  *
  * The table has an entry for each unicast LID, so that no source can displace another. The kernel
  * gives memory only to those pages of the table that are used.
@@ -24,7 +24,8 @@
 #define OWED_EVERY_US 125000u
 /* Maximum number of owed reads that the manager starts in one iteration of the event loop. */
 #define OWED_AT_ONCE 256u
-/* after this many traps beyond the limit, the event trap-flood is emitted about a source */
+/* number of traps beyond the limit after which the event trap-flood is emitted about their
+ * source */
 #define FLOOD 64u
 /* Minimum time between two events of one kind about the same source. */
 #define EVENT_EVERY_US 60000000u
@@ -49,10 +50,10 @@ struct source {
     uint32_t traps, repressed;
     /* number of traps of this source that sm_trap_doubt rejected since the last event about them */
     uint32_t refused;
-    /* 0: no read is owed; otherwise the number of the trap (128, 144 or 256) because of which it is
-     * owed */
+    /* number of the trap (128, 144 or 256) because of which a read is owed; 0: no read is owed */
     uint16_t owed;
-    /* next LID in the queue of owed reads; 0: this is the last one, or not in the queue */
+    /* next LID in the queue of owed reads; 0: this LID is the last in the queue, or not in the
+     * queue */
     uint16_t next;
 };
 
@@ -65,8 +66,10 @@ struct sm_trap_limit {
     uint16_t first, last;
     uint32_t queued;
     struct loop_timer *owed_timer;
-    /* unknown_timer requests the heavy sweep after a trap from an unknown LID. unknown_next_us,
-     * unknown_wait_us and unknown_last_us limit how often. */
+    /* unknown_timer requests the heavy sweep after a trap from an unknown LID. The other members
+     * limit how often it does so. unknown_next_us: manager's clock at the earliest time of the next
+     * such sweep. unknown_wait_us: pause after the last such sweep, in us. unknown_last_us:
+     * manager's clock at the last trap from an unknown LID. */
     struct loop_timer *unknown_timer;
     uint64_t unknown_next_us, unknown_wait_us, unknown_last_us;
     struct sm_trap_counts counts;
@@ -183,8 +186,8 @@ static void make_up(struct sm *s, uint16_t lid)
         return;
     }
     x->owed = 0;
-    /* If the LID has no owner any more, a sweep has found that the port left the fabric, so there
-     * is nothing to read. */
+    /* If the LID has no owner any more, a sweep has found that the port left the fabric, so no read
+     * is needed. */
     if (port != FAB_NONE && sm_is_master(s))
         sm_trap_act(s, sm_model_guid_of_lid(&s->model, lid), trap);
 }

@@ -6,17 +6,17 @@
  * one of the traps 256 to 259 (IBA 14.2.5.1).
  *
  * A trap can be forged. The manager therefore reads PortInfo of the device by its directed route.
- * If the counter has not risen since it was last read, the trap is dropped. Only a counter at its
- * maximum, 0xffff, need not have risen. Because traps can be lost, the manager also compares the
- * counters of all ports after each heavy sweep.
+ * If the counter has not risen since it was last read, the trap is dropped. A counter at its
+ * maximum, 0xffff, cannot rise, so it counts as risen. Because traps can be lost, the manager also
+ * compares the counters of all ports after each heavy sweep.
  *
- * The counter proves a violation, but not who caused it: a host that forges a trap can also cause
- * the violation. If the wrong packet had a directed route, its sender is the first adapter on its
- * return path, because switches write this path. In all other cases only the source LID is known,
- * which the sender can forge.
+ * A counter that has risen proves a violation, but not who caused it: a host that forges a trap can
+ * also cause the violation. If the wrong packet had a directed route, its sender is the first
+ * adapter on its return path, because switches write this path. In all other cases only the source
+ * LID is known, which the sender can forge.
  *
- * The rate of events is limited, for each port and key and for the fabric. All violations are
- * counted.
+ * The rate of events is limited for each port and key, and for the whole fabric. But the manager
+ * counts all violations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +67,8 @@ struct sm_violations {
 
 /* ---- counters ---- */
 
-/* Returns the key under which the map `known` has a counter. Two counters may have the same key;
- * then a violation can be overlooked. */
+/* Returns the number under which the map `known` stores a counter. Two counters may have the same
+ * number; a violation can then be overlooked. */
 static uint64_t map_key(uint64_t guid, uint8_t port, uint8_t key)
 {
     return guid * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)port * SM_KEYS + key;
@@ -89,7 +89,7 @@ static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uin
     uint32_t was = 0;
     (void)fab_base_map_get(from, at, &was);
     if (now > 0 || was > 0)
-        /* without memory, this rise of the counter will be reported a second time */
+        /* if memory runs out, this rise of the counter will be reported a second time */
         (void)fab_base_map_put(to, at, now);
     return now >= was ? now - was : 0;
 }
@@ -262,9 +262,9 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
 
 /* ---- traps ---- */
 
-/* Returns by how much the counter rose; 0: the device does not confirm the trap. Also 0 if the
- * source LID of the trap does not belong to the port (not checked for external ports of switches,
- * which have no LID). */
+/* Returns by how much the counter has risen; 0: the device does not confirm the trap. The function
+ * also returns 0 if the source LID of the trap does not belong to the port. (It does not check this
+ * for external ports of switches, which have no LID.) */
 static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
 {
     struct sm_violations *x = r->sm->core->violations;
@@ -342,7 +342,8 @@ void sm_trap_violation(struct sm *s, const struct sm_trap *t)
         t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : fab_fabric_port(f, t->port)->num;
     struct row *r = row_of(s, t->guid, num, key_of(t->notice.trap));
     if (!r || r->reading)
-        /* The row is in use. The next trap or heavy sweep will find this rise of the counter. */
+        /* All rows are in use, or a trap about this counter is being confirmed already. The next
+         * trap or heavy sweep will find this rise of the counter. */
         return;
     r->lid = t->slid;
     r->trap = t->notice.trap;

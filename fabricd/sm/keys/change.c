@@ -14,7 +14,8 @@
  * while this round runs (struct sm_round.alone). If a fault waits for a sweep or repair, the round
  * begins no further port and ends. But a device that rejects the manager's writes causes one
  * targeted sweep after the other, so the round would always end before it changes a port. After
- * BEFORE_KEYS_MOST targeted sweeps (core/rounds.c), it therefore changes some ports in any case.
+ * BEFORE_KEYS_MOST targeted sweeps (core/rounds.c), the round therefore changes some ports even if
+ * a fault waits.
  */
 #include <string.h>
 
@@ -40,7 +41,8 @@ static int enter(struct sm *s)
     if (!s->model.view || !s->model.target || s->model.lent ||
         s->model.target->lids.port_count != s->model.fabric->port_count)
         return SM_ROUND_OVER;
-    /* requests of the background heavy sweep carry the old keys, so this sweep must start again */
+    /* requests of a running background heavy sweep carry the old keys, so this sweep must start
+     * again */
     if (sm_background_active(s)) {
         sm_background_drop(s);
         sm_request(s, SM_REQUEST_BACKGROUND);
@@ -66,8 +68,8 @@ static bool is_ready(const struct sm *s, uint32_t port)
            s->model.target->lids.base[port] != 0;
 }
 
-/* Returns true if a sweep or a repair is waiting for the end of this round, so that no further port
- * must be begun. */
+/* Returns true if a sweep or a repair is waiting for the end of this round, so that the round must
+ * not begin to change a further port. */
 static bool yields(const struct sm *s)
 {
     const struct sm_keys *k = s->keys;
@@ -115,9 +117,10 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
            FAB_OK;
 }
 
-/* Fills in a SubnGet that shows which key the port has. At protection level 1, the port answers to
- * any key, so the MAD session may repeat the request. At levels 2 and 3, it answers only to its own
- * key. The request is then sent only once; the next one carries the other key. */
+/* Fills in a SubnGet that shows which key the port has. At protection level 1, the port answers
+ * requests with any key, so the MAD session may repeat the request. At levels 2 and 3, the port
+ * answers only requests with its own key. The request is then sent only once; the next request
+ * carries the other key. */
 static void fill_question(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
 {
     ret->m_key = x->step == SM_KEY_ASK_CURRENT ? sm_m_key_wanted(s, x->port) : x->former;
@@ -141,8 +144,8 @@ static void end_port(struct sm *s, struct sm_key_slot *x)
     s->keys->busy--;
 }
 
-/* Stores in the snapshot which M_Key the port has shown. If memory runs out, a later sweep stores
- * it. */
+/* Stores in the snapshot which M_Key the port has (0: not known). If memory runs out, a later sweep
+ * stores the key. */
 static void note_key(struct sm *s, const struct sm_key_slot *x, uint64_t key)
 {
     struct fab_port_info info = fab_fabric_port(s->model.fabric, x->port)->info;
@@ -183,8 +186,8 @@ static void go_to(struct sm_key_slot *x, enum sm_key_step step)
     x->sent = false;
 }
 
-/* The port does not answer, or shows neither the new nor the old key. It is left to the next
- * sweep. */
+/* Ends the change of a port that does not answer, or that shows neither the new nor the old key.
+ * Requests a targeted sweep of the node, which finds out the key of the port. */
 static void give_up(struct sm *s, struct sm_key_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -268,7 +271,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         go_to(x, SM_KEY_ASK_CURRENT);
     if (sm_fault_waits(s) && x->step != SM_KEY_FREE && a->status == FAB_E_TIMEOUT)
         /* A sweep or a probe is waiting for the end of this round, perhaps because of the same
-         * fault that keeps this port from answering. So the port is left to the sweep. */
+         * fault that keeps this port from answering. So this round gives up the port, and the sweep
+         * reads it. */
         give_up(s, x);
 }
 
@@ -287,8 +291,8 @@ static int leave(struct sm *s)
     return FAB_OK;
 }
 
-/* The round was aborted. The keys of ports with unanswered requests are then not known; a heavy
- * sweep finds them out. */
+/* Called when the round is aborted. The keys of ports with unanswered requests are then not known,
+ * so a heavy sweep is requested, which finds them out. */
 static void abort_change(struct sm *s)
 {
     if (s->keys->busy > 0)

@@ -35,7 +35,7 @@ static uint64_t published_key(const struct sm *s, uint32_t port)
 }
 
 /* Returns true if the port shows an M_Key that is new to the manager. A second read must then
- * confirm it. */
+ * confirm this key. */
 static bool is_doubtful(const struct sm *s, uint32_t port)
 {
     uint64_t key = fab_fabric_port(s->model.fabric, port)->info.m_key;
@@ -62,9 +62,9 @@ static bool is_hidden(const struct sm *s, uint32_t port)
            sm_m_key_is_hidden(&fab_fabric_port(f, port)->info) && sm_model_path(&s->model, port);
 }
 
-/* Returns true if some port may have to be asked. If all ports have the same random key, discovery
- * has asked them already. Discovery tries a derived key only where the port was last seen, and no
- * previous or listed key at other places. */
+/* Returns true if some port may have to be asked for its key. This is not so if one key is valid
+ * for all ports and no other key is known: discovery has then already sent this key to all ports.
+ * But discovery sends a derived or listed key only to the place where its port was last seen. */
 static bool is_needed(const struct sm *s)
 {
     return s->keys->doubts || fab_policy_m_keys_set(sm_m_key_previous(s)) ||
@@ -107,7 +107,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* The second read has shown another M_Key than the first one. Discards the key of this port. */
+/* Discards the M_Key of a port whose second read has failed, or has shown another M_Key than the
+ * first read. */
 static void ignore_key(struct sm *s, uint32_t port, struct fab_port_info *known)
 {
     char name[SM_PLACE_LEN];

@@ -7,8 +7,8 @@
  * key. Only then does the manager use the new key. At every moment each port therefore has one of
  * the two keys in the file, even if the manager is killed.
  *
- * The rotation is complete when each port of the list that is in the fabric has shown the new key.
- * The previous key and the ports that were absent stay in the file until the next rotation. So the
+ * The rotation is complete when each listed port that is in the fabric has shown the new key. The
+ * previous key and the GUIDs of absent ports stay in the file until the next rotation, so that the
  * manager can still manage a node that returns with the previous key.
  */
 #include <inttypes.h>
@@ -28,7 +28,7 @@
 /* ---- ports that may have the previous key ---------------------------------------------------- */
 
 /* Lists the GUIDs of all ports that may have the previous M_Key: ports of the fabric that show or
- * hide an M_Key, and all ports with a LID lease, also if they are absent. Returns OK or NOMEM. */
+ * hide an M_Key, and all ports with a LID lease, even if they are absent. Returns OK or NOMEM. */
 static int list_ports(const struct sm *s, struct store_m_key *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -60,9 +60,9 @@ static enum key_state state_of(const struct sm *s, uint32_t port)
     return info->m_key == sm_m_key_wanted(s, port) ? KEY_CURRENT : KEY_OTHER;
 }
 
-/* The key file lists ports that may have the previous key. Removes from it the ports that have
- * shown the current key or have no key, and returns their number. *ret_behind: number of ports of
- * the fabric whose key must still be changed. */
+/* Removes ports from the list of ports that may have the previous key (in the key file): ports that
+ * have shown the current key, and ports without a key. Returns the number of removed ports.
+ * *ret_behind: number of ports of the fabric whose key must still be changed. */
 static size_t strike_out(struct sm *s, size_t *ret_behind)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -231,8 +231,8 @@ static int refuse(int status, char *why, size_t why_len, const char *text)
     return status;
 }
 
-/* Begins to use a new key at once. But if managers share the key and `local` is false, only
- * proposes the new key, which comes into use when a majority has confirmed it. */
+/* Puts a new key into use at once. But if managers share the key and `local` is false, only
+ * proposes the new key; it comes into use when a majority has confirmed it. */
 static int rotate_to(struct sm *s, const struct fab_m_keys *key, bool local, char *why,
                      size_t why_len)
 {

@@ -4,10 +4,10 @@
  * fabricd makes the M_Key. A row of the replicated table shared_key has the contents of the file
  * (fabricd/store/shared_key.h).
  *
- * If row and file have different keys, the key in the row replaces the one in the file: a rotation
- * begins with the row, and a manager uses a new key only after a majority has confirmed the row. If
- * the master is killed before the row is confirmed, no port has the new key; afterwards, the next
- * master has both keys and completes the rotation.
+ * If row and file have different keys, the key in the row replaces the key in the file: a rotation
+ * first changes the row, and a manager uses a new key only after a majority has confirmed the row.
+ * If the master is killed before the row is confirmed, no port has the new key. If it is killed
+ * later, the next master has both keys and completes the rotation.
  */
 #include <stdio.h>
 
@@ -108,8 +108,8 @@ static void adopt(struct sm *s, struct store_m_key *row)
     }
 }
 
-/* The row has another key than the key file: uses it, waits for its confirmation, or logs why
- * not. */
+/* Handles a row that has another key than the key file: puts this key into use, waits until a
+ * majority has confirmed it, or logs why this manager cannot use it. */
 static void handle_other(struct sm *s, struct store_m_key *row, bool confirmed)
 {
     if (!suits(s, row))
@@ -121,7 +121,8 @@ static void handle_other(struct sm *s, struct store_m_key *row, bool confirmed)
         loop_timer_set(s->keys->share, CONFIRMED_US);
 }
 
-/* The managers share no M_Key yet: a master writes its key to the row. */
+/* Called if the managers share no M_Key yet. A master writes its key to the row, as soon as it has
+ * got all rows of the other managers. */
 static void handle_none(struct sm *s)
 {
     if (!sm_is_master(s))

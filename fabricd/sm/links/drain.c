@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Drains: links, switches and hosts that an operator takes out of service for maintenance. A drain
- * is kept over restarts until an operator ends it, or until its time is over.
+ * lasts, even over restarts, until an operator ends it or its time is over.
  *
- * The links of a drain (libfabmgr/health/drain.h) are entries of the list in list.c, and leave the
- * routes as isolated links do: they stay up while the tables change, so that packets of old entries
- * still arrive. A drain of a host has no links; it only watches counters.
+ * The links of a drain (libfabmgr/health/drain.h) are entries of the list in list.c, and routes
+ * begin to avoid them in the same way as isolated links: the links stay up while the tables change,
+ * so that packets that follow old entries still arrive. A drain of a host has no links; it only
+ * watches counters.
  *
  * At first a drain is in the state MOVING: entries that the switches hold still lead over its
  * links. Then it is in the state DRAINING, until fabricd/pm has found that the counters are idle.
@@ -237,9 +238,9 @@ int sm_drain_start(struct sm *s, const struct sm_drain_request *q, uint32_t *ret
 
 /* ---- end ------------------------------------------------------------------------------------- */
 
-/* Drain `from` has ended. If the link `e` ends at a switch of another drain, the link now belongs
- * to that drain (only if no hosts are connected to the switches of that drain). Returns whether the
- * link has moved. */
+/* If the link `e` of the ended drain `from` ends at a switch of another drain, moves the link to
+ * that drain, but only if no hosts are connected to the switches of that drain. Returns whether the
+ * link was moved. */
 static bool hand_over(struct sm *s, struct sm_flap *e, const struct sm_drain *from)
 {
     for (int i = 0; i < 2; i++) {
@@ -307,7 +308,7 @@ static void on_time(void *ctx)
         if (d->info.state == SM_DRAIN_ENDING || d->info.until_us == 0 || d->info.until_us > now)
             continue;
         end(s, d, " because its time was over");
-        /* elements of the list may have moved, so the loop begins again from the start */
+        /* end() may have moved elements of the list, so the loop begins again from the start */
         i = UINT32_MAX;
     }
     sm_drain_arm(s);
@@ -316,7 +317,7 @@ static void on_time(void *ctx)
 void sm_drain_arm(struct sm *s)
 {
     const int64_t now = clock_unix_us();
-    /* the end of a drain is a Unix time; somebody may set the clock of the system, so it is read at
+    /* the end of a drain is a Unix time; somebody may set the system clock, so the clock is read at
      * least once a minute */
     int64_t wait = INT64_C(60000000);
     bool any = false;

@@ -15,7 +15,7 @@ static inline bool sm_drain_has(const struct sm_flap *e, const struct sm_drain *
 {
     return e->drain == d->info.id;
 }
-/* Writes the name of the drain for events, such as "switch spine-1", and returns text. */
+/* Writes the name of the drain for events, such as "switch spine-1", to `text`. Returns `text`. */
 const char *sm_drain_subject(const struct sm_drain *d, char *text, size_t len);
 /* Adds links to the drain, except those that belong to a drain already. out[count]: id of one port
  * of each link. Adds the number of new links to *ret_added. Returns OK, or LIMIT if the list is
@@ -26,12 +26,12 @@ int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *o
 void sm_drain_leave_links(struct sm *s, const struct sm_drain *d);
 /* Removes the drain from the list. */
 void sm_drain_drop(struct sm *s, struct sm_drain *d);
-/* sets the timer to the time when the next drain ends */
+/* Sets the timer that ends drains whose time is over. */
 void sm_drain_arm(struct sm *s);
 /* Functions of drain_cover.c. */
-/* Some switches, or one link, are to be drained. Finds the links of snapshot f that routes must
- * then avoid. v: the view with the active tables; guid: the switches; link: id of a port of the
- * link, or NULL. Returns OK, INVAL or NOMEM. */
+/* Finds the links of snapshot `f` that routes must avoid if the switches guid[nodes] or one link
+ * are drained. v: the view with the active tables. link: id of a port of the link; NULL: no link is
+ * drained. Returns OK, INVAL or NOMEM. */
 int sm_drain_cover(const struct fab_view *v, const struct fab_fabric *f, const uint64_t *guid,
                    uint32_t nodes, const uint32_t *link, struct fab_drain *ret);
 

@@ -20,8 +20,9 @@ static void set_of_nodes(const struct fab_fabric *f, const uint64_t *guid, uint3
     }
 }
 
-/* Sets the bits of those drained switches through which packets pass from one switch to another.
- * The tables of the view have the ids of the view's own snapshot; f may be a newer snapshot. */
+/* Sets in ret[] the bits of those drained switches through which packets pass from one switch to
+ * another. The tables of the view have the ids of the view's own snapshot; `f`, whose ids ret[]
+ * has, may be a newer snapshot. */
 static int find_transit(const struct fab_view *v, const struct fab_fabric *f, const uint64_t *guid,
                         uint32_t nodes, uint64_t *ret)
 {

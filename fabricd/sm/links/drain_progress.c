@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Follows the progress of drains: which links are still used by table entries, which links of ended
- * drains are in the routes again, and which ports must be idle.
+ * Follows the progress of drains: over which links table entries still lead, which links of ended
+ * drains routes use again, and which ports must be idle.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "libfabmgr/health/drain.h"
 #include "libfabmgr/plan/plan.h"
 
-/* time in us from the end of a drain until it is forgotten, even if some of its links are not in
- * the routes again */
+/* time in us after the end of a drain at which the drain is forgotten, even if routes do not use
+ * all of its links again */
 #define ENDING_US 60000000u
 
 uint64_t sm_drain_digest(const struct sm *s)
@@ -73,8 +73,8 @@ static uint32_t count_used(const struct sm *s, const struct sm_drain *d)
     return used;
 }
 
-/* While a drain lasts, new links can come under it: new cables, and links of another drain that has
- * ended. Adds these links. */
+/* Adds the links that belong to the drain only since it started: links over new cables, and links
+ * of other drains that have ended. */
 static void extend(struct sm *s, struct sm_drain *d)
 {
     struct fab_drain now = {0};
@@ -100,8 +100,9 @@ static bool is_back(const struct sm *s, const struct sm_flap *e)
     return sm_flap_is_barred(s, e) || sm_flap_up_at(s->model.fabric, e) != FAB_NONE;
 }
 
-/* An ended drain no longer needs its links that are in the routes again; forgets these links.
- * Returns true if no link is left. */
+/* Removes from an ended drain the links that are back in the snapshot or that routes avoid for
+ * another reason; ENDING_US after the end of the drain, removes all links. Returns true if no link
+ * is left. */
 static bool is_over(struct sm *s, const struct sm_drain *d)
 {
     bool late = clock_now_us() - d->ended_us > ENDING_US, over = true;
@@ -114,8 +115,9 @@ static bool is_over(struct sm *s, const struct sm_drain *d)
     return over;
 }
 
-/* When the last drain has ended, the tables must be as before the first one. They may differ, for
- * example because an engine has run meanwhile. An engine then computes them again. */
+/* Called when the last drain has ended. The tables should then be the same as before the first
+ * drain. If they are not, for example because an engine has run meanwhile, requests that an engine
+ * computes them again. */
 static void restore(struct sm *s)
 {
     uint64_t now = sm_drain_digest(s);

@@ -39,10 +39,10 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
     return fab_fabric_port(was, port)->info.port_state == FAB_STATE_ACTIVE && is_in_init(now, port);
 }
 
-/* A link that went down and came up between two sweeps is up again, but one of its ports is in Init
- * and was Active before. Counts these flaps. (Few ports are in Init, so this is tested first,
- * without a look at the peers.) Counts none after a time in which the manager had no port: all
- * switches may have been restarted together with the manager's host. */
+/* Counts flaps that no sweep has seen: the link went down and came up between two sweeps, so one of
+ * its ports was Active before and is in Init now. (Few ports are in Init, so the function tests
+ * this first, before it reads the peers of ports.) Counts none after a time in which the manager
+ * had no port: all switches may have been restarted together with the manager's host. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -84,8 +84,8 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
             fab_fabric_port(f, b)->peer != a);
 }
 
-/* Returns true if the link is down, but stays excluded (isolated, drained or held down): routes
- * must not use it if it comes up between two sweeps. */
+/* Returns true if the link is down and must stay excluded (it is isolated, drained or held down):
+ * routes must not use it if it comes up between two sweeps. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 &&
@@ -100,8 +100,8 @@ static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
            fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Returns true if nothing is known about the state of this excluded link, which was up before: the
- * sweep did not read both its nodes, or one of them has left the fabric. */
+/* Returns true if the sweep has found nothing new about this excluded link, which was up before:
+ * each of its two ports is as sm_link_exclude left it, or has left the fabric. */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -157,9 +157,9 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* Not all links in at[] (see note_all) can be excluded: a part of the fabric may need a link, too
- * many links of a switch would be excluded, or a leaf or pod would keep less than its capacity
- * floor. Sets the elements of links that must stay in use to FAB_NONE. */
+/* Chooses which links in at[] (see note_all) must stay in use, and sets their elements to FAB_NONE.
+ * A link must stay in use if, without it, a part of the fabric would be unreachable, too many links
+ * of a switch would be excluded, or a leaf or pod would have less than its capacity floor. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;
@@ -201,8 +201,8 @@ void sm_flap_suspect_ends(struct sm *s, const struct sm_flap *e)
     sm_request_target(s, e->guid[1]);
 }
 
-/* Nodes that the new snapshot lacks may be reachable only over excluded links. Requests a targeted
- * sweep of the nodes at both ends of all excluded links. */
+/* If the new snapshot lacks nodes, requests a targeted sweep of the nodes at both ends of excluded
+ * links, because the missing nodes may be reachable only over these links. */
 static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;

@@ -3,15 +3,14 @@
  * Lists the excluded links that may still carry packets. Excluded links are not in the snapshot, so
  * that new routes avoid them; but entries that the switches hold may still lead over them. A proof
  * of the entries that switches hold therefore uses a snapshot to which these links are added. A
- * link that was released stays in the list until a probe or a sweep has put it back into the
- * snapshot.
+ * released link stays in this list until a port probe or a sweep has put it back into the snapshot.
  */
 #include <stdlib.h>
 
 #include "fabricd/sm/links/state.h"
 
-/* Returns true if packets can pass the link of this port although it is not in the snapshot: the
- * port is Active. */
+/* Returns true if packets can pass the link of this port, although the link is not in the snapshot:
+ * the port is Active. */
 static bool carries(const struct fab_fabric *f, uint64_t guid, uint8_t num)
 {
     uint32_t node = fab_fabric_node_by_guid(f, guid);
@@ -65,8 +64,8 @@ bool sm_link_ports(const struct fab_fabric *f, const struct fab_silent_link *l, 
     return true;
 }
 
-/* Puts the link back into the snapshot, if both its ports are LinkUp and have no peer there.
- * Returns OK or NOMEM. */
+/* Puts the link back into the snapshot if both its ports are LinkUp and have no peer in the
+ * snapshot. Returns OK or NOMEM. */
 static int connect(struct fab_fabric *f, const struct fab_silent_link *l)
 {
     uint32_t port[2];

@@ -13,7 +13,8 @@
  * (exclude.c).
  *
  * If a link goes down and comes up between two sweeps, its ports are in Init at the second sweep,
- * which counts a flap. A held-down link is the exception, because its ports are always in Init.
+ * and the manager counts a flap. It cannot count flaps of a held-down link in this way, because the
+ * ports of such a link are always in Init.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* Without a hold-down (flapping.hold_down is 0), a flapping link counts as steady again when it has
- * not flapped for this time, in seconds. */
+/* If flapping links are not held down (flapping.hold_down is 0), a flapping link counts as steady
+ * again when it has not flapped for this time, in seconds. */
 #define STEADY_S 10
 #define TOLD_AGAIN_US 1000000u
 
@@ -128,7 +129,7 @@ void sm_flap_note_up(struct sm *s, const struct sm_link *c)
 
 /* ---- release --------------------------------------------------------------------------------- */
 
-/* The probe may not bring the link back; the targeted sweep after it does. */
+/* If the port probe does not bring the link back, the targeted sweep after the probe does. */
 void sm_flap_read_ends(struct sm *s, const struct sm_flap *e)
 {
     if (!e->out)

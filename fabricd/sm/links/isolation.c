@@ -6,7 +6,8 @@
  *
  * The manager first changes the routes so that they avoid the link. If counters.on_errors is
  * "disable", it then disables one port of the link. The same list has the links of misbehaving
- * hosts (offenders.c); for these, a port is disabled, and routes do not change.
+ * hosts (offenders.c). The manager always disables a port of such a link, and does not change
+ * routes.
  *
  * libfabmgr/health/isolation.h decides whether a link may be isolated. The manager makes this
  * decision when the isolation is requested, and again in each sweep. If a part of the fabric would
@@ -92,16 +93,16 @@ bool sm_isolation_differs(const struct sm *s)
 
 /* ---- whether a link may be isolated ---------------------------------------------------------- */
 
-/* Returns the snapshot of the model or, if there is none, that of the published view. */
+/* Returns the snapshot of the model or, if the model has none, that of the published view. */
 static const struct fab_fabric *known(const struct sm *s)
 {
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* Decides for each link in port[ports] whether it may be excluded (libfabmgr/health/isolation.h),
- * one after the other. Each decision assumes that some links are excluded: those that are excluded
- * already or will be soon, and those earlier in port[] that may be excluded. operated: an operator
- * isolates the links. Returns OK or NOMEM. */
+/* Decides for each link in port[ports], one after the other, whether it may be excluded
+ * (libfabmgr/health/isolation.h). Each decision takes the following links as excluded: those that
+ * are excluded already or will be soon, and those earlier in port[] that may be excluded. operated:
+ * an operator isolates the links. ret[ports]: the decisions. Returns OK or NOMEM. */
 static int ask(struct sm *s, const uint32_t *port, size_t ports, bool operated,
                struct fab_isolation *ret)
 {
@@ -257,8 +258,7 @@ int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool o
     snprintf(why, why_len, "%s", "");
     if (!s->model.view)
         return sm_is_standby(s) ? FAB_E_DENIED : FAB_E_BUSY;
-    /* a manager that is not master can have a view, too: in standby, it sweeps to know the
-     * fabric */
+    /* a manager that is not master can have a view, too: in standby, it also sweeps the fabric */
     if (!sm_is_master(s))
         return FAB_E_DENIED;
     if (e && e->isolated) {

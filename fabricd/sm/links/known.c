@@ -2,7 +2,7 @@
 /*
  * Remembers the links between switches that have been up, for the capacity floor
  * (libfabmgr/health/known.h). After each sweep that changed the snapshot, a background task adds
- * the links of the new snapshot. Neither the sweep nor a repair waits for it.
+ * the links of the new snapshot. Neither the sweep nor a repair waits for this task.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Interface of fabricd/sm/links for the other folders of fabricd/sm: flapping links, isolated
- * links, misbehaving hosts, and ports that an operator disabled.
+ * links, drains, silent switches, misbehaving hosts, and ports that an operator disabled.
  */
 #ifndef FABRICD_SM_LINKS_LINKS_H
 #define FABRICD_SM_LINKS_LINKS_H
@@ -26,16 +26,17 @@ int sm_links_load(struct sm *s);
 
 /* ---- flapping (flapping.c) ---- */
 
-/* Sets the timer to the end of the next hold-down. Call this function when a hold-down has begun or
- * ended, and when a held-down link went down or came up. */
+/* Sets the timer to the time at which the next hold-down ends. Call this function when a hold-down
+ * has begun or ended, and when a held-down link went down or came up. */
 void sm_flap_arm(struct sm *s);
-/* When the manager has lost its port, it does not see which links go down, and counts no flaps.
- * Call this function with true at this time, and with false after the next complete sweep. */
+/* Call this function with `blind` true when the manager has lost its port, and with `blind` false
+ * after the next complete sweep. In between, the manager does not see which links go down, so it
+ * counts no flaps. */
 void sm_flap_set_blind(struct sm *s, bool blind);
-/* A link of snapshot `f` has gone down: counts a flap. */
+/* Counts a flap of a link of snapshot `f` that has gone down. */
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
-/* Snapshot `now` lacks a link of snapshot `old`. Counts a flap, unless the link is held down, or
- * one of its switches is missing as well. */
+/* Counts a flap of a link of snapshot `old` that snapshot `now` lacks, unless the link is excluded
+ * or one of its switches has left the fabric as well. c: the link, as fab_fabric_diff lists it. */
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c);
 /* Writes the port ids of ISLs that are up and have flapped recently to ret[], at most `max`.
@@ -47,23 +48,24 @@ uint32_t sm_flap_held(const struct sm *s); /* returns the number of links held d
  * NOMEM. */
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
 enum sm_flap_probe { SM_FLAP_NOT_HELD, SM_FLAP_HELD, SM_FLAP_HELD_CHANGED };
-/* A port probe has read this port. up: its link is up. Returns NOT_HELD if the link is not
- * excluded. For a link that is held down, isolated or drained, returns HELD, or HELD_CHANGED if the
- * link was in the other state (up or down) before. */
+/* Call this function when a port probe has read this port. up: the link of the port is up. Returns
+ * NOT_HELD if the link is not excluded. If it is excluded, returns HELD_CHANGED if the link has
+ * gone down or come up since it was last read, and HELD if it has not. */
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
 /* Returns true if the link of this port must stay excluded even when it comes up: it is isolated,
  * drained or held down. */
 bool sm_flap_bars(const struct sm *s, uint32_t port);
-/* A link of the snapshot has come up: updates its entry in the list of links. */
+/* Call this function when a link of the snapshot has come up. It updates the entry of the link in
+ * the list of links, if there is one. */
 void sm_flap_note_up(struct sm *s, const struct sm_link *c);
-/* The model has a new snapshot. Adds its links to the links that have been up (known.c), in the
- * background. */
+/* Call this function when the model has a new snapshot. It starts a background task that adds the
+ * ISLs of this snapshot to those that have been up (known.c). */
 void sm_known_note(struct sm *s);
 /* Sets ret[] to the port ids of both ends of the link. Returns false if the snapshot lacks one of
  * the ports. */
 bool sm_link_ports(const struct fab_fabric *f, const struct fab_silent_link *l, uint32_t ret[2]);
-/* Removes the link of this port from the snapshot. Its two ports keep their PortInfo. Returns OK or
- * NOMEM. */
+/* Removes the link of this port from the snapshot. The ports at both its ends keep their PortInfo.
+ * Returns OK or NOMEM. */
 int sm_link_exclude(struct fab_fabric *f, uint32_t port);
 
 /* ---- isolation (isolation.c) ---- */
@@ -71,9 +73,10 @@ int sm_link_exclude(struct fab_fabric *f, uint32_t port);
 /* Returns true if the link of this port is isolated or drained, and routes avoid it (it is not
  * reinstated). */
 bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
-/* Call this function after a view was published. For each isolated link, requests that a port be
- * disabled, if this is necessary: the switch port of an isolated host; of other links, a port only
- * if counters.on_errors is "disable". */
+/* Call this function after a view was published. For each isolated link, it requests that one of
+ * the ports be disabled, if this is necessary. If the link is that of a misbehaving host, this port
+ * is the switch port. A port of another link is disabled only if counters.on_errors is
+ * "disable". */
 void sm_isolate_settle(struct sm *s);
 /* Returns true if the link of this port was isolated or drained after the last sweep or repair, so
  * that routes do not avoid it yet. (False for a link that the last sweep has reinstated.) */
@@ -101,18 +104,18 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause);
 
 /* ---- ports (port_setting.c) ---- */
 
-/* The manager itself, and not an operator, enables or disables a port. note: the reason, as a
- * string constant that is appended to a sentence, for example ", because its link was released".
- * Returns OK or NOMEM. */
+/* Requests that a port be enabled or disabled; for requests of the manager itself, not of
+ * operators. note: the reason, a string constant that can be appended to a sentence, such as ",
+ * because its link was released". Returns OK or NOMEM. */
 int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
-/* Takes the link of a port down once. It then trains again and stays in Init. This takes one write;
- * with two (disable and enable), the port would stay disabled if the manager were killed in
- * between. Returns OK or NOMEM. */
+/* Requests a reset of a port: its link goes down once, trains again, and stays in Init. A reset is
+ * a single write. With two writes (disable and enable), the port would stay disabled if the manager
+ * were killed in between. Returns OK or NOMEM. */
 int sm_port_request_reset(struct sm *s, uint64_t node_guid, uint8_t port, const char *note);
 /* Returns true if a requested change of a port (enable, disable or reset) is not made yet. */
 bool sm_port_waits(const struct sm *s);
-/* Looks at all ports that operators have disabled. If such a port is enabled, for example after a
- * restart of its switch, disables it again. */
+/* Checks all ports that operators have disabled. If such a port is enabled, for example after a
+ * restart of its switch, requests that it be disabled again. */
 void sm_port_recheck(struct sm *s);
 void sm_port_forget(struct sm *s, void *ctx);
 
@@ -127,8 +130,8 @@ struct sm_excluded {
     uint32_t count;
     struct fab_silent_link link[]; /* [count] */
 };
-/* Lists the links of silent switches that the snapshot lacks. barred: also lists isolated, drained
- * and held-down links over which packets may pass. NULL: no memory. */
+/* Lists the links of silent switches that the snapshot lacks. barred: also lists the isolated,
+ * drained and held-down links over which packets may pass. Returns NULL if memory ran out. */
 struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred);
 /* Makes a version of snapshot f in which the links of the list are connected again. If the list is
  * empty, *ret is another reference to f. Returns NOMEM. */
@@ -137,9 +140,9 @@ int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
 
 /* ---- silent switches (silent.c, silent_check.c, silent_poll.c) ---- */
 
-/* A switch of the snapshot has not answered a request within the time of one try. Starts a check
- * whether it is silent. Returns false if no check can be started; the caller then requests a
- * targeted sweep. */
+/* Call this function when a switch of the snapshot has not answered a request within the time of
+ * one try. It starts a check whether the switch is silent. Returns false if it cannot start a
+ * check; the caller then requests a targeted sweep. */
 bool sm_silent_check(struct sm *s, uint64_t guid);
 bool sm_is_silent(const struct sm *s, uint64_t guid);
 /* Returns the switches that have probably failed: in a check within the last seconds, they answered
@@ -151,8 +154,8 @@ bool sm_silent_note_failed(struct sm *s, uint64_t guid);
 uint32_t sm_silent_count(const struct sm *s);
 /* Returns the GUID of the silent switch at index `at` of the list; 0: the list is shorter. */
 uint64_t sm_silent_guid(const struct sm *s, uint32_t at);
-/* Returns the set of silent switches. A discovery asks them nothing, and keeps what is known of
- * them. NULL: none. */
+/* Returns the set of silent switches. A discovery does not query them, and keeps what is known of
+ * them. NULL: there are none. */
 struct fab_silent *sm_silent_set(const struct sm *s);
 /* Returns whether all other nodes of the fabric stay connected if routes avoid this switch. */
 bool sm_silent_can_leave_out(const struct fab_fabric *f, uint32_t node);
@@ -162,8 +165,9 @@ int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid);
 /* Excludes the links of silent switches from a new snapshot, if routes can avoid the switches. Call
  * this function before the model adopts the snapshot. Returns OK or NOMEM. */
 int sm_silent_exclude(struct sm *s, struct fab_fabric *f);
-/* Returns true if the link of this port is excluded because a switch is silent. When the switch
- * answers again, this stays true until the next view is published. */
+/* Returns true if the link of this port is excluded because a switch at one of its ends is silent.
+ * After the switch has answered again, the function still returns true until the next view is
+ * published. */
 bool sm_silent_has_link(const struct sm *s, uint64_t guid, uint8_t port);
 /* Call this function after a view was published. Forgets silent switches that left the fabric, and
  * ends the exclusion of links whose switch answers again. */

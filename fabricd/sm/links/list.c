@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list of the links about which something must be remembered: links that flapped, isolated
- * links, and links of drains. This file also creates and frees the state of the whole folder.
+ * Keeps the list of links that flapped recently, are isolated, or belong to drains. This file also
+ * creates and frees the state of the whole folder.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,13 +2,13 @@
 /*
  * Takes misbehaving hosts out of service. The manager disables the switch port of such a host, and
  * does so again whenever it finds the port enabled, until an operator releases the link (fabricctl
- * link release). The list of isolated links (isolation.c) has the reason and the time, also after a
- * restart.
+ * link release). The list of isolated links (isolation.c) keeps the reason and the time, even over
+ * a restart.
  *
- * The caller must have proof of the host's switch port. Otherwise a host could cause the isolation
- * of another host. The manager never isolates itself, a switch, or the port of a manager in
- * subnet.managers. It isolates at most offenders.max_isolated hosts, so that a mistake does not
- * remove many hosts from the fabric.
+ * The caller must have proof from which switch port the misbehaviour came. Otherwise a host could
+ * cause the isolation of another host. The manager never isolates itself, a switch, or the port of
+ * a manager in subnet.managers. It isolates at most offenders.max_isolated hosts, so that a mistake
+ * does not remove many hosts from the fabric.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,8 +89,8 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
 }
 
 /* Returns the entry of this link in the list of links (list.c); adds one if there is none. In an
- * entry that a flap has made, the host may be at end 0; the function swaps the ends then, so that
- * end 0 is the switch port. NULL: no memory. */
+ * entry that was added because of a flap, the host may be at end 0; the function then swaps the
+ * ends, so that end 0 is the switch port. NULL: memory ran out or the list is full. */
 static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -125,7 +125,7 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause)
     }
     e = entry_of(s, &link);
     if (!e)
-        /* nothing is lost: at its next misbehaviour, the host will be isolated */
+        /* The host is not isolated now, but will be when it misbehaves again. */
         return;
     e->damping = (struct fab_damping){0};
     e->offence = e->out = true;

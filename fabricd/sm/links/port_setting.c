@@ -22,17 +22,17 @@ static const char disabled_before[] = ", as an operator had disabled it before";
 
 /* ---- which ports may be disabled ---- */
 
-/* Returns true if the port is disabled, as its PortInfo says. (If it was disabled after the last
- * sweep, the snapshot still has its link.) */
+/* Returns true if the port is disabled, as its PortInfo says. (If the port was disabled after the
+ * last sweep, the snapshot still has the link of the port.) */
 static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 {
     return fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_DISABLED;
 }
 
-/* One step of a breadth-first search from the manager's node, which does not use the link of port
- * `without`: reaches the neighbours of `node`. came[] has an element for each node: the id of the
- * port by which the search left the node before, to reach this node; FAB_NONE: the search has not
- * reached the node, or it is the manager's own node. */
+/* One step of a breadth-first search that starts at the manager's node and does not use the link of
+ * port `without`: adds to queue[] the neighbours of `node` that the search has not reached before.
+ * came[] has an element for each node: the id of the port from which the search reached the node;
+ * FAB_NONE: the search has not reached the node, or it is the manager's own node. */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
@@ -62,8 +62,8 @@ static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *c
     queue[tail++] = self;
     while (head < tail) {
         uint32_t at = queue[head++];
-        /* only the manager's own node and switches: other adapters and routers do not forward
-         * packets */
+        /* the search continues only from the manager's own node and from switches: other adapters
+         * and routers do not forward packets */
         if (at == self || fab_fabric_node_is_switch(f, at))
             spread(f, at, without, came, queue, &tail);
     }
@@ -265,8 +265,8 @@ static bool find_port(const struct fab_fabric *f, uint64_t guid, uint8_t num, ui
     return fab_fabric_port(f, *ret)->present;
 }
 
-/* Checks whether the port of this request exists and may be set. If not, ends the request with an
- * error, and returns SM_ROUND_OVER. */
+/* Checks whether the port of this request exists and may be enabled or disabled. If not, ends the
+ * request with an error, and returns SM_ROUND_OVER; otherwise returns OK. */
 static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -300,8 +300,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* Finds the directed route for the write. Over the link that the write takes down, the answer would
- * be lost, so the route avoids this link if possible. */
+/* Finds the directed route for the write. It avoids the link that the write takes down if possible,
+ * because the answer would be lost on this link. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -314,17 +314,17 @@ static bool find_path(struct sm *s)
     return usual != NULL;
 }
 
-/* Sets the states that the write shall bring about. A reset sets PortState to Down and
- * PortPhysicalState to Polling, so that the link goes down and trains again. Otherwise only
- * PortPhysicalState is set. */
+/* Sets the states in PortInfo that the write requests. A reset requests PortState Down and
+ * PortPhysicalState Polling, so that the link goes down and trains again. Other writes request only
+ * a PortPhysicalState. */
 static void set_state(const struct sm_port_op *op, struct fab_port_info *want)
 {
     want->port_state = op->reset ? FAB_STATE_DOWN : FAB_STATE_NOP;
     want->phys_state = op->enable || op->reset ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
 }
 
-/* Fills in the write of PortInfo. Except for the states, it has the settings that the port must
- * have anyway. */
+/* Fills in the write of PortInfo. All fields except the two states have the values that the port
+ * must have anyway. */
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -364,8 +364,8 @@ static bool finished(const struct sm *s)
     return s->links->op_sent;
 }
 
-/* Stores the new state of the port in the snapshot. A further request for this port may come before
- * the next sweep. */
+/* Stores the new state of the port in the snapshot, because a further request for this port may
+ * come before the next sweep. */
 static int note_state(struct sm *s, bool enabled)
 {
     int r = sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));
@@ -411,7 +411,7 @@ bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port)
     return find_disabled(s, node_guid, port) != NULL;
 }
 
-/* Returns DENIED or BUSY if the manager cannot set ports now. */
+/* Returns OK if the manager can enable and disable ports now; otherwise DENIED or BUSY. */
 static int check_manager(const struct sm *s)
 {
     if (sm_is_standby(s) || sm_is_frozen(s))

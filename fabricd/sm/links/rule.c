@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules by which links may be excluded. The rules consist of settings, and of the list of ISLs
- * that have failed since the manager started. These ISLs count for the capacity floor
+ * Makes the rules that decide which links may be excluded. The rules consist of settings and of the
+ * list of ISLs that have failed since the manager started. These ISLs count for the capacity floor
  * (libfabmgr/health/floor.h).
  */
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* fab_health_known_lost asks whether this link is excluded. An excluded link does not count as
- * failed, because the rules count it separately. */
+/* Callback of fab_health_known_lost: returns whether this link is excluded. An excluded link does
+ * not count as failed, because the rules count it separately. */
 static bool is_excluded(void *ctx, uint64_t guid, uint8_t port)
 {
     const struct sm_flap *e = sm_flap_find(ctx, guid, port);

@@ -7,12 +7,12 @@
  * The manager keeps a silent switch, and the nodes that are reachable only through it, in the
  * fabric (libfabmgr/discover/keep.c). If the rest of the fabric stays connected without the switch,
  * the manager excludes all links of the switch from the snapshot, so that routes avoid it.
- * Otherwise, for example if hosts are connected to the switch, its links stay. Each proof then uses
- * the tables that the switch holds (apply/route.c).
+ * Otherwise, for example if hosts are connected to the switch, the links stay in the snapshot. Each
+ * proof then uses the tables that the switch holds (apply/route.c).
  *
- * silent_check.c finds out which switches are silent, and silent_poll.c when they answer again. A
- * switch that answers again stays in the list for REMEMBERED_US. If it becomes silent again in this
- * time, it must then answer for longer before routes use it again.
+ * silent_check.c finds out which switches are silent, and silent_poll.c finds out when they answer
+ * again. A switch that answers again stays in the list for REMEMBERED_US. If it becomes silent
+ * again in this time, it must then answer for longer before routes use it again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +77,8 @@ static void drop_at(struct sm *s, uint32_t i)
     s->links->silent[i] = s->links->silent[--s->links->silents];
 }
 
-/* Removes switches from the list that have answered for REMEMBERED_US. If the list is full, also
- * removes one that has answered for a shorter time. */
+/* Removes from the list the switches that have answered again for REMEMBERED_US. If the list is
+ * full, also removes one switch that has answered again for a shorter time. */
 static void drop_old(struct sm *s)
 {
     uint64_t now = clock_now_us();
@@ -94,8 +94,7 @@ static void drop_old(struct sm *s)
     }
 }
 
-/* Makes the set of silent switches that discoveries use. If memory runs out, the set before
- * stays. */
+/* Makes a new set of silent switches for discoveries. If memory runs out, the former set stays. */
 static void remake_set(struct sm *s)
 {
     uint64_t guid[SILENT_MOST];
@@ -158,9 +157,9 @@ void sm_silent_release(struct sm *s, struct sm_silent *e)
 
 /* ---- excluding the links --------------------------------------------------------------------- */
 
-/* Writes to port[] the ids of the ports by which a switch has ISLs that are up, and returns their
- * number; port[] has room for 256. Returns 0 if a host is connected to the switch, because routes
- * cannot avoid such a switch. */
+/* Writes to port[] the ids of those ports of a switch that have an ISL that is up, and returns
+ * their number; port[] has room for 256. Returns 0 if a host is connected to the switch, because
+ * routes cannot avoid such a switch. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t node, uint32_t *port)
 {
     uint32_t count = 0;
@@ -227,8 +226,8 @@ int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid)
     return r;
 }
 
-/* If routes can avoid this silent switch, excludes its links from the new snapshot. Otherwise its
- * links stay in use, and its entry has no links. Returns OK or NOMEM. */
+/* If routes can avoid this silent switch, excludes the links of the switch from the new snapshot.
+ * Otherwise the links stay in use, and the entry `e` has no links. Returns OK or NOMEM. */
 static int take_one(struct sm *s, struct fab_fabric *f, struct sm_silent *e)
 {
     uint32_t node = fab_fabric_node_by_guid(f, e->guid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out why a switch does not answer: it may be silent, have lost power, or be reachable only
- * by another route.
+ * Finds out why a switch does not answer: it may be silent, it may have lost power, or the manager
+ * may reach it only by another route.
  *
  * A phase that gets no answer from a switch within the time of one try calls sm_silent_check. The
  * manager then asks all neighbours of the switch for the PortInfo of their ports that lead to the
@@ -47,8 +47,8 @@ struct neighbour {
 };
 struct sm_check {
     struct sm *s;
-    /* guid: node GUID of the switch. begun_us: manager's clock when the check was requested; after
-     * the first request to the switch itself, when this request was sent. */
+    /* guid: node GUID of the switch. begun_us: manager's clock when the check was requested or,
+     * once the switch itself was asked, when the first request to it was sent. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
     /* neighbours: number of elements of neighbour[]. asked: number of requests to the switch
@@ -145,7 +145,8 @@ bool sm_silent_note_failed(struct sm *s, uint64_t guid)
     return fresh;
 }
 
-/* Notes as failed the switch that was checked, and those of its neighbours that did not answer. */
+/* Adds the switch that was checked, and those of its neighbours that did not answer, to the
+ * switches that have probably failed. */
 static void note_failed(struct sm *s, const struct sm_check *c)
 {
     (void)sm_silent_note_failed(s, c->guid);
@@ -157,8 +158,8 @@ static void note_failed(struct sm *s, const struct sm_check *c)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* The switch has answered with SwitchInfo. If this shows that ports have changed, requests that its
- * ports be read, as a light sweep does. */
+/* Called when the switch has answered with SwitchInfo. If SwitchInfo shows that ports have changed,
+ * requests that the ports be read, as a light sweep does. */
 static void compare(struct sm *s, uint64_t guid, const struct fab_switch_info *info)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -211,8 +212,8 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     }
     arm(c->s);
     if (!sm_can_repair(c->s) && c->s->wiring->sweep_awaits(c->s, c->guid))
-        /* The running sweep is waiting for this switch. It will give up soon, and then read this
-         * neighbour anyway. */
+        /* The running sweep is waiting for an answer of the switch. The sweep will soon give up the
+         * switch, and then read this neighbour anyway. */
         return;
     sm_cause_set(c->s, "a switch does not answer, and its link is down");
     sm_request_ports(c->s, n->guid);
@@ -318,9 +319,9 @@ static void emit_silent(struct sm *s, const struct sm_silent *e, uint32_t links,
                    .links = links);
 }
 
-/* A switch is silent. If routes can avoid it (`avoid`) and a local repair is possible, requests
- * this repair; otherwise a targeted sweep. If a targeted sweep is running, it begins again without
- * the switch. */
+/* Called when a switch was found to be silent. If routes can avoid it (`avoid`) and a local repair
+ * is possible, requests this repair; otherwise requests a targeted sweep. If a targeted sweep is
+ * running, that sweep begins again without the switch. */
 static void act(struct sm *s, struct sm_silent *e, bool avoid)
 {
     char name[SM_PLACE_LEN];

@@ -10,8 +10,8 @@
 #define POLL_US 2000000u
 /* number of polls in a row that a silent switch must answer before routes may use it again */
 #define ANSWERS_LEAST 2
-/* Each time that a switch becomes silent again, the number of polls that it must answer
- * (ANSWERS_LEAST) doubles, at most this many times. */
+/* The number of polls in a row that a switch must answer is ANSWERS_LEAST at first. Each time that
+ * the switch becomes silent again, the number doubles, at most this many times. */
 #define RELAPSES_MOST 5
 
 static void emit_answers(struct sm *s, const struct sm_silent *e)
@@ -48,8 +48,9 @@ static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer
     e->heard |= a->status == FAB_OK;
 }
 
-/* Adds a directed route to the silent switch over its neighbour `near`, which must be a switch or
- * the manager's own node; other nodes do not forward packets. There are at most two routes. */
+/* Adds a directed route to the silent switch over its neighbour `near`, and increments *paths. Adds
+ * none if there are two routes already, or if `near` is neither a switch nor the manager's own
+ * node, because other nodes do not forward packets. */
 static void add_path(struct sm *s, struct sm_silent *e, uint32_t near, uint8_t port,
                      uint32_t *paths)
 {

@@ -27,15 +27,15 @@ struct sm_flap {
     bool operated; /* an operator requested the isolation */
     /* The link is isolated because its host misbehaved (offenders.c). */
     bool offence;
-    /* the link is isolated or drained, but the last sweep left it in the routes, because a part of
-     * the fabric needs it */
+    /* the link is isolated or drained, but routes have used it since the last sweep, because it
+     * must stay in use (libfabmgr/health/isolation.h) */
     bool reinstated;
     /* the manager has requested that a port of this isolated link be disabled */
     bool setting;
     int64_t isolated_us; /* Unix time of the isolation, in microseconds */
     char cause[SM_CAUSE_LEN];
     /* drain: number of the drain to which the link belongs; 0: none. returning: this drain has
-     * ended, but the link is not in the snapshot again yet. */
+     * ended, but the link is not back in the snapshot yet. */
     uint32_t drain;
     bool returning;
 };
@@ -61,8 +61,8 @@ struct sm_port_op {
     bool enable;
     /* true: the port is reset, that is, its link goes down once and trains again */
     bool reset;
-    /* If the manager itself requests the change: why, as the end of a sentence. NULL: an operator
-     * requests it. */
+    /* If the manager itself requests the change: the reason, as the end of a sentence. NULL: an
+     * operator requests the change. */
     const char *note;
     /* who requests the change, such as " by alice (uid 1000)"; "": the manager itself */
     char by[128];
@@ -85,7 +85,7 @@ struct sm_silent {
     uint32_t links;
     /* number of times that the switch became silent again while it was in the list */
     uint32_t relapses;
-    /* number of the last polls in a row that the switch has answered */
+    /* number of polls in a row, up to the last poll, that the switch has answered */
     uint32_t answers;
     bool heard; /* the switch answered the last poll */
     /* number of unanswered requests of the last poll */
@@ -97,9 +97,10 @@ struct sm_silent_checks { /* state of silent_check.c */
     struct sm_check **check;
     uint32_t checks;
     /* lost: switches that have probably failed, because they answered nothing in a check some
-     * seconds ago. lost_us: manager's clock when the last of them was added. */
+     * seconds ago. lost_us: manager's clock when the last of these switches was added. */
     struct sm_guids lost;
-    /* those switches in `lost` that a check was about; the others are their neighbours */
+    /* those switches in `lost` that were checked themselves; the others are neighbours of checked
+     * switches */
     struct sm_guids judged;
     uint64_t lost_us;
     struct loop_timer *begin, *verdict, *schedule;
@@ -108,7 +109,7 @@ struct sm_links {
     /* The manager lost its port, and has made no complete sweep since then. So it does not know
      * which links flapped. */
     bool blind;
-    /* [silents] the list of silent switches, also those that answer again (silent.c) */
+    /* [silents] the list of silent switches; it also has switches that answer again (silent.c) */
     struct sm_silent **silent;
     uint32_t silents;
     /* the silent switches, without those that answer again; discoveries use this set; NULL: none */
@@ -116,14 +117,14 @@ struct sm_links {
     struct sm_silent_checks silent_checks;
     struct sm_drains drains;
     struct loop_timer *silent_poll;
-    /* the links between switches that were up; NULL: none */
+    /* the ISLs that have been up since the manager started (known.c); NULL: none */
     struct fab_known *known;
     struct loop_tasks noting;
     /* the snapshot changed while the task was running (known.c), so it must run again */
     bool note_again;
     struct sm_flap *list;
     uint32_t count, room;
-    /* Fires when the next hold-down ends. */
+    /* fires when the next hold-down ends */
     struct loop_timer *timer;
     uint32_t reported; /* number of links that were found flapping since the time reported_us */
     uint64_t reported_us;
@@ -156,7 +157,7 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
 bool sm_flap_is_barred(const struct sm *s, const struct sm_flap *e);
 
 /* Functions of rule.c. */
-/* The present rules by which links may be excluded. `lost` has the memory to which rule.lost
+/* The rules that decide which links may be excluded now. `lost` owns the memory to which rule.lost
  * points. */
 struct sm_rule {
     struct fab_isolation_rule rule;
@@ -170,10 +171,10 @@ void sm_rule_fini(struct sm_rule *r);
 /* Returns the id of the port at end 0 of this link, if the link is up in the snapshot; otherwise
  * FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
-/* Collects the links that must be excluded in link[], and the indices of their entries in entry[].
- * The links that are excluded already come first. Both arrays have room for all entries of the
- * list. at[] has an element for each entry: the id of a port of the link, if it is up and must be
- * excluded; otherwise FAB_NONE. */
+/* Writes the links that must be excluded to link[], and the indices of their entries to entry[].
+ * Links that are excluded already come first. Both arrays have room for all entries of the list.
+ * at[], an input, has an element for each entry: the id of a port of the link if the link is up and
+ * must be excluded; otherwise FAB_NONE. */
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 /* Requests a targeted sweep of the two nodes of this link. */
@@ -185,11 +186,12 @@ struct fab_damping_rule sm_flap_rule(const struct sm *s);
 void sm_flap_fell(struct sm *s, struct sm_flap *e);
 /* Ends the hold-downs that are over. ctx: the manager. */
 void sm_flap_due(void *ctx);
-/* The isolation, the drain or the hold-down of this link has ended. Requests a port probe or a
- * targeted sweep of its two nodes, so that the link comes back. */
+/* Call this function when the isolation or the hold-down of this link has ended. It requests a port
+ * probe or a targeted sweep of the nodes at both ends, so that routes use the link again. */
 void sm_flap_read_ends(struct sm *s, const struct sm_flap *e);
-/* Routes must avoid this link of the list from now on: requests a repair or a sweep. cause: what
- * the record of the reroute shows as the cause. */
+/* Call this function when routes must begin to avoid this link of the list. It requests a port
+ * probe or a targeted sweep, unless routes avoid the link already. cause: why, for the record of
+ * the reroute, such as "isolation". */
 void sm_flap_leave(struct sm *s, const struct sm_flap *e, const char *cause);
 
 /* Functions of drain.c. */
@@ -197,21 +199,23 @@ int sm_drains_init(struct sm *s);    /* returns OK or NOMEM */
 int sm_drains_load(struct sm *s);    /* loads the drains from the store; returns OK, NOMEM or IO */
 void sm_drains_forget(struct sm *s); /* forgets all drains, before they are loaded again */
 void sm_drains_fini(struct sm *s);
-/* The sweep has decided whether the drained link is excluded (e->out). If routes use it again,
- * emits drain-suspended. was_out: e->out before the sweep. */
+/* Call this function when the sweep has decided whether the drained link is excluded (e->out). If
+ * routes use the link again, the function emits drain-suspended. was_out: value of e->out before
+ * the sweep. */
 void sm_drain_taken(struct sm *s, const struct sm_flap *e, bool was_out);
-/* A port of this link is now connected to another port, so the link no longer exists. Removes it
- * from its drain. */
+/* Removes from its drain a link that no longer exists, because one of its ports is now connected to
+ * another port. */
 void sm_drain_moved(struct sm *s, struct sm_flap *e);
 
 /* Functions of isolation.c. */
 /* Loads the isolated links from the store. Returns OK, NOMEM or IO. */
 int sm_isolate_load(struct sm *s);
-/* The sweep has decided whether the isolated link is excluded (e->out). If routes use it again,
- * emits link-reinstated. was_out: e->out before the sweep. */
+/* Call this function when the sweep has decided whether the isolated link is excluded (e->out). If
+ * routes use the link again, the function emits link-reinstated. was_out: value of e->out before
+ * the sweep. */
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
-/* A port of this link is now connected to another port, so the link no longer exists. Ends its
- * isolation. */
+/* Ends the isolation of a link that no longer exists, because one of its ports is now connected to
+ * another port. */
 void sm_isolate_moved(struct sm *s, struct sm_flap *e);
 void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a released link */
 
@@ -235,7 +239,7 @@ void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, 
 bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path *ret);
 int sm_silent_poll_init(struct sm *s); /* returns OK or NOMEM */
 void sm_silent_poll(struct sm *s);     /* starts the periodic polls of silent switches */
-/* A silent switch answers again: routes may use it. */
+/* Call this function when a silent switch answers again, so that routes may use it. */
 void sm_silent_release(struct sm *s, struct sm_silent *e);
 
 /* Functions of port_setting.c. */

@@ -4,8 +4,8 @@
  *
  * Until the snapshot is published, only the model uses it. After that, readers share the snapshot,
  * and a change first makes a new version of it (sm_model_writable). The tables that switches hold
- * are stored by switch id; a new snapshot can have other ids, and the tables are then moved. A LID
- * lease reserves the LIDs of an absent port until another port needs them.
+ * are stored by switch id. If a new snapshot has other ids, the tables are moved to the new ids. A
+ * LID lease reserves the LIDs of an absent port until another port needs them.
  */
 #include <stdlib.h>
 
@@ -46,9 +46,9 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
         fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
-/* Some switches may not hold the tables that the model has for them: switches that were reset
- * (their LinearFDBTop changed since the last sweep), and silent switches that answer again (they
- * may have missed writes). Marks these tables as unknown. */
+/* Marks the tables of some switches as unknown, because these switches may not hold what the model
+ * has for them: switches that were reset (their LinearFDBTop has changed since the last sweep), and
+ * silent switches that answer again (they may have missed writes). */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
@@ -65,8 +65,8 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
     }
 }
 
-/* An endport in state Init may have been reset, and have lost its P_Keys. Marks its P_Key table as
- * unknown. */
+/* Marks the P_Key tables of all endports in state Init as unknown, because such an endport may have
+ * been reset and have lost its P_Keys. */
 static void forget_reset_endports(struct fab_observed *o, const struct fab_fabric *now)
 {
     for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)
@@ -94,8 +94,8 @@ static bool same_port_guids(const struct fab_fabric *a, const struct fab_fabric 
 }
 
 /* Makes the list of the places of all ports (struct fab_places) for a new snapshot. same: the new
- * snapshot has the ids of the present one. If the port GUIDs are also the same, the list does not
- * change, and *ret is another reference to m->places. */
+ * snapshot has the ids and the links of the present one. If the port GUIDs are also the same, the
+ * list does not change, and *ret is another reference to m->places. */
 static int find_places(const struct sm_model *m, const struct fab_fabric *fabric, bool same,
                        struct fab_places **ret)
 {

@@ -30,7 +30,7 @@ struct sm_model {
     /* The snapshot from the last sweep, updated by acknowledged writes. NULL: no sweep has ended
      * yet. */
     struct fab_fabric *fabric;
-    /* the place where each port was last seen: from the last sweep or, before the first sweep, from
+    /* the places where ports were last seen: from the last sweep or, before the first sweep, from
      * the store; NULL: not known */
     struct fab_places *places;
     struct fab_path *paths; /* directed route to each node: [fabric->node_count] */
@@ -45,7 +45,8 @@ struct sm_model {
     struct fab_target *target;
     /* while `target` is NULL: the last tables that were active; otherwise NULL */
     struct fab_target *former;
-    /* a number that identifies the active tables; other tables have another number */
+    /* number that identifies the active tables; each time that new tables become active, they get a
+     * new number */
     uint64_t tables;
     /* the highest number that `tables` ever had */
     uint64_t tables_made;
@@ -55,21 +56,23 @@ struct sm_model {
     struct fab_unresponsive *unresponsive;
     uint32_t unresponsive_count;
     struct fab_view *view; /* the published view; NULL: none yet */
-    /* Worker tasks that read the snapshot itself, not a copy of it. While one runs, changes must be
-     * made in a new version of the snapshot. */
+    /* Worker tasks that read the snapshot itself, not a copy. While one of them runs, changes must
+     * be made in a new version of the snapshot. */
     struct loop_tasks readers;
-    /* a worker task has the members `observed` and `leases` */
+    /* the model is lent: a worker task has the members `observed` and `leases` */
     bool lent;
-    /* sm_model_forget was called while the model was lent; done when it is given back */
+    /* sm_model_forget was called while the model was lent; sm_model_take_back then calls it
+     * again */
     bool forgotten;
 };
 
 /* Makes `fabric` the new snapshot of the model. The caller gives up its reference to `fabric` even
  * if the function fails. For switches that are in both snapshots, the tables that they hold stay
  * known. *ret_same: ids and links are those of the previous snapshot, so the active tables stay.
- * flawed: the active tables do not pass the verification; they then do not stay if a silent switch
- * answers again, because its entries may be the reason. Another thread may set *stop to end the
- * call early; the result is then BUSY, and the model is unchanged. Returns OK, NOMEM or BUSY. */
+ * flawed: the active tables do not pass the verification; *ret_same is then also false if a silent
+ * switch answers again, because the entries of this switch may have made the verification fail.
+ * Another thread may set *stop to end the call early; the result is then BUSY, and the model is
+ * unchanged. Returns OK, NOMEM or BUSY. */
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool flawed,
                    const atomic_bool *stop, bool *ret_same);
 /* Takes ownership of the tables `target`, and makes them the active ones. NULL: there are no active
@@ -80,16 +83,17 @@ void sm_model_take_target(struct sm_model *m, struct fab_target *target);
  * tables may have been sent. */
 void sm_model_restore_target(struct sm_model *m, struct fab_target *target, uint64_t tables);
 /* Call this function before the snapshot and the tables are changed in place. It releases the
- * published view; if others still use the snapshot or the tables, it makes a new version. Returns
- * OK or NOMEM. */
+ * published view, and makes new versions of the snapshot and of the tables if others still use
+ * them. Returns OK or NOMEM. */
 int sm_model_own(struct sm_model *m);
 /* Makes room in the observed LFTs for LIDs up to `top`. Returns OK or NOMEM. */
 int sm_model_reserve(struct sm_model *m, uint32_t top);
 /* Call this function before the snapshot is changed. If the published view or another reader uses
- * it, makes a new version. in_use: there is another reader. Returns OK or NOMEM. */
+ * the snapshot, the function makes a new version for the model. in_use: there is another reader.
+ * Returns OK or NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
-/* Adds leases from the list `listed` (may be NULL). Leaves out ports that have a lease, and LIDs
- * that another lease reserves. Returns OK or NOMEM. */
+/* Adds leases from the list `listed` (may be NULL). Leaves out entries of ports that have a lease
+ * already, and entries with a LID that another lease reserves. Returns OK or NOMEM. */
 int sm_model_add_leases(struct sm_model *m, const struct fab_lid_list *listed);
 /* Replaces the leases: each port that has LIDs gets a lease for them. An absent port keeps its
  * lease, unless another port has got its LIDs. Returns OK or NOMEM. */
@@ -110,14 +114,15 @@ bool sm_model_knows_port_guid(const struct sm_model *m, uint64_t guid);
  */
 void sm_model_lend(struct sm_model *m, struct sm_model *ret);
 void sm_model_take_back(struct sm_model *m, struct sm_model *lent);
-/* Call this function when another manager may have written tables. What the switches hold is then
- * unknown. */
+/* Call this function when another manager may have written tables. It marks all tables that the
+ * switches hold as unknown. */
 void sm_model_forget(struct sm_model *m);
 void sm_model_fini(struct sm_model *m);
 /* Replaces the LID leases by those in the store. Returns OK, NOMEM, IO or FORMAT. */
 int sm_model_load_leases(struct sm_model *m, struct store *store);
-/* Links have left the snapshot; port[count]: their ports. Replaces the directed routes that lead
- * over them (fab_discover_paths_without). Returns OK or NOMEM. */
+/* Call this function when links have left the snapshot. It replaces the directed routes that lead
+ * over these links (fab_discover_paths_without). count: number of links; port[2 * i] and port[2 * i
+ * + 1] are the ports of link i. Returns OK or NOMEM. */
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count);
 /* Replaces directed routes that lead through this switch by routes around it, if there are any
  * (fab_discover_paths_avoid). Returns OK or NOMEM. */
@@ -125,8 +130,8 @@ int sm_model_avoid(struct sm_model *m, uint32_t node);
 /* Fills port_paths. Call this function after `paths` changed. Returns OK or NOMEM. */
 int sm_model_find_port_paths(struct sm_model *m);
 /* Returns the directed route for a request about this port; NULL: none is known. For a port of an
- * adapter, the route arrives at this port; for a port of a switch, at any port of the switch. It is
- * valid until the model gets another snapshot. */
+ * adapter, the route arrives at this port; for a port of a switch, at any port of the switch. The
+ * result is valid until the model gets another snapshot. */
 const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port);
 /* Returns the GUID of the node that owns a LID in the published view; 0 if no node owns this
  * LID. */
@@ -155,7 +160,7 @@ void sm_names_give(struct fab_fabric *f, const struct fab_node_names *names);
  * for example "0x0002c90200000010". */
 void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN]);
 void sm_port_name(const struct fab_fabric *f, uint32_t port, char name[SM_PLACE_LEN]);
-/* Writes the name of a port, also if its node has left the fabric. GUID 0 stands for the manager's
+/* Writes the name of a port, even if its node has left the fabric. GUID 0 stands for the manager's
  * own port. */
 void sm_place_name(const struct fab_fabric *f, uint64_t guid, uint8_t port,
                    char name[SM_PLACE_LEN]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds directed routes to ports. A request about a port of a switch may arrive at any port of the
- * switch. A port of an adapter answers only requests about itself, so each port of an adapter needs
- * a directed route over its own link.
+ * switch. A port of an adapter answers only requests about this port, so each port of an adapter
+ * needs a directed route over its own link.
  */
 #include <stdlib.h>
 
@@ -70,8 +70,8 @@ int sm_model_find_port_paths(struct sm_model *m)
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count)
 {
     int r = fab_discover_paths_without(m->fabric, port, count, m->paths);
-    /* port_paths has entries only for adapters with several linked ports. A failed ISL does not
-     * create such adapters, so an empty list stays empty. */
+    /* port_paths has entries only for adapters with several linked ports. The failure of a link
+     * cannot give an adapter more linked ports, so an empty list stays empty. */
     return r == FAB_OK && m->port_path_count > 0 ? sm_model_find_port_paths(m) : r;
 }
 

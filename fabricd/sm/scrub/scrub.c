@@ -5,12 +5,12 @@
  * that another program overwrote or that a device lost. Sweeps do not find this, because they read
  * no tables.
  *
- * A turn over SwitchInfo, LFTs, PortInfo, P_Key tables and MFTs takes sweep.scrub_interval. A turn
- * over SL2VL and VLArbitration tables, and over the MFT blocks that the manager never wrote, takes
- * six times as long. There is a limit of RATE_MOST requests a second for both turns, so in a large
- * fabric they take longer. The scrub has at most one request to a device in flight. It pauses while
- * a round runs or a fault waits. If a round wrote to devices while a read was in flight, the read
- * is repeated, because the round may have changed the attribute.
+ * A turn over SwitchInfo, LFTs, PortInfo, P_Key tables and MFTs takes sweep.scrub_interval. A
+ * second kind of turn, over SL2VL and VLArbitration tables and the MFT blocks that the manager
+ * never wrote, takes six times as long. Both turns together send at most RATE_MOST requests a
+ * second, so in a large fabric they take longer. The scrub has at most one request to a device in
+ * flight. It pauses while a round runs or a fault waits. If a round wrote to devices while a read
+ * was in flight, the read is repeated, because the round may have changed the attribute.
  *
  * If an attribute differs, the scrub reads the M_Key violation counter of the port, which may
  * explain the difference. It then emits an event, records the value that was read as the device's
@@ -31,11 +31,11 @@
 /* maximum number of requests a second, for both turns together */
 #define RATE_MOST 1500.0
 /* maximum number of requests a second for the turn over LFTs and other settings; the turn over VL
- * tables gets what is left of RATE_MOST */
+ * tables may use the rest of RATE_MOST */
 #define RATE_MOST_TABLES 1000.0
 /* how many times longer the turn over SL2VL and VLArbitration tables takes than the other turn */
 #define LANES_TIMES 6
-/* the requests of a turn are spread over this part of its time */
+/* the requests of a turn are spread over this fraction of the time for the turn */
 #define SHARE 0.97
 #define BURST 16.0 /* maximum number of requests sent at once */
 #define TICK_LEAST_US 10000u
@@ -48,7 +48,8 @@
 /* time in us from the first difference that was found to the targeted sweep that restores the
  * settings */
 #define RESTORE_DELAY_US 200000u
-/* A read is repeated if a round has run meanwhile. This is the maximum number of reads. */
+/* maximum number of times that a read is repeated because a round has run or an MFT was written
+ * meanwhile */
 #define TRIES_MOST 8
 
 static bool is_quiet(const struct sm *s)
@@ -75,9 +76,9 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* At the start of a turn, stores the M_Key violation counters of all ports. Those of the previous
- * turn are kept, too: an attribute that is now found changed may have changed during the previous
- * turn. */
+/* Called at the start of a turn. Stores the M_Key violation counters of all ports for this turn,
+ * and keeps those that were stored for the previous turn: an attribute that is now found changed
+ * may have changed during the previous turn. */
 static void keep_violations(struct sm_scrub *c, uint32_t ports)
 {
     bool same = c->violation_ports == ports;
@@ -164,9 +165,9 @@ static void end_turn(struct sm *s, enum fab_scrub_turn which)
     }
 }
 
-/* Finds the next MFT block to read. The turn over the other tables reads the blocks whose contents
- * are known. The slower turn over VL tables reads the blocks that the manager never wrote, which
- * are far more. */
+/* Finds the next MFT block to read. The turn over LFTs and other settings reads the blocks whose
+ * contents are known. The slower turn over VL tables reads the blocks that the manager never wrote,
+ * because there are far more of them. */
 static bool next_mft(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -193,7 +194,8 @@ static bool is_over(const struct sm *s, enum fab_scrub_turn which)
     return t->at.over && (which == FAB_SCRUB_TABLES ? !sm_mfts_pending(s) : t->scan.over);
 }
 
-/* Puts the next attribute of this turn into a slot. Returns false if there is none to read now. */
+/* Puts the next attribute of this turn into a slot. Returns false if no attribute can be read
+ * now. */
 static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -305,8 +307,8 @@ bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Returns true if no round has run and no MFT was written since the read was sent, so that nothing
- * but another program can have changed the attribute. */
+/* Returns true if no round has run and no MFT was written since the read was sent, so that this
+ * manager cannot have changed the attribute. */
 static bool is_undisturbed(const struct sm *s, const struct sm_scrub_slot *x)
 {
     return is_quiet(s) && x->round_us == s->run.started_us &&
@@ -334,7 +336,8 @@ static void compare(struct sm *s, struct sm_scrub_slot *x)
     const struct fab_plan_input in = input_of(s);
     struct fab_scrub_difference d;
     if (fab_plan_scrub_is_stale(&in, &x->item, x->data))
-        /* The state of the port has changed without a trap. The targeted sweep reads the port. */
+        /* The state of the port has changed, and no trap reported it. A targeted sweep must read
+         * the port. */
         request_restore(s, x->guid);
     else if (differs(s, x, &d))
         x->state = SM_SCRUB_DIFFERS;
@@ -473,9 +476,9 @@ void sm_scrub_reload(struct sm *s)
     arm(s);
 }
 
-/* A round has ended. If its writes succeeded, all settings of its nodes have been written again, so
- * these nodes leave the list of nodes with changed settings (`differing`). After a sweep of the
- * whole fabric, the list is empty. */
+/* Called when a round has ended. If the writes of the round succeeded, all settings of its nodes
+ * have been written again, so removes these nodes from the list of nodes with changed settings
+ * (`differing`). After a sweep of the whole fabric, empties the list. */
 void sm_scrub_round_ended(struct sm *s, int status)
 {
     struct sm_guids *differing = &s->scrub->differing;

@@ -10,7 +10,7 @@ void sm_scrub_fini(struct sm *s);
 /* Call this function when the configuration changed. All turns begin again, with the new
  * sweep.scrub_interval. */
 void sm_scrub_reload(struct sm *s);
-/* Cancels the requests of the scrub that are unanswered. All turns begin again. */
+/* Cancels the unanswered requests of the scrub. All turns begin again. */
 void sm_scrub_drop(struct sm *s);
 /* Fills in the next request of the scrub. Returns false if there is none now. */
 bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret);

@@ -24,16 +24,16 @@ enum sm_scrub_state {
 };
 struct sm_scrub_slot {
     enum sm_scrub_state state;
-    /* What is read. A new snapshot may have other ids, so `node` and `port` in it are looked up
+    /* What is read. A new snapshot may have other ids, so item.node and item.port are looked up
      * again before each use. */
     struct fab_scrub_item item;
     uint64_t guid; /* GUID of the node that is read */
     uint8_t num;   /* number of the port that is read */
     uint8_t tries;
     enum fab_scrub_turn turn;
-    /* When the read was sent: start of the last round (round_us), and number of MFT writes
-     * (mft_epoch, from sm_mfts_epoch). If one of them is different when the answer comes, the
-     * attribute may have been written meanwhile. */
+    /* Values at the time when the read was sent. round_us: start of the last round. mft_epoch:
+     * number of MFT writes (sm_mfts_epoch). If one of the two values is different when the answer
+     * comes, the attribute may have been written meanwhile. */
     uint64_t round_us, mft_epoch;
     struct fab_path path;
     /* what the device has answered */
@@ -43,13 +43,13 @@ struct sm_scrub_turn {
     struct fab_scrub_at at;
     /* index of the MFT block that is read next (sm_mfts_held_next) */
     uint32_t mft;
-    /* only for the turn over VL tables (FAB_SCRUB_LANES): how far it has come in the MFT blocks
-     * that the manager never wrote */
+    /* only for the turn over VL tables (FAB_SCRUB_LANES): progress of the turn through the MFT
+     * blocks that the manager never wrote */
     struct sm_mfts_scan scan;
-    /* true: the requests of the next turn are being counted */
+    /* true: the turn is about to begin, and its requests are being counted */
     bool counts;
-    /* number of requests of the next turn to the nodes with ids below counted_nodes; the rest is
-     * not counted yet */
+    /* number of requests that the next turn will send to the nodes with ids below counted_nodes;
+     * requests to other nodes are not counted yet */
     uint64_t count;
     uint32_t counted_nodes;
     /* number of ports of the fabric when the counting began; if it has changed, the counting begins
@@ -75,22 +75,22 @@ struct sm_scrub {
      * nodes, which writes the settings again. */
     struct sm_guids found;
     struct sm_guids differing; /* nodes whose settings are not restored yet */
-    /* [violation_ports] M_Key violation counters by port id. violations[1]: at the start of this
-     * turn. violations[0]: at the start of the turn before; NULL: not known. */
+    /* [violation_ports] M_Key violation counters, by port id. violations[1]: values at the start of
+     * this turn. violations[0]: values at the start of the previous turn; NULL: not known. */
     uint16_t *violations[2];
     /* The M_Key violation counters that are copied from the snapshot while the requests of the next
      * turn are counted. */
     uint16_t *violations_now;
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */
-    /* All MFT blocks that the manager never wrote have been read once since the start. Before that,
-     * entries in them may be older than this manager. */
+    /* true: all MFT blocks that the manager never wrote have been read once since the start. Until
+     * then, somebody may have written entries in them before the manager started. */
     bool mfts_scanned;
     uint64_t turns, last_reads, differences;
 };
 
-/* Emits the event about a setting that was found changed (report.c). violations: how much the M_Key
- * violation counter of the port rose since the previous turn began. */
+/* Emits the event about a setting that was found changed (report.c). violations: by how much the
+ * M_Key violation counter of the port has risen since the previous turn began. */
 void sm_scrub_report(struct sm *s, const struct sm_scrub_slot *x,
                      const struct fab_scrub_difference *d, uint32_t violations);
 /* Call this function at the end of a turn. If more than SM_EVENTS_A_ROUND settings were found

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The background heavy sweep reads the whole fabric while rounds continue. It keeps few requests in
- * flight, and fewer still while a round runs (ALONE_MOST, BESIDE_MOST). Meanwhile nodes can change,
- * so the sweep notes the touched nodes: nodes to which a round wrote, which a round read again, or
- * which sent a trap.
+ * flight, and fewer still while a round runs (ALONE_MOST, BESIDE_MOST). Nodes can change while the
+ * sweep runs, so the sweep notes the touched nodes: nodes to which a round wrote, nodes that a
+ * round read again, and nodes that sent a trap.
  *
  * The sweep reads the fabric in passes. The first pass reads all nodes. The second pass reads again
  * the nodes that rounds touched during the first pass. The third pass reads the nodes touched
  * during the second pass, and so on until no node was touched. Then a round takes over the result
- * and continues as a heavy sweep (heavy_sweep.c). As these passes are short, soon there is one
- * during which no node is touched, even in a fabric that changes all the time. After PASSES_MOST
- * passes, or if the round must not wait, the round itself reads the touched nodes.
+ * and continues as a heavy sweep (heavy_sweep.c). The passes after the first are short, so there is
+ * soon a pass during which no node is touched, even in a fabric that changes all the time. After
+ * PASSES_MOST passes, or if the round must not wait, the round itself reads the touched nodes.
  *
  * The first heavy sweep and heavy sweeps caused by a fault run as rounds from the start.
  */
@@ -71,8 +71,8 @@ static bool was_asked(const struct sm_background *v, const struct fab_unresponsi
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
 }
 
-/* A pass has ended. Replaces the list of unresponsive ports by those that the pass has found, and
- * those of earlier passes if the pass has not read both ends of their link. */
+/* Called when a pass has ended. Makes the new list of unresponsive ports: those that this pass has
+ * found, and those of earlier passes for which this pass has not read both ends of the link. */
 static int keep_unresponsive(struct sm_background *v)
 {
     uint32_t count, kept;
@@ -95,9 +95,9 @@ static int keep_unresponsive(struct sm_background *v)
 /* ---- work of the worker thread between two passes ---- */
 
 struct job {
-    /* Before the task runs: the discovery of the pass that has ended; NULL: its result is in
-     * `fabric` already. After the task: the discovery of the next pass; NULL: there is no next
-     * pass. */
+    /* Before the task runs: the discovery of the pass that has ended; NULL: the result of this pass
+     * is in `fabric` already. After the task has run: the discovery of the next pass; NULL: there
+     * is no next pass. */
     struct fab_discover *discover;
     struct fab_fabric *fabric; /* the snapshot made so far */
     /* GUIDs of the nodes that the next pass reads; NULL: there is no next pass */
@@ -190,7 +190,8 @@ static void drop_job(void *owner, void *ctx)
 }
 
 /* Moves the GUIDs of the nodes that were touched during this pass to j->suspects, because the next
- * pass reads them. There is no next pass if no node was touched, or after PASSES_MOST passes. */
+ * pass reads these nodes. If no node was touched, or after PASSES_MOST passes, there is no next
+ * pass, and j->suspects stays NULL. */
 static void set_suspects(struct sm_background *v, struct job *j)
 {
     if (v->touched_count == 0 || v->passes >= PASSES_MOST)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Confirms sudden losses before anything is written. There are two kinds: more than
- * sweep.confirm_loss percent of the nodes are gone, although neighbours report links to them as up;
- * or the manager's own node has no link any more. The manager drops the snapshot of such a sweep,
- * and makes a heavy sweep after a pause of one second. If this sweep finds the same number of lost
- * nodes, the loss is confirmed; if the number differs, one more sweep follows. If the neighbours
- * report the links to lost nodes as down, the loss is proved and needs no confirmation.
+ * Confirms sudden losses before anything is written. A loss is sudden in two cases: more than
+ * sweep.confirm_loss percent of the nodes do not answer, although neighbours report links to them
+ * as up; or the manager's own node has no link any more. The manager drops the snapshot of a sweep
+ * that found a sudden loss, and does a heavy sweep after a pause of one second. If that sweep finds
+ * the same number of lost nodes, the loss is confirmed. If the number differs, one more sweep
+ * follows; a sudden loss in that sweep counts as confirmed. If the neighbours report the links to
+ * lost nodes as down, the loss is proved and needs no confirmation.
  *
  * While the manager's own node has no link, the former snapshot stays: the manager could write
  * nothing, and most likely all nodes are still there. The pauses grow to ten seconds.
@@ -22,7 +23,7 @@
 
 #define PAUSE_US 1000000u
 #define PAUSE_MOST_US 10000000u
-#define DOUBLINGS_MOST 4 /* after so many, the pause is longer than PAUSE_MOST_US */
+#define DOUBLINGS_MOST 4 /* after this many doublings, the pause exceeds PAUSE_MOST_US */
 #define SWEEPS_MOST 2    /* maximum number of sweeps that confirm a loss of nodes */
 
 static bool has_tables(const struct sm *s)
@@ -68,7 +69,7 @@ static void end_confirming(struct sm *s)
     sm_freeze_note_confirming(s, "");
 }
 
-/* Returns true if so many sweeps have found the same loss of nodes that it is confirmed. */
+/* Returns true if the loss of nodes is confirmed, because enough sweeps have found it. */
 static bool is_confirmed(const struct sm_confirming *c, const struct fab_losses *l)
 {
     return !l->own_uplink && c->sweeps > 0 &&

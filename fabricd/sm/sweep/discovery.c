@@ -4,15 +4,15 @@
  * suspects of a targeted sweep. The phases before and after it are in snapshot.c.
  *
  * If the manager's own node or more than half of the fabric is missing in the result of a targeted
- * sweep, the result is implausible: it is discarded, and a heavy sweep follows.
+ * sweep, the result is implausible. The manager then discards it and does a heavy sweep.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
 
-/* The runner calls `stalled` again and again while requests are unanswered. If it has not been
- * called for this time, in us, the sweep is not stalled any more. */
+/* While requests are unanswered, the runner calls stalled() every 10 ms. If it has not called
+ * stalled() for this time, in us, the sweep is not stalled any more. */
 #define STALLED_US 20000u
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
@@ -48,8 +48,8 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* A node did not answer at this unresponsive port. Returns true if the new snapshot nevertheless
- * has the node that was connected there. */
+/* Returns true if the peer of this unresponsive port did not answer, and the new snapshot
+ * nevertheless has the node that was connected to the port before. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)
 {
@@ -63,8 +63,8 @@ static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *no
 }
 
 /* Returns true if a heavy sweep must follow this targeted sweep: a known node did not answer, but
- * neighbours report links to it as up. Only a heavy sweep finds the nodes behind it by other
- * routes. */
+ * neighbours report links to it as up. Only a heavy sweep finds other routes to the nodes behind
+ * this node. */
 static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
@@ -78,7 +78,8 @@ static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Returns true if the result of a targeted sweep is so implausible that it must be discarded. */
+/* Returns true if the result of a targeted sweep must be discarded, because it is implausible or a
+ * heavy sweep must follow. */
 static bool dismiss(struct sm *s, const struct fab_fabric *now)
 {
     if (!s->run.round->scoped)
@@ -117,9 +118,9 @@ bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid)
     return i < count;
 }
 
-/* A switch has answered over a new route, and not over the old one. So some switch on the old route
- * has probably failed, but it is not known which one. The new routes therefore avoid all switches
- * of the old route. */
+/* The switch has answered over a new directed route, but not over the old route. So some switch on
+ * the old route has probably failed, but the manager does not know which one. The routes of the new
+ * sweep therefore avoid all switches on the old route. */
 void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
 {
     uint64_t via[FAB_MAX_HOPS];
@@ -133,8 +134,8 @@ void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
         sm_round_repeat(s);
 }
 
-/* Input and result of is_given_up, which selects the requests to cancel: the requests to switches
- * that have probably failed. tag[count]: the tags of these requests. */
+/* Input and result of is_given_up. That function selects the requests to switches that have
+ * probably failed, so that they are cancelled. tag[count]: the tags of the selected requests. */
 struct given_up {
     const struct fab_discover *discover;
     const struct sm_guids *failed;
@@ -153,8 +154,8 @@ static bool is_given_up(void *arg, uint64_t tag, const struct fab_path *path)
     return true;
 }
 
-/* Ends the requests to switches that have probably failed, as if they had got no answer after all
- * tries. Otherwise each wave of a targeted sweep would wait for the last try. */
+/* Gives up the requests to switches that have probably failed, as if all tries were unanswered.
+ * Otherwise each wave of a targeted sweep would wait for the last try. */
 static void give_up_failed(struct sm *s)
 {
     struct given_up g = {.discover = s->sweep->discover, .failed = sm_silent_failed(s)};
@@ -166,8 +167,9 @@ static void give_up_failed(struct sm *s)
     sm_run_pump(s);
 }
 
-/* For switches that have not answered within the time of one try, lets links/silent_check.c find
- * out whether they are silent. If so, a targeted sweep begins again without these switches. */
+/* Starts checks of the switches that have not answered within the time of one try
+ * (links/silent_check.c). If a switch is found to be silent, a targeted sweep begins again without
+ * this switch. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint64_t guid[64];

@@ -3,9 +3,9 @@
  * Reports devices that have the GUID of another device, and devices that have moved.
  *
  * A host can use the GUID of another host again and again. So events about the same switch port and
- * the same GUID become rarer: the time between them doubles, from 1 minute to 1 hour. With another
- * GUID it is 1 minute again. Each event gives the number of times that a duplicate newly appeared
- * at this port since the last event.
+ * the same GUID become rarer: the minimum time between two events doubles, from 1 minute to 1 hour.
+ * If another GUID appears at the port, the time is 1 minute again. Each event gives the number of
+ * times that a duplicate newly appeared at this port since the last event.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/sweep/state.h"

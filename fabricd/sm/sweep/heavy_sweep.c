@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The heavy sweep as a round. The round either sweeps the whole fabric itself, or adopts the result
- * of a background heavy sweep (background_sweep.c). In the second case, it reads only the nodes
- * that may have changed during the background heavy sweep.
+ * of a background heavy sweep (background_sweep.c). In the second case, the round reads only the
+ * nodes that may have changed during the background heavy sweep.
  */
 #include <stdlib.h>
 
 #include "fabricd/sm/sweep/state.h"
 #include "libfabmgr/base/status.h"
 
-/* A heavy sweep begins as a round. Requested targeted sweeps are then not needed any more. But if
- * the round takes over the result of a background heavy sweep, they stay requested: the background
- * heavy sweep may have read a node before the node changed. */
+/* Called when a heavy sweep begins as a round. If the round takes over the result of a background
+ * heavy sweep, the nodes for which targeted sweeps are requested become touched nodes, which the
+ * round reads again: the background heavy sweep may have read a node before the node changed. */
 void sm_heavy_begun(struct sm *s)
 {
     const struct sm_guids *targets = sm_requested_targets(s);
@@ -36,9 +36,9 @@ void sm_heavy_ended(struct sm *s, int status)
         sm_background_drop(s);
 }
 
-/* The round of a heavy sweep is postponed. The result of a background heavy sweep is kept for a
- * later round. If the round has already taken it over, another background heavy sweep is
- * requested. */
+/* Called when the round of a heavy sweep is postponed. If the round was to use the result of a
+ * background heavy sweep, this result stays for a later round. If the round has used it up already,
+ * requests another background heavy sweep. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;

@@ -45,8 +45,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* A switch did not answer. Requests a targeted sweep of its neighbours, whose ports show whether
- * the switch is down. */
+/* Requests a targeted sweep of the neighbours of a switch that did not answer. The ports of the
+ * neighbours show whether the switch is down. */
 static void suspect_neighbours(struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -57,8 +57,8 @@ static void suspect_neighbours(struct sm *s, uint32_t node)
     }
 }
 
-/* Emits an event if another program has written the LinearFDBTop of a switch. The value then
- * differs from the one that the manager wrote, and nothing shows that the switch restarted: after a
+/* Emits an event if another program has written the LinearFDBTop of a switch. This is so if the
+ * value differs from the one that the manager wrote and the switch was not restarted: after a
  * restart, LinearFDBTop is 0, or ports have changed. */
 static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switch_info *info)
 {
@@ -76,8 +76,8 @@ static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switc
                .found = found, .written = wrote, .differences = 1, .author = "author unknown");
 }
 
-/* A switch gave no valid answer. Starts a check whether it is silent, or requests a targeted
- * sweep. */
+/* Called when a switch gave no valid answer. Starts a check whether the switch is silent, or
+ * requests a targeted sweep of the switch and its neighbours. */
 static void suspect(struct sm *s, uint32_t sw, int status)
 {
     uint64_t guid = s->model.fabric->nodes[sw].guid;
@@ -107,8 +107,8 @@ static bool finished(const struct sm *s)
     return s->sweep->next_switch >= s->model.fabric->switch_count;
 }
 
-/* Some switches have not answered within the time of one try. Gives up the requests to them, and
- * lets links/silent_check.c find out whether these switches are silent. */
+/* If some switches have not answered within the time of one try, gives up the requests to them, and
+ * lets links/silent_check.c find out whether they are silent. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint32_t count = s->model.fabric->switch_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Three phases of a sweep, which run on a worker thread because their time grows with the size of
+ * Three phases of a sweep. They run on a worker thread, because their time grows with the size of
  * the fabric. Phase "preparing" sets up the discovery. Phase "sealing" makes a snapshot of what the
  * discovery found. Phase "adopting" computes directed routes to all nodes, compares the snapshot
  * with the previous one, and gives the snapshot to the model.
@@ -38,10 +38,10 @@ struct step {
     bool finds_lost;
     struct sm_move moves[SM_MOVES];
     uint32_t move_count;
-    /* ISLs that are up in the previous snapshot and that the new one lacks */
+    /* ISLs that are up in the previous snapshot and missing in the new one */
     struct fab_silent_link *lost;
     uint32_t lost_count;
-    /* set by the loop thread if the snapshot must not be adopted any more */
+    /* the loop thread sets it if the model must not adopt the snapshot any more */
     atomic_bool stop;
     int status;
 };
@@ -63,8 +63,8 @@ static void step_free(struct step *l)
     free(l);
 }
 
-/* Takes the model back from the worker task, with the new snapshot (or unchanged, if the task was
- * stopped). Returns the status of the task. */
+/* Takes the model back from the worker task. The model then has the new snapshot or, if the task
+ * was stopped, is unchanged. Returns the status of the task. */
 static int take_model(struct sm *s, struct step *l)
 {
     s->sweep->adopting = NULL;
@@ -109,9 +109,10 @@ static void prepare(void *ctx)
     l->status = fab_discover_new(&config, &l->discover);
 }
 
-/* Sets what the discovery starts from. A targeted sweep starts from the known fabric and the
- * suspects. A round that takes over a background heavy sweep starts from the result of that sweep
- * and the touched nodes (background_sweep.c). Any other heavy sweep starts from nothing. */
+/* Sets the snapshot and the suspects from which the discovery starts. A targeted sweep starts from
+ * the known fabric and the suspects. A round that takes over a background heavy sweep starts from
+ * the result of that sweep and the touched nodes (background_sweep.c). Any other heavy sweep starts
+ * from nothing. */
 static int set_out(const struct sm *s, struct step *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;
@@ -133,8 +134,8 @@ static int set_out(const struct sm *s, struct step *l)
     return FAB_OK;
 }
 
-/* Returns true if the round takes over the result of a background heavy sweep as it is: no node was
- * touched, so nothing must be read. */
+/* Returns true if the round takes over the result of a background heavy sweep without reading a
+ * node, because no node was touched. */
 static bool is_found(const struct sm *s)
 {
     return s->run.from_background && sm_background_ready(s) &&
@@ -227,8 +228,8 @@ static bool is_linked(const struct fab_fabric *now, uint64_t guid, uint8_t num)
            fab_fabric_port(now, fab_fabric_port_id(now, node, num))->peer != FAB_NONE;
 }
 
-/* Lists the links between switches that were up and that the new snapshot lacks, at most
- * LOST_MOST. */
+/* Lists the ISLs that are up in the previous snapshot `was` and missing in the new snapshot `now`,
+ * at most LOST_MOST of them. */
 static void find_lost(struct step *l, const struct fab_fabric *was, const struct fab_fabric *now)
 {
     l->lost = calloc(LOST_MOST, sizeof(*l->lost));

@@ -26,10 +26,11 @@ struct sm_background { /* state of background_sweep.c */
 };
 /* The confirmation of a sudden loss (confirm.c). */
 struct sm_confirming {
-    struct loop_timer *timer; /* pending: the time of the next sweep has not come yet */
-    /* number of successive sweeps that found the loss; 0: there is no loss */
+    /* while it is set, the next sweep that may confirm the loss has not begun yet */
+    struct loop_timer *timer;
+    /* number of sweeps in a row that found the loss; 0: no loss waits for a confirmation */
     uint32_t sweeps;
-    /* number of lost nodes, in the last sweep that found the loss, to which neighbours still report
+    /* number of unproved losses in the last sweep: lost nodes to which neighbours still report
      * links as up */
     uint32_t unproved;
 };
@@ -38,7 +39,7 @@ struct sm_confirming {
 struct sm_duplicate {
     uint64_t near_guid, claimed;
     uint8_t near_port;
-    /* number of times since the last event that a duplicate GUID newly appeared at this port */
+    /* number of times that a duplicate GUID newly appeared at this port since the last event */
     uint32_t unreported;
     /* told_us: manager's clock at the last event. wait_us: minimum time until the next event, in
      * microseconds. */
@@ -54,21 +55,20 @@ struct sm_sweep {
     /* In the running light sweep. next_switch: id of the switch that is asked next. unanswered:
      * number of switches that did not answer. */
     uint32_t next_switch, unanswered;
-    /* Bitset of the switches that the running light sweep has asked, and that have not answered
-     * yet. */
+    /* Bitset of the switches that have not answered the request of the running light sweep yet. */
     uint64_t *asked;
     /* number of switches of this light sweep with another LinearFDBTop than the manager has
      * written */
     uint32_t changed_tops;
-    /* manager's clock when the runner last called `stalled`, because requests of the discovery were
-     * unanswered after the time of one try */
+    /* manager's clock when discovery.c last found that requests were unanswered after the time of
+     * one try */
     uint64_t stalled_us;
     /* Discovery of the running targeted or heavy sweep; NULL: none runs. */
     struct fab_discover *discover;
-    /* The new snapshot, which the model has not taken over yet; NULL: none. */
+    /* The new snapshot before the model takes it over; NULL: none. */
     struct fab_fabric *found;
-    /* a flag in the worker task that gives `found` to the model; set to stop the task; NULL: no
-     * such task runs */
+    /* points to a flag of the worker task that gives `found` to the model; if the flag is set, the
+     * task stops. NULL: no such task runs */
     atomic_bool *adopting;
     struct sm_background background;
     struct sm_confirming confirming;
@@ -93,19 +93,20 @@ void sm_confirm_fini(struct sm *s);
 int sm_sweep_judge(struct sm *s);
 
 /* Functions of duplicate.c. */
-/* This sweep has found a duplicate GUID, and the previous one did not. Emits an event, if one is
- * due. place: the switch port of the device that was left out. */
+/* Call this function when a sweep has found a duplicate GUID that the previous sweep did not find.
+ * It emits an event, unless the last event about the same port is too recent (duplicate.c). place:
+ * the switch port of the device that was left out. */
 void sm_duplicate_found(struct sm *s, const struct fab_unresponsive *place);
-/* Finds the ports that were at another place before the sweep. Returns their number, and writes the
- * first SM_MOVES of them to ret[]. */
+/* Finds the ports of adapters and routers whose place in `now` differs from their place in `was`.
+ * Returns the number of these ports, and writes the first SM_MOVES of them to ret[]. */
 uint32_t sm_moves_find(const struct fab_places *was, const struct fab_places *now,
                        struct sm_move ret[SM_MOVES]);
 void sm_moves_report(struct sm *s, const struct sm_move *moves, uint32_t count);
 
 /* Functions of unresponsive.c. */
-/* A sweep has found the list `found` of unresponsive ports, which replaces the list of the model.
- * scoped: the sweep has read only some nodes, so entries of ports that it did not read stay.
- * Returns OK or NOMEM. */
+/* Replaces the model's list of unresponsive ports by `found`, the list that a sweep has made, and
+ * emits events about new entries. scoped: the sweep has read only some nodes, so entries of ports
+ * that it has not read stay. Returns OK or NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
 /* Requests a targeted sweep of the nodes at both ends of each unresponsive port's link. */

@@ -10,10 +10,11 @@
 
 int sm_sweep_init(struct sm *s); /* returns OK or NOMEM */
 void sm_sweep_fini(struct sm *s);
-/* Returns whether the running targeted sweep awaits an answer of this node. */
+/* Returns whether a request of the running targeted sweep to this node is unanswered. */
 bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid);
-/* A switch has answered over another route, after it had not answered the running round. If a
- * targeted sweep is waiting for the switch, it begins again with other routes. */
+/* Call this function when a switch that did not answer the running round has answered over another
+ * directed route. If a targeted sweep is waiting for the switch, the sweep begins again with other
+ * routes. */
 void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid);
 
 /* ---- the heavy sweep as a round (heavy_sweep.c) ---- */
@@ -35,8 +36,8 @@ bool sm_background_ready(const struct sm *s);
  * heavy sweep had begun. */
 bool sm_background_behind(const struct sm *s);
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
-/* A node has changed, or may have changed. If a background heavy sweep is running, it reads the
- * node again. (struct sm_wiring.node_touched) */
+/* Call this function when a node has changed or may have changed (struct sm_wiring.node_touched).
+ * If a background heavy sweep is running, it will read the node again. */
 void sm_background_touch(struct sm *s, uint64_t guid);
 
 extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover, sm_phase_seal,

@@ -36,8 +36,8 @@ static void emit(struct sm *s, const struct fab_unresponsive *place)
         return;
     }
     if (sm_port_is_disabled(s, place->near_guid, place->near_port))
-        /* An operator has disabled this port, but the switch has lost this setting. After this
-         * sweep, the manager disables the port again. */
+        /* An operator disabled this port, but the switch has lost this setting, so the port is up
+         * again. After this sweep, the manager disables the port again. */
         return;
     sm_place_name(s->model.fabric, place->near_guid, place->near_port, name);
     event_emit(s->in.bus, node_unresponsive, .subject = name, .guid = place->near_guid,
@@ -91,7 +91,8 @@ void sm_unresponsive_suspect(struct sm *s)
 {
     for (uint32_t i = 0; i < s->model.unresponsive_count; i++) {
         sm_request_target(s, s->model.unresponsive[i].near_guid);
-        /* The GUID is 0 if the node has never answered NodeInfo; such a request is ignored. */
+        /* The GUID is 0 if the node has never answered NodeInfo; sm_request_target ignores GUID
+         * 0. */
         sm_request_target(s, s->model.unresponsive[i].guid);
     }
 }

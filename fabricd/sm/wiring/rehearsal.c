@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rehearsal is a single round: it reads the fabric, computes and proves tables, and plans the
- * writes, as the first heavy sweep of a master would. It does not take part in an election, and
- * sends no writes. At its end, struct sm_input.rehearsed is called with the result.
+ * writes, as the first heavy sweep of a master would. A manager in a rehearsal does not take part
+ * in an election, and sends no writes. At the end of the round, it calls struct sm_input.rehearsed
+ * with the result.
  */
 #include "fabricd/sm/wiring/wiring.h"
 

@@ -54,8 +54,8 @@ static int new_agent(struct sm *s)
     return r;
 }
 
-/* Initializes the folders of fabricd/sm by rank (README.md): a folder may call only folders of
- * lower rank, so these come first. */
+/* Initializes the folders of fabricd/sm in the order of their ranks (README.md): a folder may call
+ * only folders of lower rank, so those must be initialized before it. */
 static int init_folders(struct sm *s)
 {
     static int (*const inits[])(struct sm * s) = {sm_core_init,  sm_multicast_init, sm_ha_init,
@@ -163,7 +163,7 @@ int sm_reload(struct sm *s)
     sm_ha_reload(s, former_priority);
     sm_repair_forget(s);
     sm_model_take_target(&s->model, NULL);
-    /* a round that is running may already have a plan made with the old policy */
+    /* a running round may have made its plan with the old policy already */
     bool aborted = sm_run_busy(s);
     if (aborted)
         sm_run_abort(s);
@@ -222,8 +222,8 @@ static const char *state_name(const struct sm *s)
     if (master &&
         (sm_requested_targets(s)->count ||
          sm_is_requested(s, SM_REQUEST_HEAVY | SM_REQUEST_BACKGROUND) || sm_probe_unchecked(s)))
-        /* a sweep is due but has not begun, mostly because traps have just come and more may follow
-         * (sweep.trap_settle_ms) */
+        /* a sweep is requested but has not begun, mostly because the manager waits for further
+         * traps (sweep.trap_settle_ms) */
         return "settling";
     if (master)
         return sm_background_active(s) ? "background sweep" : "idle";

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads what other managers decided, before this manager acts as master (fabricd/replica).
+ * Loads the decisions of other managers (fabricd/replica), before this manager acts as master.
  *
  * A manager in standby stores the decisions of the master as they arrive. When it is elected, it
  * claims the lead of the replication. Before it uses tables, it waits at most WAIT_US for the last
  * rows of the former master. If these rows changed something, the sweep begins again: links that
  * are isolated, for example, must be removed from its snapshot. If etcd does not answer in this
- * time, the manager continues with what it has. If rows arrive later, it loads them and sweeps
- * again.
+ * time, the manager continues with the rows that it has. If further rows arrive later, it loads
+ * them and sweeps again.
  *
  * The manager asks hosts to register again only if registrations may be missing. There are three
  * such cases: the former master took no part in the replication; its last beat says that it had not
  * sent all rows; or ASK_US after the wait, this manager still does not know whether it has all rows
- * (it is not level). Until the manager has decided this, a host whose port has the MasterSMLID of
- * the former master need not register again.
+ * (it is not level). Until the manager has decided whether hosts must register again, a host whose
+ * port has the MasterSMLID of the former master need not register again.
  */
 #include <stdlib.h>
 
@@ -37,16 +37,17 @@ struct sm_take_over {
     struct sm *s;
     struct loop_timer *timer;
     bool begun; /* this manager has claimed the lead since it became master */
-    bool waits; /* the phase is waiting for the last rows of the former master */
+    bool waits; /* phase "taking over" is waiting for the last rows of the former master */
     uint64_t until_us;
-    /* It is not decided yet whether hosts must register again, because this manager is not level.
-     * If this does not change before ask_us, they must. */
+    /* true: the manager has not decided yet whether hosts must register again, because it is not
+     * level. If it is not level at the time ask_us (manager's clock), either, hosts must register
+     * again. */
     bool undecided;
     uint64_t ask_us;
     /* value of replica_changes() when the decisions of other managers were last loaded */
     uint64_t loaded;
-    /* claim of this manager before which all decisions of other managers were loaded
-     * (replica_level_claim); 0: none */
+    /* the last claim of this manager (replica_level_claim) for which it has loaded all decisions
+     * that others made before this claim; 0: none */
     int64_t claim;
 };
 
@@ -87,7 +88,7 @@ static int enter_load(struct sm *s)
         return FAB_OK;
     if (!s->model.lent)
         return load(s);
-    sm_request_heavy_later(s); /* a task of a round that was aborted still has the model */
+    sm_request_heavy_later(s); /* the worker task of an aborted round still has the model */
     return FAB_OK;
 }
 
@@ -100,7 +101,7 @@ bool sm_lacks_decisions(struct sm *s)
     struct sm_take_over *t = s->take_over;
     int64_t claim = replica_level_claim(s->in.replica);
     if (claim != t->claim && claim != 0 && !has_news(s)) {
-        store_flush(s->in.store); /* rows that are not stored yet are news, too */
+        store_flush(s->in.store); /* rows that are still in the queue of the store are news, too */
         if (!has_news(s))
             t->claim = claim;
     }
@@ -116,8 +117,9 @@ static bool former_shared(const struct sm *s)
            replica_former_guid(s->in.replica) == sm_ha_former_master_guid(s);
 }
 
-/* Decides whether hosts must register again; returns true if they must, and the next plan then asks
- * them. If etcd may still tell what the former master has sent, the decision comes later. */
+/* Decides whether hosts must register again. Returns true if they must; the next plan then asks
+ * them. While etcd may still deliver rows of the former master, returns false, and the decision
+ * comes later. */
 static bool decide(struct sm *s)
 {
     struct sm_take_over *t = s->take_over;
@@ -213,10 +215,10 @@ const struct sm_phase sm_phase_take_over = {.name = "taking over",
                                             .leave = leave_wait,
                                             .abort = abort_wait};
 
-/* Rows of another manager have arrived. A master loads them now, if it does not wait for more. A
- * standby manager sweeps if other links are isolated or drained than its snapshot assumes; without
- * this, the master would know directed routes that this manager does not know, and this manager
- * would refuse a hand-over. */
+/* Called when rows of another manager have arrived. A master loads them now, unless it still waits
+ * for more. A standby manager sweeps if the isolated and drained links in the rows are not those
+ * that its snapshot assumes. Otherwise the master would know directed routes that this manager does
+ * not know, and this manager would refuse a hand-over. */
 static void on_news(void *ctx)
 {
     struct sm *s = ctx;

@@ -76,8 +76,8 @@ static void mastership_lost(struct sm *s)
     sm_take_over_end(s);
 }
 
-/* A repair right after the take-over must obey a freeze that an operator demanded from the former
- * master. */
+/* Loads the freeze first, because a repair right after the take-over must obey a freeze that an
+ * operator set at the former master. */
 static void mastership_gained(struct sm *s)
 {
     if (s->in.replica) {

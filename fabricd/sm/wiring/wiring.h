@@ -14,10 +14,10 @@ void sm_wiring_rehearse(struct sm_wiring *ret);
 
 int sm_take_over_init(struct sm *s); /* returns OK or NOMEM */
 void sm_take_over_fini(struct sm *s);
-/* Call this function when another manager is master, or will be. This manager then no longer leads
- * the replication. */
 /* Claims the lead of the replication. Call this function when the manager has become master. */
 void sm_take_over_claim(struct sm *s);
+/* Call this function when another manager is master, or will be. This manager then no longer leads
+ * the replication. */
 void sm_take_over_end(struct sm *s);
 /* The phase that loads the decisions of other managers, before a sweep uses them. */
 extern const struct sm_phase sm_phase_load;
