@@ -8,8 +8,8 @@
 
 #define CALL_COUNTS_ROLES 5
 #define CALL_COUNTS_CODES 17
-/* A study is an RPC call with a long computation (fabricd/rpc/study.h). These are the limits that
- * can refuse or end a study. */
+/* A study is an RPC call with a long computation (fabricd/rpc/study.h). A study that exceeds one of
+ * these limits is refused or ended. */
 enum study_limit {
     STUDY_CLIENT, /* number of studies of one client that are running or queued */
     STUDY_ALL,    /* number of studies of all clients that are running or queued */
@@ -17,7 +17,8 @@ enum study_limit {
     STUDY_LIMITS
 };
 
-/* The limits of the RPC server that can close a connection or refuse a call. */
+/* The limits of the RPC server. It closes a connection or refuses a call that exceeds one of them.
+ */
 enum call_limit {
     CALL_LIMIT_HANDSHAKE_TIME, /* TLS or HTTP/2 handshake not complete in time */
     CALL_LIMIT_REQUEST_TIME,   /* request headers not complete in time */

@@ -79,7 +79,7 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
         return 0;
     uint32_t code = s[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++) {
-        /* This byte does not continue the sequence. It may be the NUL at the end of the text. */
+        /* the byte does not continue the sequence; it may be the NUL at the end of the text */
         if ((s[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);
@@ -90,8 +90,9 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
     return len;
 }
 
-/* Returns true if this character may change how a terminal shows text: C1 controls, zero-width and
- * direction marks, line and paragraph separators, byte order mark. */
+/* Returns true if this character may change how a terminal shows text. Such characters are C1
+ * controls, zero-width and direction marks, line and paragraph separators, and the byte order mark.
+ */
 static bool acts_on_terminals(uint32_t code)
 {
     return code < 0xa0 || (code >= 0x200b && code <= 0x200f) ||

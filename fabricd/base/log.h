@@ -17,8 +17,8 @@ enum log_level {
 /* Sets the log level of the process, at start and on reload. If stderr is the journal
  * (JOURNAL_STREAM), lines begin with a priority "<N>", otherwise with a time stamp. */
 void log_init(enum log_level max);
-/* Like log_init, but for a command that a person starts at a terminal. It logs only warnings and
- * errors. log_record writes only to the journal of systemd, if there is one. */
+/* Like log_init, but for a command that a person starts at a terminal. Only warnings and errors are
+ * logged, and log_record writes only to the journal of systemd, if there is one. */
 void log_init_command(void);
 enum log_level log_level(void);
 /* Writes one line. Any thread may call this function. `subject` names the object of the message,
@@ -33,8 +33,8 @@ struct log_field {
     const char *name, *value;
 };
 /* Like log_always, but adds fields[count] to the journal entry if stderr is the journal of systemd.
- * A command at a terminal (log_init_command) never prints the line on the terminal. If the machine
- * has a journal, the line goes there. */
+ * After log_init_command, the line is never printed on the terminal: it goes to the journal or, if
+ * the machine has none, is lost. */
 void log_record(const char *subject, const struct log_field *fields, size_t count,
                 const char *message);
 /* Copies a text to ret[], with \xNN in place of each byte that could control a terminal or end a

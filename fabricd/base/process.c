@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Facts about this process, from getrusage(2), getrlimit(2), /proc/self and the dynamic linker. The
- * report leaves out facts that cannot be read. It does not show the environment and the command
- * line, because they may contain secrets. */
+ * report leaves out facts that cannot be read. It shows neither the environment nor the command
+ * line, because both may contain secrets. */
 #include "fabricd/base/process.h"
 
 #include <dirent.h>
@@ -79,7 +79,8 @@ static void memory(struct fab_text *to)
     fclose(f);
 }
 
-/* Calls fn for each entry of a directory in /proc/self. Returns the number of entries. */
+/* Calls fn (NULL: nothing) for each entry of the directory `path` in /proc/self. Returns the number
+ * of entries. */
 static unsigned each(const char *path, void (*fn)(const char *name, struct fab_text *to),
                      struct fab_text *to)
 {

@@ -7,9 +7,9 @@
 
 #include "libfabmgr/base/text.h"
 
-/* Appends to the text the resource limits, the resource usage, the memory, the number of open
- * files, the threads, and the shared libraries with their versions. Any thread may call this
- * function. */
+/* Appends a description of this process to *to: resource limits, resource usage, memory, number of
+ * open files, threads, and shared libraries with their versions. Any thread may call this function.
+ */
 void process_describe(struct fab_text *to);
 
 /* What this process uses. A value that cannot be read is 0. */

@@ -20,15 +20,15 @@ struct reroute {
      * tables were computed and proved. first_write: the first LFT write was sent. last_write: the
      * last LFT write was acknowledged. */
     uint64_t known_us, computed_us, proved_us, first_write_us, last_write_us;
-    /* entries: number of changed LFT entries. blocks: number of acknowledged LFT blocks.
-     * switches: number of switches that were written. */
+    /* entries: number of changed LFT entries. blocks: number of acknowledged LFT blocks. switches:
+     * number of switches whose LFTs were written. */
     uint32_t entries, blocks, switches;
     /* number of LFT writes of this reroute that failed, so that a later reroute must repeat them */
     uint32_t failed;
     uint32_t links_lost, links_gained, nodes_lost, nodes_gained;
     /* lost_pairs: number of pairs of endports that had a path before and after the reroute, but may
-     * have had none while the tables changed. lost_us: how long these pairs may have had none, in
-     * us. */
+     * have had none while the tables changed. lost_us: time in us for which these pairs may have
+     * had no path. */
     uint64_t lost_pairs, lost_us;
 };
 typedef void reroute_handler(void *ctx, const struct reroute *r);

@@ -35,7 +35,7 @@ static inline void thread_set_name(const char *name)
  * share. */
 static inline void thread_set_background(void)
 {
-    /* struct sched_attr in its first version; not every <sched.h> has it */
+    /* the first version of struct sched_attr, which not every <sched.h> has */
     struct {
         uint32_t size, policy;
         uint64_t flags;

@@ -24,8 +24,8 @@ struct iterations {
  */
 void iterations_begin(struct iterations *t, uint64_t now_ns);
 void iterations_at(struct iterations *t, uint64_t now_ns, const char *what);
-/* Ends the iteration. *ret_us is its CPU time in us. If it took longer than 2 ms, returns the name
- * of the work that took longest; otherwise NULL. */
+/* Ends the iteration. *ret_us is its CPU time in us. If the iteration took longer than 2 ms,
+ * returns the name of the work that took longest in it; otherwise NULL. */
 const char *iterations_end(struct iterations *t, uint64_t now_ns, uint64_t *ret_us);
 
 #endif

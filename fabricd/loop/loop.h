@@ -24,8 +24,8 @@ void loop_free(struct loop *l);
 /* runs the event loop until loop_stop is called; returns OK or IO */
 int loop_run(struct loop *l);
 void loop_stop(struct loop *l);
-/* Fills `bytes` with random numbers from the kernel. In virtual time fills it with zeros, so that
- * two runs with equal input are equal. Returns false if the kernel has no random numbers. */
+/* Fills `bytes` with random numbers from the kernel. In virtual time, fills `bytes` with zeros, so
+ * that two runs with equal input are equal. Returns false if the kernel has no random numbers. */
 bool loop_random(const struct loop *l, void *bytes, size_t len);
 /* Returns libevent's event base, for the sockets of rpc and metrics. */
 struct event_base *loop_base(struct loop *l);
@@ -47,16 +47,17 @@ struct loop_watch;
 struct loop_watch *loop_watch_read(struct loop *l, int fd, loop_fn *fn, void *ctx);
 void loop_watch_free(struct loop_watch *w);
 
-/* Calls fn whenever the process gets this signal. Returns UNSUPPORTED, NOMEM or IO. */
+/* From now on, fn(ctx) is called on the loop thread whenever the process gets the signal `signo`.
+ * Returns OK, UNSUPPORTED, NOMEM or IO. */
 int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx);
 
-/* Calls fn on the loop thread, in one of its next iterations. Any thread may call loop_post.
- * Returns OK, NOMEM or IO. */
+/* Makes the loop call fn(ctx) on its thread, in one of the next iterations. Any thread may call
+ * loop_post. Returns OK, NOMEM or IO. */
 int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
 /* Runs work(ctx) on the worker thread for long computations, then done(ctx) on the loop thread.
  * work() may access only ctx and immutable values. loop_free calls each done() that was not called
- * yet, also for jobs whose work() never ran. task.h has tasks that can be cancelled. Returns OK, or
+ * yet, even for jobs whose work() never ran. task.h has tasks that can be cancelled. Returns OK, or
  * NOMEM if memory ran out or no thread can be created. */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a separate worker thread for work of a few milliseconds, which must not
@@ -73,17 +74,17 @@ typedef uint64_t loop_delay_fn(void *ctx);
 /* Delays jobs of workers, for tests. Call this function only for a loop in virtual time, and at
  * most once. Returns OK or NOMEM. */
 int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx);
-/* Frees an object by free_fn(ctx) on the worker thread of loop_work_short, because freeing a large
- * fabric on the loop thread would delay other events by milliseconds. If memory runs out, frees it
- * on this thread. */
+/* Frees an object by a call of free_fn(ctx) on the worker thread of loop_work_short. Freeing a
+ * large fabric on the loop thread would delay other events by milliseconds. If memory has run out,
+ * the object is freed on this thread nevertheless. */
 void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx);
 
 /* ---- statistics of iterations: the work between two waits for events ---- */
 
 #define LOOP_ITERATION_BOUNDS 11
 #define LOOP_ITERATION_NAMES 64
-/* Durations of iterations are counted in classes. These are the upper bounds of the classes, in us,
- * ascending. */
+/* Iterations are counted in classes, by their duration. These are the upper bounds of the classes,
+ * in us, ascending. */
 extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS];
 /* The iterations since loop_run. Times are CPU time of the loop thread. */
 struct loop_iterations {
@@ -93,7 +94,8 @@ struct loop_iterations {
     /* within[i]: number of iterations whose duration was more than bound i - 1 and at most bound i
      * of loop_iteration_bounds_us */
     uint64_t within[LOOP_ITERATION_BOUNDS];
-    /* How often the work with this name (see loop_at) ran, and the longest time that it took. */
+    /* For each name of work (see loop_at): how often this work ran, and the longest time that it
+     * took. */
     struct loop_held {
         const char *what;
         uint64_t times, longest_us;
@@ -106,9 +108,9 @@ void loop_at(struct loop *l, const char *what);
 void loop_get_iterations(const struct loop *l, struct loop_iterations *ret);
 
 struct fab_pool;
-/* Returns the thread pool for parallel computations, with one thread per CPU. Call this function on
- * the loop thread. The pool is valid until loop_free. NULL: there is no pool, for example in
- * virtual time. */
+/* Returns the thread pool for parallel computations, with one thread per CPU, but at most 16
+ * (thread_pool_size). Call this function on the loop thread. The pool is valid until loop_free.
+ * NULL: there is no pool, for example in virtual time. */
 const struct fab_pool *loop_thread_pool(struct loop *l);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Background tasks on the worker threads of the loop (task.h).
  *
- * A task is in the list of its owner from its start until its result arrives. When an owner is
- * freed, it detaches all its tasks. The loop calls `done` or `drop` for each task, in loop_free at
- * the latest, so that each ctx is freed.
+ * A task is in the list of its owner from its start until its result arrives. Before an owner is
+ * freed, it detaches all its tasks (loop_tasks_orphan). The loop calls `done` or `drop` for each
+ * task, in loop_free at the latest, so that each ctx is freed.
  */
 #include "fabricd/loop/task.h"
 
@@ -33,8 +33,8 @@ static void unlist(struct loop_task *t)
 }
 
 /* Returns true if the result is still needed: the owner exists, the task was not cancelled, and the
- * owner's counter *generation is unchanged. The owner's memory must not be read after the owner was
- * freed. */
+ * owner's counter (config.generation) is unchanged. The owner's memory must not be read after the
+ * owner was freed. */
 static bool is_wanted(const struct loop_task *t)
 {
     const struct loop_task_config *c = &t->config;

@@ -20,11 +20,12 @@ struct loop_task;
 struct loop_task_ops {
     /* name of the work in the statistics of the loop (loop_at); NULL: none */
     const char *name;
-    /* Computes, on the worker thread. It may access only ctx and immutable values. */
+    /* Called on the worker thread: computes the result, and stores it in ctx. The function may
+     * access only ctx and immutable values. */
     void (*work)(void *ctx, struct loop_task *t);
-    /* Takes the result, on the loop thread. Afterwards ctx belongs to the owner. */
+    /* Called on the loop thread: takes the result. Afterwards ctx belongs to the owner. */
     void (*done)(void *owner, void *ctx);
-    /* Called instead of done() if the result is dropped, on the loop thread. The function frees
+    /* Called on the loop thread instead of done(), if the result is dropped. The function frees
      * ctx. `owner` is NULL if the owner was freed. */
     void (*drop)(void *owner, void *ctx);
 };
@@ -35,7 +36,7 @@ struct loop_tasks {
 };
 
 enum loop_task_place {
-    /* worker thread for long computations, one after the other */
+    /* worker thread that runs long computations one after the other */
     LOOP_TASK_LONG,
     /* worker thread for computations of a few milliseconds, which must not wait until a long
      * computation ends */
@@ -67,8 +68,8 @@ int loop_task_start(struct loop *l, const struct loop_task_config *config, struc
 void loop_task_cancel(struct loop_task *t);
 /* Returns true if the task was cancelled. Any thread may call this function. */
 bool loop_task_is_cancelled(const struct loop_task *t);
-/* Must be called before the owner of these tasks is freed. Cancels all tasks; later calls of their
- * `drop` get NULL as the owner. */
+/* Cancels all tasks in the list, and detaches them from their owner: later calls of `drop` get NULL
+ * as the owner. The owner must call this function before it is freed. */
 void loop_tasks_orphan(struct loop_tasks *tasks);
 /* Returns true if the owner has tasks whose results have not arrived, including cancelled tasks. */
 bool loop_tasks_any(const struct loop_tasks *tasks);

@@ -22,13 +22,13 @@ struct timeline {
     size_t count, capacity, entries;
     uint64_t now, seq;
 };
-/* Makes room for one more timer, so that timeline_set cannot fail. Returns NOMEM. */
+/* Reserves memory for one more timer, so that timeline_set cannot fail. Returns OK or NOMEM. */
 int timeline_reserve(struct timeline *t);
 void timeline_release(struct timeline *t, struct timeline_entry *e);
 void timeline_set(struct timeline *t, struct timeline_entry *e, uint64_t delay_us);
 void timeline_cancel(struct timeline *t, struct timeline_entry *e);
-/* Removes the timer that is due first, and advances the time to it. Returns NULL if no timer is
- * set. */
+/* Unsets the timer that is due first, advances the time to the moment when this timer is due, and
+ * returns the timer's entry. Returns NULL if no timer is set. */
 struct timeline_entry *timeline_next(struct timeline *t);
 void timeline_fini(struct timeline *t);
 

@@ -8,7 +8,8 @@
 
 struct worker;
 /* A job: the functions for the worker thread and for the loop thread. It is allocated before the
- * work begins and becomes the message to the loop, so that a result arrives even without memory. */
+ * work begins and becomes the message to the loop, so that the result arrives even if memory has
+ * run out by then. */
 struct loop_job {
     loop_fn *work, *done;
     void *ctx;
@@ -19,8 +20,8 @@ struct loop_job {
 };
 struct worker_config {
     const char *name; /* name of the thread (thread_set_name) */
-    /* true: when the worker is freed, done() is also called for jobs that have not run; loop_free
-     * calls it at the latest */
+    /* true: done() is called even for jobs that have not run when the worker is freed, in loop_free
+     * at the latest */
     bool owes;
     bool background; /* the thread is a background thread (thread_set_background) */
 };
@@ -35,7 +36,7 @@ void worker_free(struct worker *w);
 struct loop_job *loop_job_new(const struct loop_job *values);
 /* Sends the job to the loop, which calls done() and frees the job. */
 void loop_deliver(struct loop *l, struct loop_job *job);
-/* Returns OK or NOMEM. */
+/* Queues a job for the worker. Returns OK or NOMEM. */
 int worker_add(struct worker *w, loop_fn *work, loop_fn *done, void *ctx);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Alias GUIDs (IBA 15.2.5.18). A host requests alias GUIDs for its virtual functions by a Set of
- * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If an entry is 0,
- * the manager chooses a GUID. A requested GUID that is already in use is not assigned. GUIDs of
- * devices that have left the fabric also count as in use, so that no host can pose as a host that
- * is switched off. The answer has the block as it is after the change.
+ * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If a selected entry
+ * is 0, the port keeps the alias GUID that it has at this index; if it has none, the manager
+ * chooses one. A requested GUID that is already in use is not assigned. GUIDs of devices that have
+ * left the fabric also count as in use, so that no host can pose as a host that is switched off.
+ * The answer has the block as it is after the change.
  *
  * The manager keeps alias GUIDs in the store, writes them to the port at once, and repeats a failed
  * write. When a port returns to the fabric, the manager writes its alias GUIDs again, because the
@@ -189,7 +190,8 @@ static uint64_t guid_at(const struct change *c, uint32_t index)
 }
 
 /* Sets the alias GUID at an index of the port, and stores it; a GUID of 0 removes the alias GUID.
- * Does nothing if a device has the GUID, or another port has it as alias GUID. Returns NOMEM. */
+ * Does nothing if the GUID is that of a device, or an alias GUID of another port. Returns OK or
+ * NOMEM. */
 static int put(const struct change *c, uint32_t index, uint64_t guid)
 {
     uint64_t old = guid_at(c, index);
@@ -205,8 +207,8 @@ static int put(const struct change *c, uint32_t index, uint64_t guid)
     return FAB_OK;
 }
 
-/* Checks that the request does not change an alias GUID that is a member of a multicast group.
- * Returns the MAD status of the answer; 0: the change is permitted. */
+/* Refuses a request that changes an alias GUID which is a member of a multicast group. Returns the
+ * MAD status of the answer; 0: the change is permitted. */
 static uint16_t may_rename(const struct change *c, bool set)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);

@@ -4,9 +4,9 @@
  * endport comes into service (notice 64) or goes out of service (notice 65); a multicast group is
  * created (notice 66) or deleted (notice 67); a device sends a trap.
  *
- * After each new view, the manager compares the sorted list of the GUIDs of endports in service
- * with the list of the view before. The list contains copies and no reference to a view, because
- * local repairs change a view in place only if nobody else refers to it.
+ * After each new view, the manager compares the endports in service, sorted by GUID, with those of
+ * the view before. The list of endports (struct sa_ends) contains copies and no reference to a
+ * view, because local repairs change a view in place only if nobody else refers to it.
  *
  * The manager drops the subscriptions of a port only when the port has been out of the fabric for
  * five minutes. A port that was unresponsive only for a short time must keep its subscriptions,
@@ -168,8 +168,8 @@ void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group,
     struct fab_view *v = sm_view(s->in.sm);
     if (v != NULL && v->target != NULL && sa_is_master(s)) {
         struct fab_event_notice n = notice_of(v, made ? GROUP_MADE : GROUP_GONE, group->mgid);
-        /* a P_Key with the bit of full membership matches those of full members and those of
-         * limited members */
+        /* a P_Key with the bit of full membership matches the P_Keys of full and of limited members
+         */
         n.key[n.keys++] = group->pkey | FULL_MEMBER;
         sa_report(s, &n);
     }

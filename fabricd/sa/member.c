@@ -3,9 +3,9 @@
  * MCMemberRecord (IBA 15.2.5.17): hosts join multicast groups (Set), leave them (Delete) and query
  * them. libfabmgr/mcast interprets the components; this file decides which requests are permitted.
  *
- * A port may join itself, or another port with which it shares a partition (a proxy join). The port
- * that joins must be in the partition of the group. A port may also join by each of its alias
- * GUIDs.
+ * A port may make itself a member of a group, or another port with which it shares a partition (a
+ * proxy join). The new member must be in the partition of the group. A port may also become a
+ * member under each of its alias GUIDs.
  *
  * A port may change its own membership. Any port in the partition of the group may change a proxy
  * membership (o15-0.1.2, o15-0.2.1). A requester that gives the sa_key may change any membership.
@@ -74,8 +74,9 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* Returns true if the requester may change the membership: its own, or a proxy membership in a
- * group in whose partition it is. A requester that gave the sa_key may change any membership. */
+/* Returns true if the requester may change the membership: it is the requester's own membership, or
+ * a proxy membership in a group whose partition includes the requester. A requester that gave the
+ * sa_key may change any membership. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
@@ -106,7 +107,7 @@ static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
     uint64_t from = fab_fabric_port(c->view->fabric, c->req->from)->guid;
-    /* without a fabric, sm_mgroup_join will return BUSY, so the quotas do not matter */
+    /* no fabric is known yet: sm_mgroup_join will return BUSY, so the quotas do not matter */
     if (g == NULL)
         return true;
     const struct sa_quota_use groups = {
@@ -171,7 +172,7 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-/* How far a query has got in the list of records: the record that it returned last. */
+/* The position of a query in the list of records: the record that the query returned last. */
 struct place {
     uint64_t mgid[2], guid;
     /* The record of group `mgid` that was returned last. 0: none yet. 1: the record of the member
@@ -194,8 +195,8 @@ static bool is_wanted(const struct fab_sa_query *q, const struct fab_wire_mc_mem
     return (q->comp_mask & component("JoinState")) == 0 || m->join_state == want->join_state;
 }
 
-/* Fills in the record of the next member that the query selects, from member number `i` of the
- * group on. Returns false if there is none. */
+/* Fills in the record of the first member that the query selects, among the members of the group
+ * with number `i` or higher. Returns false if there is none. */
 static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, size_t i, struct place *at,
                         struct fab_wire_mc_member_record *ret)

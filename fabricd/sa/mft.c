@@ -40,8 +40,8 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
     return fab_sa_may_see(q, port) ? (uint16_t)v->target->lids.base[port] : 0;
 }
 
-/* Writes the next record of a query. at[0] is the id of its switch in fab_mcast_trees_net; at[1] is
- * the number of records of this switch that were returned already. */
+/* Writes the next record of a query. at[0] is the id (in fab_mcast_trees_net) of the switch whose
+ * records come next; at[1] is the number of records of this switch that were returned already. */
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
 {
     const struct sa *s = ctx;

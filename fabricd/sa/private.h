@@ -54,16 +54,16 @@ struct sa {
     struct fab_sa_aliases aliases; /* alias GUIDs of all ports (alias.c) */
     uint32_t aliases_written;      /* number of GUIDInfo writes in flight */
     struct loop_timer *alias_timer;
-    /* The published view. NULL: there is none yet, or the agent has released it, so that a local
-     * repair can change it in place. */
+    /* The published view. NULL: there is none yet, or the agent has released the view, so that a
+     * local repair can change its tables in place. */
     struct sa_view *view;
     uint64_t generation;
     bool master;
     struct sa_jobs making, sending;
     uint32_t job_count;
     size_t table_bytes;
-    /* Base LID of the host for which a response was collected last. The next turn is that of the
-     * next higher LID. */
+    /* Base LID of the host for which the last part of a response was collected. The next part is
+     * for the host with the next higher LID (table.c). */
     uint32_t last_host;
     struct loop_timer *work, *patience, *retry;
     /* ring buffer of the answers that wait for the transport */
@@ -72,7 +72,7 @@ struct sa {
     struct sa_stats stats;
 };
 
-bool sa_is_master(const struct sa *s); /* returns whether this manager is master now */
+bool sa_is_master(const struct sa *s); /* returns true if this manager is master now */
 
 /* Functions of reply.c. */
 /* Sends a MAD as it is. While the transport is busy, MADs wait in a queue. */
@@ -96,9 +96,9 @@ void sa_transfer_input(struct sa *s, const struct transport_mad *mad);
 void sa_transfer_tick(void *ctx);
 
 /* Functions of alias.c. */
-/* Loads the alias GUIDs from the store. Returns NOMEM, IO or FORMAT. */
+/* Loads the alias GUIDs from the store. Returns OK, NOMEM, IO or FORMAT. */
 int sa_alias_start(struct sa *s);
-/* Discards the alias GUIDs, and loads those in the store instead. */
+/* Discards the alias GUIDs, and loads those in the store instead. Returns as sa_alias_start. */
 int sa_alias_load(struct sa *s);
 void sa_alias_stop(struct sa *s);
 

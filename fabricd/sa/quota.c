@@ -77,8 +77,8 @@ void sa_quota_stop(struct sa *s)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Writes the name of the switch port to which a port is connected. Replaces control characters,
- * because devices choose their NodeDescriptions. */
+/* Writes the name of the switch port to which a port is connected; if it has no link, the name of
+ * the port itself. Replaces control characters, because devices choose their NodeDescriptions. */
 static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME_LEN])
 {
     uint32_t peer = port != FAB_NONE ? fab_fabric_port(f, port)->peer : FAB_NONE;

@@ -17,10 +17,10 @@ struct sa_quota_use {
  * caller then refuses the request. */
 bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_quota kind,
                       const struct sa_quota_use *use);
-/* Returns true if another GetTable response to the requester may begin, while `open` responses to
- * it are in progress. If not, the caller answers BUSY. Counts and reports the refusal if a limit of
- * the requester's port was reached. Does not do this if the responses to all ports together reach
- * the rate at which the kernel may get them (kernel_all in quota.c). */
+/* Returns true if one more GetTable response to the requester may begin, while `open` responses to
+ * the same requester are in progress. If not, the caller answers BUSY. If a limit of the
+ * requester's port is the reason, the function counts and reports the refusal. It does neither if
+ * the reason is the limit for the responses to all ports together (kernel_all in quota.c). */
 bool sa_quota_permits_transfer(struct sa *s, const struct fab_sa_request *req, uint32_t open);
 /* Counts `len` bytes of a response that were passed to the kernel. host: what sa_quota_host
  * returned for the request. */

@@ -25,7 +25,7 @@ sa_change sa_member_set, sa_member_delete;
 bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 
-/* In registered.c: carries out a Set or Delete, and answers the request. */
+/* Carries out a Set or Delete of any attribute, and answers the request (registered.c). */
 void sa_registered_change(struct sa *s, const struct transport_mad *mad,
                           const struct fab_sa_request *req);
 /* Returns the source of the records of an attribute, if the agent has these records itself. NULL:

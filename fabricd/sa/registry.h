@@ -39,8 +39,8 @@ struct sa_registry {
     struct sa_ends ends;
     /* true: `ends` is valid; false: no view has been examined yet */
     bool knows_ends;
-    /* Slot of the next subscription to check. Subscriptions of ports that have been absent for a
-     * long time are dropped. */
+    /* Slot of the subscription that is checked next. A check drops the subscription if its port has
+     * been absent for a long time. */
     uint32_t absent_at;
     /* For events about ended subscriptions (report.c). told_us: time in us at which the present
      * interval of TELL_AGAIN_US began; 0: no subscription has ended yet. told, gone: in this
@@ -57,14 +57,15 @@ struct sa_registry {
 };
 
 /* Functions of registry.c. */
-/* Loads services and subscriptions from the store. Returns NOMEM, LIMIT, IO or FORMAT. */
+/* Loads services and subscriptions from the store. Returns OK, NOMEM, LIMIT, IO or FORMAT. */
 int sa_registry_start(struct sa *s);
-/* Discards services and subscriptions, and loads those in the store instead. */
+/* Discards services and subscriptions, and loads those in the store instead. Returns as
+ * sa_registry_start. */
 int sa_registry_load(struct sa *s);
 void sa_registry_stop(struct sa *s);
-/* Checks whether a registration may be carried out now. Returns BUSY if the database cannot be
- * written, if too many records wait for the store's writer, or if too many answers, in all or to
- * the sender of this request, wait for the database. */
+/* Returns OK if a registration may be carried out now. Returns BUSY in three cases: the database
+ * cannot be written; too many records wait for the store's writer; or too many answers (in all, or
+ * to the sender of `mad`) wait for the database. */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
 /* Sends the answer when the registration is committed to the database. If it cannot be committed,
  * answers BUSY. */
@@ -72,14 +73,14 @@ void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 
 /* Functions of service.c. */
-/* loads the services. Returns NOMEM, LIMIT, IO or FORMAT */
+/* Loads the services from the store. Returns OK, NOMEM, LIMIT, IO or FORMAT. */
 int sa_services_load(struct sa *s);
 void sa_services_expire(void *ctx);
 /* Sets the timer to the time at which the next lease of a service ends. */
 void sa_services_arm(struct sa *s);
 
 /* Functions of inform.c. */
-/* Loads the subscriptions. Returns NOMEM, LIMIT, IO or FORMAT. */
+/* Loads the subscriptions from the store. Returns OK, NOMEM, LIMIT, IO or FORMAT. */
 int sa_subscriptions_load(struct sa *s);
 /* Drops a subscription. `why`: the reason that the event gives; NULL: no event is emitted. */
 void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why);

@@ -29,8 +29,8 @@
 #define SEND_A_TURN 64
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
-/* Within TELL_AGAIN_US, this number of ended subscriptions get an event each. A later event gives
- * the number of all others. */
+/* Maximum number of ended subscriptions that get an event of their own within TELL_AGAIN_US. A
+ * later event gives the number of all others. */
 #define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 
@@ -114,8 +114,8 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
     sa_put(s, &out);
 }
 
-/* Sends up to SEND_A_TURN reports. Returns BUSY if there are more reports to send, NOT_FOUND if
- * there are none. */
+/* Sends up to SEND_A_TURN reports. Returns BUSY if there may be more reports to send, or NOT_FOUND
+ * if there are no more. */
 static int send_some(struct sa *s, const struct fab_view *v)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;

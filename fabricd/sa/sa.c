@@ -106,7 +106,7 @@ static void get(struct sa *s, const struct transport_mad *mad, const struct fab_
     sa_send(s, mad, answer);
 }
 
-/* Returns the port that has this LID in the published view, or FAB_NONE. */
+/* Returns the port that has this LID in the published view; FAB_NONE: no port has it. */
 static uint32_t port_of(const struct sa *s, uint16_t lid)
 {
     const struct fab_lids *lids = &fab_sa_view(s->view->sa)->target->lids;
@@ -152,15 +152,16 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
     else if (fab_sa_is_table(req.method))
         sa_table_begin(s, mad, &req);
     else if (changes && sm_is_handing_over(s->in.sm))
-        s->stats.dropped++; /* no answer: the host will repeat its request to the next master */
+        /* the request gets no answer; the host will repeat it to the next master */
+        s->stats.dropped++;
     else if (changes)
         sa_registered_change(s, mad, &req);
     else
         sa_refuse(s, mad, FAB_SMP_BAD_METHOD);
 }
 
-/* Returns true if the MAD is part of a transfer in progress. The ACK, STOP and ABORT (RMPP) of the
- * requester have the method of the response. */
+/* Returns true if the MAD has the method of a response. It is then an ACK, STOP or ABORT (RMPP) by
+ * which a requester answers the segments of a transfer. */
 static bool is_response(const struct transport_mad *mad)
 {
     return (mad->bytes[AT_METHOD] & FAB_METHOD_RESPONSE) != 0;

@@ -39,7 +39,7 @@ struct sa_stats { /* counts since the start */
     uint64_t over_rate;
     uint64_t tables;  /* number of responses with many records */
     uint64_t records; /* number of records in these responses */
-    /* number of notices about which the agent was to send reports */
+    /* number of notices that the agent was to report to subscribers */
     uint64_t notices;
     uint64_t reports;          /* number of reports sent, including repetitions */
     uint64_t reports_answered; /* number of reports that were answered */
@@ -47,16 +47,16 @@ struct sa_stats { /* counts since the start */
     uint64_t reports_lost;
     uint64_t subscriptions_ended;
 };
-/* Starts the agent and loads the registrations of hosts from the store. Returns NOMEM, LIMIT, IO or
- * FORMAT. */
+/* Starts the agent and loads the registrations of hosts from the store. Returns OK, NOMEM, LIMIT,
+ * IO or FORMAT. */
 int sa_start(const struct sa_input *in, struct sa **ret);
 /* Replaces all registrations by those in the store, after another manager has changed the store.
  * Returns as sa_start; after an error, some registrations are missing. */
 int sa_load(struct sa *s);
 void sa_stop(struct sa *s); /* the argument may be NULL */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);
-/* The next functions return the services and the subscriptions that hosts registered. The pointers
- * are valid until the caller returns to the event loop. */
+/* sa_services and sa_subscriptions return the services and the subscriptions that hosts registered.
+ * The pointers are valid until the caller returns to the event loop. */
 const struct fab_services *sa_services(const struct sa *s);
 const struct fab_subscriptions *sa_subscriptions(const struct sa *s);
 

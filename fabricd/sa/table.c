@@ -68,8 +68,8 @@ static bool is_known(const struct sa *s, const struct transport_mad *request)
     return false;
 }
 
-/* Returns the number of responses to a host that are in progress, and their total size in bytes in
- * *ret_bytes. */
+/* Returns the number of responses to a host that are in progress. Sets *ret_bytes to the total size
+ * of their memory in bytes. */
 static uint32_t jobs_of(const struct sa *s, uint32_t host, size_t *ret_bytes)
 {
     const struct sa_job *lists[] = {s->making.head, s->sending.head};
@@ -124,7 +124,8 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* Returns true if the limits allow the memory of the response to grow to 2 * need bytes. */
+/* Returns true if the limits allow the memory of the response to grow to 2 * need bytes. The factor
+ * of 2 is a margin, because fab_base_grow may reserve more memory than needed. */
 static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
 {
     size_t own;
@@ -133,8 +134,8 @@ static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
            (job->query.trusted || own - job->room + 2 * need <= SA_TABLE_EACH);
 }
 
-/* Makes room for one more record in a response. Returns NOMEM, or BUSY if all responses together
- * would exceed SA_TABLE_MOST, or those to this host SA_TABLE_EACH. */
+/* Makes room in a response for one more record of `need` bytes. Returns OK, NOMEM, or BUSY if all
+ * responses together would exceed SA_TABLE_MOST, or those to this host SA_TABLE_EACH. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;
@@ -215,8 +216,9 @@ static void finish(struct sa *s, struct sa_job *job, int result)
     sa_transfer_begin(s, job);
 }
 
-/* Returns the response of which the next part is collected: the oldest one to the host with the
- * next LID above last_host. After the highest LID comes the lowest. */
+/* Returns the response for which the next part is collected: the oldest response to the host with
+ * the next LID above s->last_host. After the highest LID comes the lowest. NULL: there is no
+ * response to collect. */
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;

@@ -5,7 +5,7 @@
  *
  * If the transport has no room for a MAD (BUSY), the recorder records the MAD only when a later try
  * succeeds. If the transport refuses a MAD, the recorder records it as failed. It records incoming
- * MADs before it passes them to the receivers, all MADs of a batch with the same time stamp. The
+ * MADs before it passes them to the receivers; all MADs of a batch get the same time stamp. The
  * last entry of the file says why the recording ended. The recorder stops early enough that this
  * entry fits below the size limit.
  */

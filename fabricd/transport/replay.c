@@ -14,8 +14,8 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* Of each kind of difference between the recorded run and the replay, at most this number is
- * logged. */
+/* maximum number of differences between the recorded run and the replay that are logged, for each
+ * kind of difference */
 #define SHOWN 10
 #define WINDOW 64
 /* maximum number of MADs that are passed on together; a larger batch is divided */

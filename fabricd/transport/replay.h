@@ -8,7 +8,8 @@
 
 /* Opens a transport that plays a recording, on a loop in virtual time (loop_new_virtual). `done` is
  * called once on the loop thread, when the recording ends. The caller must keep `bytes` until the
- * transport is closed. Returns FORMAT, UNSUPPORTED or NOMEM; why[] says what is wrong. */
+ * transport is closed. Returns OK, or FORMAT, TRUNCATED, UNSUPPORTED, LIMIT or NOMEM with the
+ * reason in why[]. */
 int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop_fn *done,
                           void *ctx, struct transport **ret, char *why, size_t why_len);
 void transport_replay_stats(struct transport *t, struct fab_recording_player_stats *ret);

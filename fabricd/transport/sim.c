@@ -4,10 +4,10 @@
  * the answer in the next iteration of the loop, as a device would. So `send` never calls a
  * receiver.
  *
- * There are two batches: one collects answers and traps, while the MADs of the other are passed to
- * the receivers. When the second is empty, the two change roles. Each iteration of the loop passes
- * on at most PART MADs, because all 1,024 answers of a full window would take 15 to 20 ms. If the
- * simulated fabric loses a MAD, the sender's timeout expires.
+ * There are two batches: `gathering` collects answers and traps, while the MADs of `leaving` are
+ * passed to the receivers. When all MADs of `leaving` have been passed on, the two change roles.
+ * Each iteration of the loop passes on at most PART MADs, because all 1,024 answers of a full
+ * window would take 15 to 20 ms. If the simulated fabric loses a MAD, the sender's timeout expires.
  *
  * The simulator's time is the loop's time, real or virtual. The transport sets the simulator's time
  * before each MAD. A timer fires when the simulator has work that is due (delayed answers, links in
@@ -39,9 +39,9 @@ struct sim_transport {
     struct transport base;
     struct fab_sim *sim;
     struct loop_timer *timer;
-    /* time of the event loop, in us, at which the timer fires, if it is set */
+    /* loop time in us at which the timer fires; only valid while the timer is set */
     uint64_t timer_at;
-    /* time of the loop, in us, at which the time of the simulator is 0 */
+    /* loop time in us at which the time of the simulator is 0 */
     uint64_t epoch;
     uint32_t node;
     uint8_t port;
@@ -190,8 +190,8 @@ void transport_sim_kick(struct transport *base)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Finds the port of `node` to which the manager is attached: port 0 of a switch; the first port of
- * an adapter or router that has a link. Returns false if `node` is an adapter or router without a
+/* Finds the port of `node` to which the manager is attached: port 0 of a switch; in an adapter or
+ * router, the first port that has a link. Returns false if `node` is an adapter or router without a
  * link. */
 static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
 {

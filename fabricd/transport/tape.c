@@ -93,7 +93,8 @@ static int status_of(int error)
 }
 
 /* Creates a file that only this user can read, because a recording has keys. If a file with this
- * name exists, it is replaced and not overwritten, because another user may have it open. */
+ * name exists and other users have access to it, the function replaces it by a new file, because
+ * one of them may have the old file open. */
 static int open_private(const char *path)
 {
     struct stat st;

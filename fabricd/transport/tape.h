@@ -14,15 +14,16 @@
 #define TAPE_PIECE (256u << 10)
 
 struct tape;
-/* Creates or replaces the file. Returns NOMEM, IO, DENIED or NOT_FOUND, with a sentence in
+/* Creates or replaces the file. Returns OK, or NOMEM, IO, DENIED or NOT_FOUND with the reason in
  * why[]. */
 int tape_open(const char *path, struct tape **ret, char *why, size_t why_len);
-/* Returns memory for the next n bytes of the file, at most TAPE_PIECE. The caller fills in the
- * bytes and calls tape_advance to append them. Returns NULL if the disk is too slow, if a write
+/* Returns memory for the next `n` bytes of the file; `n` is at most TAPE_PIECE. The caller fills in
+ * the bytes and calls tape_advance to append them. Returns NULL if the disk is too slow, if a write
  * failed (see tape_error), or if memory ran out. */
 uint8_t *tape_room(struct tape *t, size_t n);
 void tape_advance(struct tape *t, size_t n);
-/* makes the thread write all bytes that were appended so far; does not wait for it */
+/* makes the thread write all bytes that were appended so far; does not wait until they are written
+ */
 void tape_flush(struct tape *t);
 /* returns errno of the first failed write; 0: none failed */
 int tape_error(struct tape *t);

@@ -45,8 +45,8 @@
 /* maximum number of requests in flight on a simulated port, if Unix sockets of this system queue
  * enough datagrams; the socket buffer of each direction has room for 166 MADs */
 #define WINDOW_SIM 160
-/* On a simulated port with the maximum number of requests in flight: if no MAD arrives for this
- * time in us, the transport assumes that all these requests are lost. */
+/* Time in us. If the maximum number of requests is in flight on a simulated port, and no MAD has
+ * arrived for this time, the transport assumes that all these requests are lost. */
 #define SWALLOWED_US 10000000u
 /* maximum number of incoming MADs that are passed to the receivers together */
 #define BATCH 64
@@ -87,8 +87,9 @@ struct umad_transport {
     struct waiter *waiter;
     /* number of requests that were sent and not answered yet; counted on simulated ports only */
     uint32_t owed;
-    /* time in us from which on the transport waits for answers: when the last MAD arrived, or when
-     * a request was sent while no other one was in flight */
+    /* Time in us since which the transport has been waiting for answers. This is the time at which
+     * the last MAD arrived or, if it is later, at which a request was sent while no other request
+     * was in flight. */
     uint64_t heard_us;
     /* name of the adapter and number of its port, needed to open the port again */
     char ca[UMAD_CA_NAME_LEN];
@@ -119,8 +120,8 @@ static bool means_lost(int error)
            error == ENOTCONN || error == EPIPE;
 }
 
-/* Handles an error of a send, which is in errno. Returns BUSY if the caller must try again, or
- * IO. */
+/* Handles the error that umad_send left in errno. Returns BUSY if the caller must try again,
+ * otherwise IO. */
 static int send_failed(struct umad_transport *t)
 {
     int error = errno;
@@ -145,7 +146,7 @@ static bool is_full(struct umad_transport *t)
 static void note_sent(struct umad_transport *t, const struct transport_mad *mad)
 {
     if (mad->addr.timeout_us == 0)
-        return; /* without a timeout, the MAD is not a request, and no answer is due */
+        return; /* a MAD without a timeout is no request, so no answer is due */
     if (t->owed++ == 0)
         t->heard_us = clock_now_us();
 }
@@ -199,8 +200,8 @@ static int umad_transport_send_long(struct transport *base, const struct fab_mad
     return r;
 }
 
-/* Opens or closes the issm device (/dev/infiniband/issm*). While it is open, the kernel sets
- * IsSM in the port's CapabilityMask. */
+/* Opens or closes the issm device (/dev/infiniband/issm*). While the device is open, the kernel
+ * sets IsSM in the port's CapabilityMask. */
 static int umad_transport_set_is_sm(struct transport *base, bool is_sm)
 {
     struct umad_transport *t = (struct umad_transport *)base;
@@ -341,8 +342,9 @@ static void umad_transport_close(struct transport *base)
     free(base);
 }
 
-/* Returns the maximum number of datagrams in the queue of a Unix socket. If it is small, ibsim and
- * its preload library block each other with fewer MADs in flight. 0: not known. */
+/* Returns the maximum number of datagrams in the queue of a Unix socket; 0: not known. The smaller
+ * this number, the fewer MADs in flight are enough for ibsim and its preload library to block each
+ * other. */
 static unsigned datagram_queue_len(void)
 {
     unsigned len = 0;
@@ -423,8 +425,8 @@ static int register_agents(struct umad_transport *t, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* Parses "CA", "CA:PORT" or "". *ret_port is 0 if libibumad must choose the port. Returns INVAL if
- * `where` has another form. */
+/* Parses "CA", "CA:PORT" or "". *ret_port is 0 if libibumad must choose the port. Returns OK, or
+ * INVAL if `where` has another form. */
 static int parse_where(const char *where, char ca[UMAD_CA_NAME_LEN], int *ret_port)
 {
     *ret_port = 0;

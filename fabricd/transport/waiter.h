@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A waiter lets the loop wait for MADs on a descriptor of ibsim's preload library, which the kernel
- * does not know. The waiter's thread waits for the first MAD, makes an eventfd readable, and then
- * sleeps until the loop has read all MADs. The thread itself reads no MADs, so a burst of MADs
- * causes only one thread switch.
+ * A waiter lets the loop wait for MADs on a descriptor of ibsim's preload library. The kernel does
+ * not know such descriptors, so the loop cannot watch them itself. The waiter's thread waits for
+ * the first MAD, makes an eventfd readable, and then sleeps until the loop has read all MADs. The
+ * thread itself reads no MADs, so a burst of MADs causes only one thread switch.
  */
 #ifndef FABRICD_TRANSPORT_WAITER_H
 #define FABRICD_TRANSPORT_WAITER_H

@@ -12,7 +12,7 @@
  *      then one range for all switches. Endports of a leaf mostly have similar routes. These
  *      endports share LFT blocks, so a fault changes few blocks.
  *
- * If there are too few LIDs, the manager begins again, and leaves out step 2.
+ * If there are too few LIDs for step 4, all steps except step 2 are done again from the beginning.
  */
 #include "libfabmgr/address/address.h"
 
@@ -32,8 +32,8 @@ struct ledger {
     uint8_t *taken;
     /* LID at which the search for the next contiguous range begins */
     uint32_t next;
-    /* [LMC] LID at which the search for a free range of 2^LMC LIDs begins; below it, no such range
-     * is free */
+    /* [LMC] LID at which the search for a free range of 2^LMC LIDs begins; no such range is free
+     * below this LID */
     uint32_t low[8];
     struct fab_lids lids;
     /* [2 * claims] notes on ports with a duplicate or invalid LID */
@@ -146,8 +146,9 @@ static uint32_t find_single(struct ledger *g, uint8_t lmc)
     return lid;
 }
 
-/* Assigns 2^lmc LIDs to each of the ports ports[count]: one contiguous range for all of them if
- * possible; otherwise each port gets the lowest free range. Returns OK or LIMIT. */
+/* Assigns 2^lmc LIDs to each of the ports in ports[count]: if possible, from one contiguous range
+ * for all of them; otherwise, each port gets the lowest free range of 2^lmc LIDs. Returns OK or
+ * LIMIT. */
 static int place(struct ledger *g, const uint32_t *ports, uint32_t count, uint8_t lmc)
 {
     uint32_t size = 1u << lmc;

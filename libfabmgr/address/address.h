@@ -32,15 +32,16 @@ struct fab_address_note {
 struct fab_address_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
-    /* The LID leases, in any order. The LIDs of ports that are not in the fabric stay reserved. */
+    /* The LID leases, in any order. LIDs leased to ports that are not in the fabric stay reserved.
+     */
     const struct fab_lease *leases;
     size_t lease_count;
 };
 /* Assigns LIDs to port 0 of each switch, to each port of an adapter or router that has a link, and
  * to the manager's own port. *ret_notes is an array, which the caller frees, with a note for each
  * duplicate or invalid LID; NULL: there are none. If no unreserved LID is left, ports get LIDs that
- * are leased to absent ports. Returns LIMIT if even these do not suffice; all LIDs must be below
- * the LinearFDBCap of every switch. Also returns INVAL (LMC above 7) and NOMEM. */
+ * are leased to absent ports. All LIDs are below the LinearFDBCap of every switch. Returns OK,
+ * LIMIT (too few LIDs, even with those of absent ports), INVAL (LMC above 7) or NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,
                        struct fab_address_note **ret_notes, size_t *ret_note_count);
 

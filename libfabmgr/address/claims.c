@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collects the claims of ports to LIDs: the LID of the port's lease, and the LID that the device
- * reports. Also collects the leases of absent ports. Leases come from the manager's store, other
- * LIDs from devices. Both can be wrong, so they are checked here. */
+ * reports. Also collects the leases of absent ports. Leases come from the manager's store, and the
+ * other LIDs from devices. Both sources can have invalid LIDs, so this file checks them. */
 #include "libfabmgr/address/claims.h"
 
 #include <stdlib.h>
@@ -52,8 +52,8 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
 }
 
 /* Writes the LIDs of the leases into the claims. Claims and leases are sorted by GUID, so one pass
- * finds the claim of each lease. If a GUID has several leases, only the one with the lowest LID
- * counts. */
+ * over both lists finds the claim for each lease. If a GUID has several leases, only the one with
+ * the lowest LID counts. */
 static void match_leases(struct fab_claims *c, const struct fab_lease *leases, size_t count,
                          uint32_t max_lid)
 {

@@ -5,23 +5,24 @@
  * No counter shows the fan-in of an incast, so it is estimated in two ways, each of which gives a
  * lower bound. First, the number of throttled senders is divided by the number of congested
  * endports. If each sender takes part in one incast, at least one endport has this number of
- * senders or more. Second, the congestion log of a sender names the endport for which the sender
- * was throttled; the logs that name the same endport are counted. A sender makes such an entry only
- * when it reaches the threshold of its table. The observed fan-in is the greater of the two bounds.
+ * senders or more. Second, the congestion log of a sender names the endport to which it sent when
+ * it was throttled; the logs that name the same endport are counted. This number can be too low,
+ * because a sender makes a log entry only when it reaches the threshold of its table. The observed
+ * fan-in is the greater of the two bounds.
  *
  * Marked packets alone are no reason for advice. During an incast, switches mark packets all the
  * time, and the marks keep the senders throttled. This is how congestion control should work: the
  * queues stay short, and no other traffic waits for long. Marked packets lead to advice only if, in
- * addition, no sender is throttled, ports wait long for credits nevertheless, or the fan-in is
- * greater than the settings assume.
+ * addition, no sender is throttled, ports wait for credits for a long time nevertheless, or the
+ * fan-in is greater than the settings assume.
  */
 #include "libfabmgr/congestion/advise.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A port waits long if it waits for credits for at least this part of the time between two
- * readings, in permille. */
+/* A port counts as waiting for a long time if it waited for credits for at least this part of the
+ * time between two readings, in permille. */
 #define WAITS_MUCH 200
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };

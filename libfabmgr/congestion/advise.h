@@ -17,8 +17,8 @@ struct fab_congestion_observed {
     /* longest time that a port waited for credits, in permille of the time between the two
      * readings */
     uint32_t max_wait_permille;
-    /* greatest number of adapters whose congestion logs name the same endport, as the one for which
-     * they were throttled */
+    /* greatest number of adapters that, according to their congestion logs, were throttled because
+     * they sent to the same endport */
     uint32_t logged_fan_in;
 };
 struct fab_congestion_configured {

@@ -18,7 +18,7 @@
 /* assumed size of a device's congestion control table, in entries, if ControlTableCap is unknown */
 #define ENTRIES 128
 
-/* all different bases that were found so far, in the order in which they were found */
+/* the distinct bases that were found so far, in the order in which they were found */
 struct bases {
     struct fab_congestion_basis *items;
     size_t count, capacity;
@@ -27,7 +27,7 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
-    /* fan-in if all endports send to the same one: rounded, at most FAN_IN_MAX */
+    /* fan-in if all other endports send to one endport: rounded, at most FAN_IN_MAX */
     uint32_t all;
     /* [SL] fan-in of the traffic classes that use the SL: rounded, at most `all` */
     uint32_t by_class[FAB_CONGESTION_SLS];
@@ -79,8 +79,7 @@ static void set_class_fan_in(struct work *w)
     }
 }
 
-/* Returns the greatest value of in->port_fan_in[], the number of senders to one endport that
- * partitions permit; 0: unknown. */
+/* Returns the greatest element of in->port_fan_in[]; 0: unknown. */
 static uint32_t max_port_fan_in(const struct fab_congestion_input *in)
 {
     uint32_t most = 0;
@@ -161,7 +160,7 @@ static int add_port(struct work *w, uint32_t port, uint16_t *ret)
     const struct fab_fabric *f = w->in->fabric;
     uint32_t node = fab_fabric_port(f, port)->node;
     struct fab_congestion_basis b;
-    /* copies with memcpy, because padding bytes count when bases are compared */
+    /* memcpy also copies the padding bytes, which count when bases are compared */
     memcpy(&b, &w->common, sizeof b);
     b.rate = fab_wire_link_rate(&fab_fabric_port(f, port)->info);
     if (!fab_fabric_node_is_switch(f, node)) {

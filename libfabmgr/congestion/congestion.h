@@ -3,13 +3,15 @@
  * Congestion control settings (IBA annex A10), computed from the fabric.
  *
  * A switch port whose queue exceeds its threshold marks packets (FECN). The receiver of a marked
- * packet notifies its sender (BECN). The sender raises its index (CCTI) in a table of delays by
- * CCTI_Increase, up to CCTI_Limit, and lowers it by one in each period of CCTI_Timer. A table entry
- * has a multiplier and a shift. After a packet that takes time t, the sender waits t * multiplier /
- * 2^shift. So its rate is the link's rate divided by (1 + multiplier / 2^shift).
+ * packet notifies its sender (BECN). The sender has an index (CCTI) into a table of delays. Each
+ * notification raises the index by CCTI_Increase, up to CCTI_Limit, and each period of CCTI_Timer
+ * lowers it by one. A table entry has a multiplier and a shift. After a packet that takes time t,
+ * the sender waits t * multiplier / 2^shift. So the sender's rate is the link's rate divided by (1
+ * + multiplier / 2^shift).
  *
- * Many ports have the same setting, so each different setting is stored once, together with its
- * `basis`: the facts from which it was derived. explain.h explains a setting from its basis.
+ * Many ports have the same settings, so each different set of values is stored once and called a
+ * setting, together with its `basis`: the facts from which it was derived. explain.h explains a
+ * setting from its basis.
  */
 #ifndef LIBFABMGR_CONGESTION_CONGESTION_H
 #define LIBFABMGR_CONGESTION_CONGESTION_H
@@ -60,23 +62,26 @@ struct fab_congestion_adapter {
     struct fab_congestion_table table;
 };
 
-/* Returns the delay of an entry of the congestion control table, in eighths of the time that the
- * packet takes. The result is exact, because the shift of an entry is 0 to 3. */
+/* Returns the delay that an entry of the congestion control table adds after a packet, in eighths
+ * of the transmission time of this packet. The result is exact, because the shift of an entry is 0
+ * to 3. */
 static inline uint32_t fab_congestion_delay(uint16_t entry)
 {
     return (uint32_t)(entry & 0x3fff) << (3 - (entry >> 14));
 }
-/* Returns the table entry with the shortest delay that is at least `eighths` eighths of a packet
- * time. If there is none, returns 16383, the entry with the longest delay. */
+/* Returns the table entry with the shortest delay that is at least `eighths` eighths of the
+ * transmission time of a packet. If there is none, returns 16383, the entry with the longest delay.
+ */
 uint16_t fab_congestion_entry(uint64_t eighths);
 
 /* ---- input and basis ------------------------------------------------------------------------- */
 
 enum fab_congestion_fan_in { /* Where the assumed fan-in comes from. */
                              FAB_CONGESTION_FROM_POLICY,
-                             /* the fan-in of the traffic class, which the caller knows */
+                             /* the number of endports in the traffic class */
                              FAB_CONGESTION_FROM_CLASS,
-                             /* the greatest fan-in that the partitions permit */
+                             /* the greatest fan-in that the partitions permit (`port_fan_in` of the
+                              * input) */
                              FAB_CONGESTION_FROM_JOBS,
                              FAB_CONGESTION_FROM_FABRIC,
 };
@@ -105,7 +110,7 @@ struct fab_congestion_basis {
      * ISLs. The minimum, 100, means that the ISLs can carry all that the endports send. */
     uint32_t taper;
     uint32_t rtt_ns; /* round-trip time without queues */
-    /* time in ns in which the slowest link of an endport empties a full queue */
+    /* time in ns that the slowest link of an endport needs to empty a full queue */
     uint32_t queue_ns;
 };
 
@@ -113,8 +118,8 @@ struct fab_congestion_input {
     const struct fab_fabric *fabric;
     /* policy, of which fab_congestion_compute uses only the congestion settings and max_mtu */
     const struct fab_policy *policy;
-    /* number of switches on the longest path of the active tables; 0: not known; the longest of the
-     * shortest paths then counts */
+    /* number of switches on the longest path of the active tables; 0: unknown, so the longest of
+     * the shortest paths is used instead */
     uint32_t hops;
     /* [node_count] ControlTableCap of each device; an element of 0, or a NULL pointer: not known */
     const uint8_t *table_blocks;
@@ -135,17 +140,19 @@ struct fab_congestion {
     uint16_t port_count, adapter_count;
     struct fab_congestion_port *port;
     struct fab_congestion_adapter *adapter;
-    /* [the same index as in port[] and adapter[]] the facts from which each setting was derived */
+    /* [port_count], [adapter_count] the facts from which each setting was derived */
     struct fab_congestion_basis *port_basis, *adapter_basis;
 };
 /* Computes the settings of all ports. With the profile "off", all thresholds are 0 and no SL is
- * throttled. A slower endport never makes a delay shorter. Taper, endport counts and fan-in are
- * rounded, so that a small change of the fabric changes few settings. Returns OK, NOMEM, or LIMIT
- * if there are more than 65,534 different settings. */
+ * throttled. If the slowest endport becomes even slower, no delay in a table becomes shorter.
+ * Taper, endport counts and fan-in are rounded, so that a small change of the fabric changes few
+ * settings. Returns OK, NOMEM, or LIMIT if switch ports or adapter ports have more than 65,535
+ * different settings. */
 int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret);
 void fab_congestion_fini(struct fab_congestion *c);
-/* The next functions return the setting of a switch port, and of an adapter or router port. They
- * return NULL if the port has no setting. */
+/* fab_congestion_of_switch returns the setting of a switch port, and fab_congestion_of_adapter that
+ * of an adapter or router port. Both return NULL if the port has no setting, or is a port of the
+ * other kind. */
 const struct fab_congestion_port *
 fab_congestion_of_switch(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port);
 const struct fab_congestion_adapter *fab_congestion_of_adapter(const struct fab_congestion *c,

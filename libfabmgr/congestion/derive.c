@@ -6,18 +6,18 @@
  * every packet were marked, and would delay other traffic many times longer (doc/congestion.md).
  *
  * - Table: each sender has to slow down to 1/n of the endport's rate, and to less until the queue
- *   is empty. The last delay of the table therefore leaves a sender two thirds of 1/n.
+ *   is empty. The last delay of the table therefore leaves a sender two thirds of this share.
  * - Timer: the endport's switch port can mark at most all its packets, 1/t in a second, so each
  *   sender is notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`.
  *   With an increase of k steps for each mark, the sender stays throttled only if timer > n * t /
  *   k. The timer is an eighth longer than n * t / k. It is not made even longer, because a sender
  *   that was throttled too much would then recover more slowly.
  * - Different rates of endports: t is between the packet time on the sender's own link and that on
- *   the slowest endport's link, nearer to the former. The table ends half way between the rates of
- *   these two links (geometric mean). Slow endports have smaller incasts, and a sender that is
- *   throttled as if all senders sent to a slow endport would leave that endport idle for
- *   milliseconds. Incasts of the assumed fan-in are still throttled at endports that are three
- *   times slower.
+ *   the slowest endport's link, nearer to the former. The last entry of the table is computed for
+ *   the geometric mean of the rates of these two links, not for the slowest rate. Slow endports
+ *   have smaller incasts: if all senders were throttled as if they sent to one slow endport, they
+ *   would leave this endport idle for milliseconds. Incasts of the assumed fan-in are still
+ *   throttled at endports that are three times slower.
  * - Control loop: the timer is also longer than the control loop, which is a number of round-trip
  *   times. Otherwise a sender would speed up again before it could be notified, and its rate would
  *   never settle. (The queueing delay is not counted, because the queue exceeds the threshold

@@ -12,7 +12,7 @@ void fab_congestion_derive_adapter(const struct fab_congestion_basis *b,
                                    const struct fab_policy_congestion *p,
                                    struct fab_congestion_adapter *ret);
 /* Returns the number of senders that the settings must be able to throttle: twice the assumed
- * fan_in, or the number of endports if that is less; at least fan_in. */
+ * fan-in `fan_in`, or the number of endports if that is less, but at least `fan_in`. */
 uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in);
 /* the times from which the timer (CCTI_Timer) is derived */
 struct fab_congestion_derive_times {
@@ -24,8 +24,8 @@ struct fab_congestion_derive_times {
     uint32_t senders;
     /* minimum of CCTI_Timer, as a number of round-trip times */
     uint32_t loops;
-    /* Two minimum values of the timer, in ns. notify_ns: the mean time between two notifications of
-     * one sender, divided by the increase, and an eighth more. loop_ns: `loops` round-trip times
+    /* Two minimum values of the timer, in ns. notify_ns: nine eighths of the mean time between two
+     * notifications of one sender, divided by the increase. loop_ns: `loops` round-trip times
      * without queues. */
     uint64_t notify_ns, loop_ns;
 };

@@ -14,7 +14,7 @@ struct fab_congestion_reason {
 #define FAB_CONGESTION_REASONS 8
 /* Writes to ret[] a reason for each value of the port's setting, in a fixed order. For an adapter
  * port, the reasons are about service level `sl`. Returns the number of reasons; 0: the port has no
- * setting. */
+ * setting, the profile is "off", or `sl` is above 15. */
 unsigned fab_congestion_explain(const struct fab_congestion *c, const struct fab_fabric *f,
                                 const struct fab_policy *policy, uint32_t port, uint8_t sl,
                                 struct fab_congestion_reason ret[FAB_CONGESTION_REASONS]);

@@ -5,13 +5,13 @@
  *
  * A time stamp counts ticks of 1.024 us of the device's own clock, which wraps after 73 minutes.
  * The age of an entry is the device's time in the same reading minus the time stamp. An entry that
- * was already in the previous reading keeps the time that was computed then, because after the
- * clock has wrapped the age would be wrong.
+ * was already in the previous reading keeps the time that was computed then, because the age of an
+ * entry is wrong once the clock has wrapped.
  *
  * The log has a counter of congestion events. By A10.4.3.5, each reading of the log by any program
  * resets the counter, but some devices do not reset it. If the counter rose by at least the number
- * of new entries, nobody has reset it, and its rise is the number of new events. Otherwise somebody
- * has reset it, and its value is the number of new events.
+ * of new entries, this code assumes that nobody has reset it; then its rise is the number of new
+ * events. Otherwise somebody has reset it, and its value is the number of new events.
  */
 #include "libfabmgr/congestion/log.h"
 

@@ -14,7 +14,8 @@
 
 struct fab_congestion_event {
     /* In the log of a switch: source and destination LID of the marked packet. In the log of an
-     * adapter: slid is the adapter, and dlid the destination of its packets that were marked. */
+     * adapter: slid is the LID of the adapter's port, and dlid the destination of its packets that
+     * were marked. */
     uint16_t slid, dlid;
     uint8_t sl;
     /* only in the log of an adapter: transport service of the queue pair, as the log encodes it; 0:
@@ -56,10 +57,10 @@ static inline bool fab_congestion_log_marked(const struct fab_congestion_log *lo
     return log->port_map[31 - port / 8] >> port % 8 & 1;
 }
 
-/* Counts, for each LID, the adapters that were throttled at `since_us` or later because they sent
- * to this LID. The caller calls the function once for the log of each adapter. The function adds 1
- * to senders[lid] for each destination LID in the log that is below `lids` and is not the adapter's
- * own LID. */
+/* Helps to count, for each LID, the adapters that were throttled at `since_us` or later because
+ * they sent to this LID. The caller sets all `lids` elements of senders[] to 0, and then calls the
+ * function once for the log of each adapter. The function adds 1 to senders[lid] for each different
+ * destination LID of these entries that is below `lids` and is not the adapter's own LID. */
 void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
                                 uint16_t *senders, uint32_t lids);
 

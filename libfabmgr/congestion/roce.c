@@ -120,9 +120,9 @@ static struct fab_congestion_roce roce_of(const struct fab_congestion_basis *b,
     return r;
 }
 
-/* Adds r to all[], which is sorted by speed, slowest first. If all[] already has an entry for this
- * speed and kind of port, adds nothing, because different bases can lead to the same RoCE settings.
- * Returns the index of the entry. */
+/* Returns the index in all[] of the entry for the speed and the kind of port of *r. If there is
+ * none yet, copies *r to a new entry; all[] stays sorted by speed, slowest first. Different bases
+ * can lead to the same speed and kind, which share the first entry. */
 static size_t insert(struct fab_congestion_roce *all, size_t *count,
                      const struct fab_congestion_roce *r)
 {

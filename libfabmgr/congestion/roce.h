@@ -17,7 +17,8 @@
 #define FAB_DCQCN_ALPHA_US 55
 /* period in us of the timer that raises the rate */
 #define FAB_DCQCN_INCREASE_US 55
-/* number of megabytes sent after which the rate rises, as it does after one timer period */
+/* number of megabytes that an adapter sends before its rate rises; the rate also rises after each
+ * period of the timer */
 #define FAB_DCQCN_INCREASE_MB 10
 /* 1 / g, where g is the gain of DCQCN's alpha (its estimate of the congestion) */
 #define FAB_DCQCN_INVERSE_GAIN 256
@@ -35,8 +36,8 @@ struct fab_congestion_roce {
     /* RED thresholds of an egress queue, in bytes, and probability in percent. Below kmin, the
      * switch marks no packets; at kmax, it marks pmax percent of them; above kmax, all. */
     uint32_t kmin, kmax, pmax;
-    /* Xoff in bytes, greater than kmax: the switch may pause the sender if packets of one priority
-     * from one ingress port fill more of its buffer than this. */
+    /* Xoff in bytes, greater than kmax: the switch pauses the sender at an ingress port if packets
+     * of one priority from this port fill more than this of the switch's buffer. */
     uint32_t pause;
     /* number of bytes of this priority that may still arrive after the pause */
     uint32_t headroom;

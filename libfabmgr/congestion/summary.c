@@ -7,7 +7,7 @@
  * The longest distance comes from two breadth-first searches: the first from any switch with
  * endports, the second from the farthest switch that the first has found. The result is exact on
  * trees and on vertex-symmetric graphs. On other graphs it may be too short, but never too long.
- * This suffices, because only times are computed from it.
+ * This suffices, because only round-trip times are computed from the distance.
  */
 #include "libfabmgr/congestion/summary.h"
 

@@ -6,7 +6,7 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_congestion_summary {
-    /* number of adapter ports that can send and receive */
+    /* number of endports in use (fab_congestion_is_edge) */
     uint32_t endports;
     /* rate of the slowest link of an endport in Mb/s; 0: there are no endports */
     uint32_t slowest;
@@ -21,10 +21,11 @@ struct fab_congestion_summary {
     uint16_t *taper;
 };
 int fab_congestion_summary_init(const struct fab_fabric *f,
-                                struct fab_congestion_summary *ret); /* returns NOMEM */
+                                struct fab_congestion_summary *ret); /* returns OK or NOMEM */
 void fab_congestion_summary_fini(struct fab_congestion_summary *s);
-/* Returns true if `port` is an endport in use. For a switch port, the caller passes the port at the
- * other end of its link. */
+/* Returns true if `port` is an endport whose link is up, and does not belong to an aggregation
+ * node. To ask about the link of a switch port, the caller passes the port at the other end of the
+ * link. */
 bool fab_congestion_is_edge(const struct fab_fabric *f, uint32_t port);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Codes of values: a floating-point number with a mantissa of 7 bits, of which the highest is
- * always 1 and is not stored. Codes ascend with the values. The difference of two codes is the
- * ratio of their values: a difference of 64 is a factor of two. So similar values have codes with
- * small differences, which encode.c stores in one byte.
+ * always 1 and is not stored. Codes ascend with the values. The difference between two codes shows
+ * the ratio of their values: a difference of 64 stands for a factor of two. So similar values have
+ * codes with small differences, which encode.c stores in one byte.
  */
 #include "libfabmgr/counters/column.h"
 

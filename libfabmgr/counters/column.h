@@ -2,7 +2,8 @@
 /*
  * The values of the history of counters. A sample of a port has one value in each column: rates of
  * traffic, increases of error counters, and seconds without a link. The history stores each value
- * as a code of 16 bits, which is exact below 128, and else has a relative error of at most 0.8 %.
+ * as a code of 16 bits, which is exact for values below 128, and otherwise has a relative error of
+ * at most 0.8 %.
  */
 #ifndef LIBFABMGR_COUNTERS_COLUMN_H
 #define LIBFABMGR_COUNTERS_COLUMN_H
@@ -15,15 +16,15 @@
 #define FAB_COLUMN_VLS 16
 
 enum fab_column {
-    /* Rates: each value is the mean over the time of the sample. A rate can be missing, for example
-     * after a reset of the counter. */
+    /* Rates: each value is the mean over the duration of the sample. A rate can be missing, for
+     * example after a reset of the counter. */
     FAB_COLUMN_XMIT_DATA, /* bytes per second */
     FAB_COLUMN_RCV_DATA,
     FAB_COLUMN_XMIT_PKTS, /* packets per second */
     FAB_COLUMN_RCV_PKTS,
     /* share of the time in which the port had data to send but no credits, in parts per million */
     FAB_COLUMN_XMIT_WAIT,
-    /* peaks: the highest rates among the single samples; only roll-ups have these columns */
+    /* peaks: the highest rate that any sample has; only roll-ups have these columns */
     FAB_COLUMN_PEAK_XMIT_DATA,
     FAB_COLUMN_PEAK_RCV_DATA,
     FAB_COLUMN_PEAK_XMIT_WAIT,
@@ -49,11 +50,11 @@ static inline bool fab_column_is_count(unsigned column)
 #define FAB_CODE_NONE 0
 #define FAB_CODE_END 3800 /* a number above all codes */
 
-/* Returns the code of a value. Code 0 of a rate means that it is missing, so a rate r has the code
- * of the count r + 1. */
+/* Returns the code of a value. Code 0 of a rate means that the rate is missing, so the code of a
+ * rate is 1 higher than the code of a count with the same value. */
 uint16_t fab_counters_encode_value(unsigned column, uint64_t value);
 
-#define FAB_CODE_EXACT 128u /* values below this number are equal to their codes */
+#define FAB_CODE_EXACT 128u /* counts below this number are equal to their codes */
 #define FAB_CODE_MANTISSA 6 /* number of bits of the mantissa that a code contains */
 static inline uint64_t fab_counters_value_of(unsigned code)
 {

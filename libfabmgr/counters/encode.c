@@ -3,7 +3,7 @@
  * The bytes of a block:
  *
  *   version (1 byte), number of ports, number of samples
- *   for each sample: its end, as difference to the sample before, and its duration
+ *   for each sample: its end, as the difference from the end of the sample before, and its duration
  *   bitset of the columns that have a code other than 0
  *   for each of these columns: the length of its tokens in bytes, and its tokens
  *

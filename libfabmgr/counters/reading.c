@@ -5,9 +5,9 @@
 #define MILLION UINT64_C(1000000)
 
 /* The increase of a counter. known: `by` is the increase. reset: the counter is lower than before.
- * If both are false, the counter has stopped at its maximum. A 64-bit counter that wraps looks like
- * one that was reset. But wrapping takes decades, and a missing sample does less harm than a wrong
- * rate. */
+ * If `known` and `reset` are false, the counter has stopped at its maximum. A 64-bit counter that
+ * wraps looks like one that was reset. But wrapping takes decades, and a missing sample does less
+ * harm than a wrong rate. */
 struct increase {
     bool known, reset;
     uint64_t by;
@@ -55,8 +55,8 @@ static uint64_t per_second(uint64_t by, unsigned factor, uint64_t span_us)
 }
 
 /* Stores the share of the time in which the port waited: wait / (data + wait). A tick of
- * PortXmitWait is the time in which the port transmits one word, so this is right for a port that
- * always has data to send. */
+ * PortXmitWait is the time in which the port transmits one word, so the result is right for a port
+ * that always has data to send. */
 static void set_wait(struct fab_sample *s, uint64_t data, uint64_t wait)
 {
     unsigned __int128 all = (unsigned __int128)data + wait;

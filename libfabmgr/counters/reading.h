@@ -26,7 +26,7 @@ struct fab_traffic {
     /* PortXmitData and PortRcvData in words of 4 bytes, packets, and ticks of PortXmitWait */
     uint64_t xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait;
     /* wide: the counters of data and packets have 64 bits. wide_wait: PortXmitWait has 64 bits. If
-     * not, the counters have 32 bits, and stop at their maximum. */
+     * false: these counters have 32 bits, and stop at their maximum. */
     bool wide, wide_wait;
     bool has_wait; /* true: the device has PortXmitWait */
 };

@@ -39,8 +39,8 @@ static void add_counts(uint64_t *sum, unsigned column, const struct series *s)
         *sum = plus(*sum, fab_counters_decode_value(column, s->code[i]));
 }
 
-/* *peak becomes the greatest of its value and the rates in the series. Returns false if the series
- * has no rate. */
+/* Raises *peak to the greatest rate in the series, if this rate is higher. Returns false if the
+ * series has no rate. */
 static bool add_peak(uint64_t *peak, const struct series *s)
 {
     uint16_t greatest = FAB_CODE_NONE;
@@ -75,7 +75,7 @@ static void add_series(struct fab_rollup *r, unsigned column, uint32_t port, con
         r->seconds[column][port] = 1;
 }
 
-/* Adds the samples first to end - 1 of the column `from` of a block to the sums of a column. */
+/* Adds the samples `first` to `end` - 1 in the column `from` of a block to the sums of `column`. */
 static void add_column(struct fab_rollup *r, unsigned column, const struct fab_counters_block *b,
                        unsigned from, uint32_t first, uint32_t end)
 {

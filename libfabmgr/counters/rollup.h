@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Roll-ups: the samples of a long time as one sample. For a rate, it has the mean over all samples
- * that have this rate, weighted by their durations; for a count, the sum.
+ * A roll-up combines the samples of a long time into one sample. It has the mean of a rate over all
+ * samples that have this rate, weighted by their durations, and the sum of a count.
  */
 #ifndef LIBFABMGR_COUNTERS_ROLLUP_H
 #define LIBFABMGR_COUNTERS_ROLLUP_H
@@ -9,7 +9,7 @@
 #include "libfabmgr/counters/block.h"
 
 /* Duration of a roll-up in seconds: level 1: a quarter of an hour; level 2: three hours; level 3: a
- * day. Level 0 are the samples themselves. */
+ * day. Level 0 is the samples themselves. */
 #define FAB_ROLLUP_LEVELS 4
 #define FAB_ROLLUP_QUARTER 900
 #define FAB_ROLLUP_3_HOURS 10800
@@ -28,10 +28,10 @@ void fab_counters_rollup_clear(struct fab_rollup *r, uint64_t columns);
  * columns: bitset of the columns to add. */
 void fab_counters_rollup_add(struct fab_rollup *r, const struct fab_counters_block *b,
                              uint64_t columns, int64_t after, int64_t until);
-/* Returns the code of this column of a port in the roll-up of these sums. */
+/* Returns the code of the mean, the peak or the sum that *r has for a column of a port. */
 uint16_t fab_counters_rollup_code(const struct fab_rollup *r, unsigned column, uint32_t port);
-/* Makes a roll-up of all samples of the block `from`. The roll-up is a block with one sample.
- * Returns NOMEM. */
+/* Makes a roll-up of all samples of the block `from`. The roll-up is a block with one sample, which
+ * gets the time `time`. Returns OK or NOMEM. */
 int fab_counters_rollup(const struct fab_counters_block *from, struct fab_counters_time time,
                         struct fab_counters_block *ret);
 

@@ -6,8 +6,8 @@
 #define SIGMAS 5
 /* higher numbers of errors count as this one, so that their squares fit into 64 bits */
 #define LARGE (UINT64_C(1) << 30)
-/* Minimum difference of two rates that counts, in bytes per second. Smaller differences can arise
- * because the manager reads the two ends of a link one after the other. */
+/* Differences of fewer bytes per second than this do not count. The manager reads the two ends of a
+ * link one after the other, which alone can cause such differences. */
 #define DIFFERENCE_LEAST 1000000
 #define DIFFERENCE_PERCENT 10
 

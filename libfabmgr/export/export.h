@@ -43,25 +43,25 @@ struct fab_export_input { /* the input; all pointers must stay valid until fab_e
     uint64_t generation; /* generation of the view; for JSON, CERTIFICATE and SVG */
     /* SLs and VLs of paths, for OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
     const struct fab_vls *vls;
-    /* policy, for OPENSM_SL2VL; also for SLURM* (names of hosts) and SVG (racks); NULL: the default
-     * policy */
+    /* policy: for OPENSM_SL2VL, for the names of hosts in SLURM*, and for the racks in SVG; NULL:
+     * the default policy */
     const struct fab_policy *policy;
     /* numbers of the channels; required by CERTIFICATE; may be NULL for other formats */
     const struct fab_verify_numbers *numbers;
-    /* [port_count] for SVG: the data rate that each port sends, in per mille of the rate of its
-     * link; NULL: not known */
+    /* [port_count] for SVG: the load of each port's link in the direction in which the port sends,
+     * in per mille of the link's rate; NULL: not known */
     const uint16_t *load;
 };
 #define FAB_EXPORT_NO_LOAD UINT16_MAX /* value in load[]: the load of the port is not known */
 struct fab_export;
-/* Begins an export. Returns NOMEM, or INVAL if the format is unknown, or if in->lft or in->numbers
- * is NULL although the format needs it. */
+/* Begins an export. Returns OK, NOMEM, or INVAL if the format is unknown, or if in->lft or
+ * in->numbers is NULL although the format needs it. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* e may be NULL */
 #define FAB_EXPORT_PIECE (48u << 10)
 /* Appends the next piece of the file to t: about FAB_EXPORT_PIECE bytes, in whole lines. Sets
- * *ret_done to true with the last piece. Returns NOMEM. */
+ * *ret_done to true with the last piece. Returns OK or NOMEM. */
 int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
 
 #endif

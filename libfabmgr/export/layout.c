@@ -18,7 +18,7 @@
 #include "libfabmgr/hosts/hosts.h"
 
 #define PITCH 30u /* distance in pixels between the centres of neighbouring switches in a row */
-/* minimum distance of two rows in pixels; wide pictures have a larger one */
+/* minimum distance in pixels between two rows; it is larger in wide pictures */
 #define ROW_GAP 160u
 #define MANY_LINKS 64u /* if there are more ISLs than this, lines are thinner */
 #define WIDE 1600u     /* in pictures wider than this (in pixels), title and legend are larger */
@@ -147,8 +147,9 @@ static void place_row(struct fab_export_picture *p, uint32_t level)
 /* Returns the number of columns for a fabric in which all switches have hosts. place[] receives the
  * position of each switch in the sorted order; seen[d] counts the links between switches whose
  * positions differ by d. If the switches of a torus or mesh are numbered by their coordinates, this
- * difference is constant for each dimension. The result is the largest difference that at least a
- * quarter as many links have as there are switches. If there is none, the picture is a square. */
+ * difference is constant for each dimension. The result is the largest d for which seen[d] is at
+ * least a quarter of the number of switches. If there is none, the result is the side of the
+ * smallest square that has room for all switches. */
 static uint32_t columns_of(const struct fab_fabric *f, const struct fab_export_picture *p,
                            uint32_t *place, uint32_t *seen)
 {

@@ -24,8 +24,7 @@ struct fab_export_picture {
     uint32_t *order;
     /* [switch_count] for each switch, the mean x of its neighbours in the row below */
     double *wish;
-    /* first[l]: index in order[] of the first switch of row l, which ends before first[l + 1].
-     * levels: number of rows */
+    /* Row l has the switches order[first[l]] to order[first[l + 1] - 1]. levels: number of rows */
     uint32_t first[FAB_EXPORT_LEVELS + 1], levels;
     /* width, height: size of the picture; gap: distance between two rows; all in pixels */
     uint32_t width, height, gap;
@@ -34,8 +33,8 @@ struct fab_export_picture {
     double thin;
 };
 
-/* Places the switches, and sets e->picture to the layout. Returns NOMEM, which may leave an
- * incomplete e->picture. */
+/* Places the switches, and sets e->picture to the layout. Returns OK or NOMEM. The caller calls
+ * fab_export_picture_free even after an error, which may leave an incomplete e->picture. */
 int fab_export_picture_new(struct fab_export *e);
 void fab_export_picture_free(struct fab_export *e);
 /* Returns the switch at the other end of a port's link; FAB_NONE: there is none. */

@@ -15,7 +15,7 @@
 #include "libfabmgr/wire/wire.h"
 
 #define HOPS_MAX 64
-/* number of LIDs for which one call of the writer (writer.h) writes lines */
+/* number of LIDs in one row of the file (writer.h) */
 #define LIDS_AT_ONCE 16
 
 /* ---- opensm-subnet.lst ----------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static void lst_side(const struct fab_export *e, uint32_t port, struct fab_text 
     fab_base_text_addf(t, "} LID:%04X PN:%02X } ", fab_export_lid(e, port), p->num);
 }
 
-/* Returns the signalling rate of one lane of the link in Gb/s, as text. */
+/* Returns the signalling rate of one lane of the link in Gb/s, as text; "??": it is not known. */
 static const char *lane_speed(const struct fab_port_info *info)
 {
     static const struct {

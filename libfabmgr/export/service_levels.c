@@ -7,7 +7,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
 
-/* number of LIDs for which one call of the writer (writer.h) writes lines */
+/* number of LIDs in one row of the file (writer.h) */
 #define LIDS_AT_ONCE 64
 
 static const char *type_name(uint8_t type)

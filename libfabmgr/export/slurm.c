@@ -140,7 +140,8 @@ static void write_conf_block(struct writing *w)
 
 /* ---- topology.yaml --------------------------------------------------------------------------- */
 
-/* the names need no quotes or escapes, because they contain neither quotes nor backslashes */
+/* Appends a switch or group. The names need no escapes, because they contain neither quotes nor
+ * backslashes. */
 static void write_yaml_switch(struct writing *w, uint32_t i)
 {
     const struct fab_slurm_switch *s = &w->tree->switches[i];

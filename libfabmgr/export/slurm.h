@@ -9,8 +9,8 @@
  * level above form a larger group, and so on, up to the whole fabric. A fabric without levels is
  * one group.
  *
- * The tree depends on the cabling, and not on the state of the links: the fabric must contain the
- * nodes and links that are gone (libfabmgr/fabric/restore.h). So a failed link changes nothing.
+ * The tree depends only on the cabling. A link that fails does not change the tree, because the
+ * fabric must contain the nodes and links that are gone (libfabmgr/fabric/restore.h).
  */
 #ifndef LIBFABMGR_EXPORT_SLURM_H
 #define LIBFABMGR_EXPORT_SLURM_H
@@ -23,13 +23,15 @@
 
 struct fab_slurm_host {
     char name[FAB_SLURM_NAME_LEN];
-    uint32_t sw; /* switch to which its first adapter with a known link is connected */
+    /* switch to which the host is connected (by its first adapter with a link to a switch) */
+    uint32_t sw;
 };
 /* A switch with hosts, or a group. */
 struct fab_slurm_switch {
     char name[FAB_SLURM_NAME_LEN];
-    uint32_t parent; /* index of the group to which it belongs; FAB_NONE: none */
-    uint32_t sw;     /* id of the switch; for a group: id of one of its switches */
+    /* index in switches[] of the group to which this switch or group belongs; FAB_NONE: none */
+    uint32_t parent;
+    uint32_t sw; /* id of the switch; for a group: id of one of its switches */
     /* its hosts are hosts[first] to hosts[first + count - 1]; count 0: this is a group */
     uint32_t first, count;
     uint32_t leaves; /* number of switches with hosts in the group; for a switch 1 */
@@ -46,7 +48,8 @@ struct fab_slurm_tree {
     struct fab_arena arena;
 };
 /* Makes the tree of a fabric. locations: the operator's file with names of hosts; may be NULL.
- * Returns NOMEM. The caller frees the tree with fab_export_slurm_tree_fini even after an error. */
+ * Returns OK or NOMEM. The caller frees the tree with fab_export_slurm_tree_fini even after an
+ * error. */
 int fab_export_slurm_tree(const struct fab_fabric *f, const struct fab_locations *locations,
                           struct fab_slurm_tree *ret);
 void fab_export_slurm_tree_fini(struct fab_slurm_tree *t);

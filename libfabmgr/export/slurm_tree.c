@@ -20,7 +20,7 @@
 struct maker {
     const struct fab_fabric *f;
     struct fab_slurm_tree *t;
-    /* [switches] levels of the switches, and their numbers of links */
+    /* [switches] level of each switch, and its number of links */
     struct fab_cabling_links *links;
     /* [switches] disjoint sets (libfabmgr/base/sets.h): two switches are in the same set if they
      * are connected by switches of the levels handled so far */
@@ -40,8 +40,9 @@ static bool is_name(char c)
            c == '_' || c == '.';
 }
 
-/* Writes the first word of a text. The word also ends before a character that has a meaning in
- * Slurm's lists of hosts. */
+/* Writes the first word of `text` to name[], without quotes before it, and returns its length. The
+ * word ends before the first character that is not a letter, a digit, '-', '_' or '.', because
+ * others have a meaning in Slurm's lists of hosts. */
 static size_t first_word(const char *text, char name[NAME_LEN])
 {
     size_t len = 0;
@@ -153,8 +154,8 @@ static int by_label(const void *a, const void *b)
     return order != 0 ? order : (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* If several switches have the same name, such as the vendor's default text, they are named by
- * their GUIDs. */
+/* Names switches by their GUIDs if several have the same name, such as the vendor's default text.
+ */
 static void separate_names(struct maker *m)
 {
     struct fab_slurm_switch *s = m->t->switches;
@@ -215,7 +216,7 @@ static void join_level(struct maker *m, uint32_t level)
         }
 }
 
-/* Returns true if a switch or group other than `own` has this name. */
+/* Returns true if a switch or group other than `own` has the name `name`. */
 static bool is_taken(const struct fab_slurm_tree *t, const struct fab_slurm_switch *own,
                      const char *name)
 {
@@ -226,7 +227,7 @@ static bool is_taken(const struct fab_slurm_tree *t, const struct fab_slurm_swit
 }
 
 /* Names a group. The groups of tier 1 are pods; names of groups of higher tiers contain the number
- * of the tier. (Tiers are the levels of switches at which there are groups.) */
+ * of the tier. (Tier n is the n-th level of switches at which groups were made.) */
 static void name_group(const struct maker *m, struct fab_slurm_switch *g, uint32_t tier,
                        uint32_t number)
 {
@@ -238,8 +239,9 @@ static void name_group(const struct maker *m, struct fab_slurm_switch *g, uint32
         memcpy(g->name + len, "_", 2);
 }
 
-/* Puts two roots of the same set, root[place] and `other`, into one group: a new group, or
- * root[place] if it is a new group of this level. base: number of switches and groups before this
+/* Puts root[place] and `other`, two roots whose switches are in the same set, into one group. If
+ * root[place] is a group that was made at this level, `other` becomes a member of it. Otherwise a
+ * new group with both members replaces root[place]. base: number of switches and groups before this
  * level. */
 static void unite(struct maker *m, uint32_t place, uint32_t other, uint32_t base)
 {
@@ -257,8 +259,8 @@ static void unite(struct maker *m, uint32_t place, uint32_t other, uint32_t base
     t->switches[group].leaves += t->switches[other].leaves;
 }
 
-/* Puts the roots whose switches are now in the same set into a group. Returns the number of new
- * groups. */
+/* Makes a group of the roots in each set that has several roots. Returns the number of new groups.
+ */
 static uint32_t merge(struct maker *m)
 {
     uint32_t kept = 0, base = m->t->count;
@@ -276,8 +278,8 @@ static uint32_t merge(struct maker *m)
     return m->t->count - base;
 }
 
-/* Names the new groups of a tier, and numbers them in the order of root[]. If there is only one new
- * group, and no root besides it, it is called "fabric". */
+/* Names the `made` new groups of a tier, and numbers them in the order of root[]. A new group that
+ * is the only root is called "fabric". */
 static void name_groups(struct maker *m, uint32_t made, uint32_t tier)
 {
     struct fab_slurm_tree *t = m->t;

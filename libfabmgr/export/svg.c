@@ -6,8 +6,8 @@
  * and width of the line show the load of the busiest of these links in its busier direction;
  * otherwise its width shows the number of links. Links that are degraded or not up have a broken
  * line. Such lines, and lines with a high load, are drawn over the others. A frame around leaves
- * stands for their rack. Titles, which viewers show under the mouse pointer, have the names and
- * numbers.
+ * stands for their rack. Each switch and line has a title, which viewers show under the mouse
+ * pointer, with names and figures.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -133,7 +133,7 @@ static struct line line_of(const struct fab_export *e, uint32_t port)
     return l;
 }
 
-/* Returns the number of the pass in which a line is drawn. */
+/* Returns the number of the pass in which a line is drawn. Later passes draw over earlier ones. */
 static unsigned pass_of(const struct line *l)
 {
     uint16_t load = greater(l->there, l->back);

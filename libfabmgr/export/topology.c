@@ -15,9 +15,10 @@
 
 /* ---- ibnetdiscover --------------------------------------------------------------------------- */
 
-/* Prepares an export in the format of ibnetdiscover, which libfabmgr/fabric/text_write.c writes
- * with the LIDs in PortInfo. So the function copies the fabric, and writes in->lids into the
- * PortInfo of the copy. If in->lids is NULL, the LIDs are those that the ports report. */
+/* Prepares an export in the format of ibnetdiscover. libfabmgr/fabric/text_write.c writes this
+ * format, and takes the LIDs from PortInfo. Therefore this function copies the fabric, and writes
+ * in->lids into the PortInfo of the copy. If in->lids is NULL, the LIDs are those that the ports
+ * report. */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {

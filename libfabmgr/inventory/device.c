@@ -10,7 +10,8 @@
 #define RECORD_ERROR_FIRST 0x8000
 #define RECORD_ERROR_LAST 0x8003
 
-/* Devices since ConnectX-3 and SwitchX have the firmware version in the extended fields. */
+/* Writes the firmware version. Devices since ConnectX-3 and SwitchX report it in the extended
+ * fields. */
 static void take_firmware(const struct fab_general_info *from, char *ret)
 {
     bool extended = (from->ext_major | from->ext_minor | from->ext_sub_minor) != 0;
@@ -27,7 +28,7 @@ static bool is_decimal(unsigned bcd)
     return true;
 }
 
-/* Writes the date of the firmware, which the device reports in binary-coded decimals. */
+/* Writes the date of the firmware, which the device reports as binary-coded decimal. */
 static void take_date(const struct fab_general_info *from, char ret[11])
 {
     ret[0] = '\0';

@@ -25,8 +25,9 @@ struct fab_inventory_device {
     char part[21], serial[25], revision[5], product[65];
 };
 
-/* Returns whether devices with this vendor ID have these attributes: Mellanox, and Voltaire and
- * Bull, which sell devices of Mellanox. */
+/* Returns true if devices with this vendor ID have the vendor attributes from which this folder
+ * takes its values. The vendor is then Mellanox, or Voltaire or Bull, which sell devices of
+ * Mellanox. */
 bool fab_inventory_is_known_vendor(uint32_t vendor_id);
 void fab_inventory_take_general_info(const struct fab_general_info *from,
                                      struct fab_inventory_device *to);
@@ -38,7 +39,8 @@ struct fab_temperature {
     int16_t now, limit;
 };
 struct fab_temperature fab_inventory_temperature(const struct fab_reg_mtmp *from);
-/* Converts a temperature in MTBR to units of 0.125 degrees Celsius. */
+/* Converts a temperature in a record of the register MTBR to units of 0.125 degrees Celsius.
+ * Returns FAB_NO_TEMPERATURE if the record has none, or has an error code. */
 int16_t fab_inventory_record_temperature(uint16_t record);
 
 #endif

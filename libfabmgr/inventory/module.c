@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decodes the memory of modules. The addresses are those of the specifications: bytes 0 to 127 are
- * the lower memory, and bytes 128 to 255 are a page. Both specifications have these values, but at
- * different addresses; a table has the addresses for each of them.
+ * the lower memory, and bytes 128 to 255 are a page. Both specifications define the same values at
+ * different addresses; layouts[] has the addresses of each specification.
  */
 #include "libfabmgr/inventory/module.h"
 
@@ -16,14 +16,14 @@
 #define LIMITS_AT 128
 #define LIMITS_SIZE 8 /* size in bytes of four limits: high and low alarm, high and low warning */
 #define NO_CONNECTOR 0x23
-/* codes for the technology of the transmitter; all others up to 0x11 are lasers */
+/* codes for the technology of the transmitter; all other codes up to 0x11 stand for lasers */
 #define COPPER 0x0a
 #define COPPER_EQUALIZED 0x0b
 #define ACTIVE_COPPER_LAST 0x0f
 
 enum layout { SFF8636, CMIS, LAYOUTS, NO_LAYOUT = LAYOUTS };
 static const struct {
-    uint8_t flat_mask; /* bit of byte 2 that is set if the module has no page but page 0 */
+    uint8_t flat_mask; /* bit of byte 2 that is set if the module has only page 0 */
     uint8_t limits_page;
     uint8_t temperature, vendor, part, revision, serial, date, connector;
     /* The checksum covers the bytes from 128 to this one; it is in the byte after it. */
@@ -126,8 +126,8 @@ static enum fab_medium medium_of(uint8_t technology, uint8_t connector)
 
 /* ---- SFF-8636 -------------------------------------------------------------------------------- */
 
-/* Decodes the power class (SFF-8636 6.3.2): bits 6 and 7 stand for the classes 1 to 4. If bits 0
- * and 1 are not 0, they stand for the classes 5 to 7 instead. */
+/* Decodes the power class (SFF-8636 6.3.2) to mW. Bits 6 and 7 stand for the classes 1 to 4. If
+ * bits 0 and 1 are not 0, they stand for the classes 5 to 7 instead. */
 static uint32_t power_sff8636(uint8_t extended_identifier)
 {
     static const uint16_t low[] = {1500, 2000, 2500, 3500}, high[] = {0, 4000, 4500, 5000};
@@ -145,8 +145,8 @@ static void take_sff8636(const struct page *p, struct fab_module *to)
 
 /* ---- CMIS ------------------------------------------------------------------------------------ */
 
-/* Decodes the length of a cable (CMIS 8.3.10): bits 6 and 7 are the exponent of ten, where 0 means
- * units of 0.1 m. */
+/* Decodes the length of a cable (CMIS 8.3.10) to cm. Bits 0 to 5 are the length in a unit that bits
+ * 6 and 7 select: 0.1 m, 1 m, 10 m or 100 m. */
 static uint32_t length_cmis(uint8_t length)
 {
     static const uint16_t centimetres[] = {10, 100, 1000, 10000};

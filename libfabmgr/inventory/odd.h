@@ -12,8 +12,8 @@ struct fab_firmware {
     const char *model, *version;
     size_t tag; /* number by which the caller identifies the device */
     /* Results. usual: the version that more than half of the devices of this model have; NULL:
-     * there is none, the model is "", or there are fewer than three such devices. odd: true: the
-     * version of this device is known and is not `usual`. */
+     * there is no such version, the model is "", or there are fewer than three devices of this
+     * model. odd: true: the version of this device is known and is not `usual`. */
     const char *usual;
     bool odd;
 };

@@ -49,7 +49,7 @@ struct fab_mads {
     struct fab_slots slots;
     struct fab_slot_list ready, retry, backoff, outstanding[TIMEOUT_CLASSES], late[TIMEOUT_CLASSES];
     struct fab_window window;
-    /* number of requests in flight, and how many of them are late */
+    /* number of requests in flight, and number of late ones among them */
     uint32_t in_flight, late_count;
     /* smoothed round-trip time in us; 0: not known yet */
     uint64_t round_trip;
@@ -125,8 +125,8 @@ static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads
         done(ctx, tag, answer);
 }
 
-/* Takes the next request from the source and returns its slot; NULL: the source has no request now,
- * or memory ran out. */
+/* Takes the next request from the source and returns its slot; NULL: there is no source, the source
+ * has no request now, or no slot could be allocated. */
 static struct fab_slot *take_from_source(struct fab_mads *m)
 {
     struct fab_slot *s;
@@ -249,7 +249,7 @@ static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slo
 }
 
 /* Returns the number of requests in flight that count against the window: all except the late ones.
- * But if window_max requests are in flight, the late ones count, too. */
+ * Exception: if window_max requests are in flight, the late ones count, too. */
 static uint32_t counted(const struct fab_mads *m)
 {
     return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;
@@ -378,8 +378,8 @@ static bool comes_from(const struct fab_mads_request *req, uint16_t slid, const 
            mad->dr_dlid == FAB_LID_PERMISSIVE && is_same_path(&mad->path, req->path);
 }
 
-/* Returns true if the MAD answers the request. failed: the MAD is one that the transport returned
- * as undelivered; then returns true if it is the request itself. */
+/* Returns true if the MAD answers the request. failed: the MAD is not an answer, but a request that
+ * the transport returned as undelivered; then returns true if the MAD is this request. */
 static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad,
                  bool failed)
 {
@@ -391,8 +391,9 @@ static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct
     return mad->method == method_of_response(req->method) && comes_from(req, slid, mad);
 }
 
-/* Returns the slot of the request that the MAD answers; NULL: there is none. failed: the MAD is one
- * that the transport returned as undelivered; then returns the slot of this request. */
+/* Returns the slot of the request that the MAD answers. failed: the MAD is not an answer, but a
+ * request that the transport returned as undelivered; then returns the slot of this request. NULL:
+ * no request that waits for a response matches the MAD. */
 static struct fab_slot *match(struct fab_mads *m, uint16_t slid, const struct fab_mad *mad,
                               bool failed)
 {
@@ -525,7 +526,7 @@ void fab_mads_cancel_all(struct fab_mads *m)
     m->in_flight = m->late_count = 0;
 }
 
-/* Which requests to drop: those with this ctx for which matches() returns true. */
+/* Selects the requests to drop: those with this `ctx` for which matches() returns true. */
 struct selection {
     const void *ctx;
     fab_mads_match *matches;

@@ -39,8 +39,8 @@ struct fab_mad_addr {
 };
 
 struct fab_mads_answer {
-    /* OK, TIMEOUT (no try got a response), REFUSED (smp_status has the reason), DENIED
-     * (fab_mads_refuse) or INVAL */
+    /* OK, TIMEOUT (no try got a response), REFUSED (the response has an error status, which is in
+     * smp_status), DENIED (fab_mads_refuse) or INVAL (the request is not valid) */
     int status;
     /* Status of the response, without the direction bit (IBA 13.4.7). */
     uint16_t smp_status;
@@ -119,7 +119,7 @@ struct fab_mads;
 struct fab_mads *fab_mads_new(const struct fab_mads_config *config);
 void fab_mads_free(struct fab_mads *m);
 
-/* Queues a copy of the request. Queued requests are sent before requests of the source. Returns
+/* Queues a copy of the request. Queued requests are sent before requests of the source. Returns OK,
  * INVAL (a directed route is missing, or longer than 63 hops), LIMIT (about a million requests are
  * queued or in flight) or NOMEM. */
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
@@ -133,11 +133,11 @@ void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
 /* Drops all requests, queued or in flight, without calling their done(). Ignores their responses.
  * The source (fab_mads_source) stays set. */
 void fab_mads_cancel_all(struct fab_mads *m);
-/* Drops the requests with this ctx, queued or in flight, without calling done(). Their responses
- * are ignored. */
+/* Drops the requests whose member `ctx` is `ctx`, queued or in flight, without calling their
+ * done(). Ignores their responses. */
 void fab_mads_cancel(struct fab_mads *m, const void *ctx);
-/* fab_mads_cancel_if drops the requests with this ctx for which matches() returns true. It does not
- * call done(), and returns the number of dropped requests. matches() gets the members `tag` and
+/* fab_mads_cancel_if is like fab_mads_cancel, but drops only the requests for which matches()
+ * returns true. It returns the number of dropped requests. matches() gets the members `tag` and
  * `path` of a request, and must not call functions of the session. */
 typedef bool fab_mads_match(void *arg, uint64_t tag, const struct fab_path *path);
 uint32_t fab_mads_cancel_if(struct fab_mads *m, const void *ctx, fab_mads_match *matches,
@@ -148,9 +148,9 @@ uint32_t fab_mads_cancel_if(struct fab_mads *m, const void *ctx, fab_mads_match 
  * or if there are no requests. */
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to);
-/* Handles a received MAD with the source LID slid. Returns true if the MAD is a response, whether
- * or not the response matches a request. Returns false if the MAD is a request, trap or report,
- * which the caller handles. failed: the MAD is a request of this session that the transport
+/* Handles a received MAD, whose source LID is `slid`. Returns true if the MAD is a response,
+ * whether or not the response matches a request. Returns false if the MAD is a request, trap or
+ * report, which the caller handles. failed: the MAD is a request of this session that the transport
  * returned as undelivered; it is then handled like a time-out. */
 bool fab_mads_input(struct fab_mads *m, uint64_t now, uint16_t slid, const uint8_t *mad, size_t len,
                     bool failed);
@@ -162,8 +162,9 @@ void fab_mads_expire(struct fab_mads *m, uint64_t now);
 /* Returns the latest time at which the caller must call fab_mads_expire; UINT64_MAX: nothing is in
  * flight, and no request waits to be sent again after BUSY. */
 uint64_t fab_mads_deadline(const struct fab_mads *m);
-/* Returns true if nothing is left to do: no request is in flight or queued, and the source was
- * asked for one after the last request ended, and had none. */
+/* Returns true if nothing is left to do. This needs two conditions: no request is in flight, queued
+ * or waiting to be sent again; and there is no source, or the source was called after the last
+ * request ended and had no request. */
 bool fab_mads_idle(const struct fab_mads *m);
 void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret);
 

@@ -30,7 +30,7 @@ struct fab_rmpp_sender {
     size_t len;
     uint32_t segments; /* total number of segments, at least 1 */
     /* Segment numbers: acked: the last acknowledged segment. next: the next one to send. sent: the
-     * highest one sent. last: the end of the receiver's window. */
+     * highest one sent. last: the last one in the receiver's window. */
     uint32_t acked, next, sent, last;
     uint64_t timeout_us, deadline;
     uint32_t retries, left;
@@ -39,8 +39,8 @@ struct fab_rmpp_sender {
     enum fab_rmpp_state state;
 };
 /* Begins a transfer. head: the first FAB_SA_DATA bytes of a MAD, with all headers. The sender
- * copies them into each segment, and fills in the RMPP header. Returns LIMIT if the data needs more
- * than 2^24 segments. */
+ * copies them into each segment, and fills in the RMPP header. Returns OK, or LIMIT if the data
+ * needs more than 2^24 segments. */
 int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
                               size_t len, const struct fab_rmpp_config *config, uint64_t now);
 /* Stores the next MAD to send, which is a segment or an ABORT, and returns true. Returns false if

@@ -58,8 +58,8 @@ int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count);
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
 /* Gives the slot a TID that no other slot has. */
 void fab_mads_slots_draw_tid(struct fab_slots *t, struct fab_slot *s);
-/* Both functions return a slot to the free list. fab_mads_slots_release is for a slot with a TID,
- * which it also frees; fab_mads_slots_return_unused is for a slot without one. */
+/* Both functions return a slot to the free list. fab_mads_slots_release also frees the TID of the
+ * slot, if it has one; fab_mads_slots_return_unused is for a slot that was taken but not used. */
 void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s);
 void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s);
 /* Returns the slot of the request with this TID; NULL: no request has this TID. */

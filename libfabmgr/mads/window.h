@@ -16,8 +16,8 @@ struct fab_window {
     uint64_t last_cut;
 };
 void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);
-/* Returns true if the window has room for one more request, when in_flight requests count against
- * it. */
+/* Returns true if the window has room for one more request, besides the `in_flight` requests that
+ * count against it. */
 bool fab_mads_window_room(struct fab_window *w, uint32_t in_flight);
 /* Notes that a response has arrived in time, so that the window may grow (window.c). */
 void fab_mads_window_answer(struct fab_window *w);

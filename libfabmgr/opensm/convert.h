@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The conversion of a configuration in progress. For this folder only. */
+/* The state of a conversion from OpenSM, and the functions that its parts share. For this folder
+ * only. */
 #ifndef LIBFABMGR_OPENSM_CONVERT_H
 #define LIBFABMGR_OPENSM_CONVERT_H
 
@@ -54,7 +55,8 @@ const struct fab_opensm_option *fab_opensm_option_find(const char *name);
  * name. */
 const char *fab_opensm_near(const char *name);
 
-/* Reads a number as OpenSM does: decimal, or hexadecimal after 0x. */
+/* Reads a number as OpenSM does: decimal, or hexadecimal after 0x. Returns false if the text is no
+ * number. */
 bool fab_opensm_number(const char *text, uint64_t *ret);
 /* Returns the name that an engine of fabricd has in OpenSM; NULL: OpenSM does not have this
  * engine. */
@@ -62,8 +64,8 @@ const char *fab_opensm_engine(const char *name, size_t len);
 bool fab_opensm_is_true(const char *text);
 /* Returns true if both values are the same number, or the same word in any case. */
 bool fab_opensm_same_value(const char *a, const char *b);
-/* Returns the value of an option in the configuration that is converted, as fab_opensm_conf_get
- * does. */
+/* Returns the value that fab_opensm_conf_get finds for an option in the configuration to convert.
+ */
 const char *fab_opensm_get(const struct fab_opensm_convert *c, const char *name);
 /* Returns true if the value of the option is TRUE. */
 bool fab_opensm_has(const struct fab_opensm_convert *c, const char *name);
@@ -71,13 +73,14 @@ bool fab_opensm_has(const struct fab_opensm_convert *c, const char *name);
 const char *fab_opensm_textf(struct fab_opensm_convert *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds a setting "group.key". Writes the setting with its value to item->setting, and sets the fate
- * of the item to TAKEN. If the value has control characters, adds no setting, and sets the fate to
- * DECIDE. */
+ * of the item to TAKEN. If the value has control characters, the function adds no setting, and sets
+ * the fate to DECIDE. */
 void fab_opensm_set(struct fab_opensm_convert *c, struct fab_opensm_item *item, const char *setting,
                     const char *value);
 /* Returns the text as a YAML scalar in single quotes. */
 const char *fab_opensm_quote(struct fab_opensm_convert *c, const char *text);
-/* Adds a file to the files to be written, and returns its path as a YAML scalar. */
+/* Adds a file to c->out->output[], and returns the path that the file will have, as a YAML scalar.
+ * `name`, `len` and `secret`: as in struct fab_opensm_output; `text` is not copied. */
 const char *fab_opensm_write(struct fab_opensm_convert *c, const char *name, const char *text,
                              size_t len, bool secret);
 /* Sets the fate and the note of an item. */

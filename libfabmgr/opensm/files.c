@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Converts the files other than opensm.conf. A file whose format fabricd can read is checked with
- * fabricd's reader, and copied. A list of GUIDs becomes a setting.
+ * fabricd's reader, and copied. The list of root switches becomes a setting. For other files, the
+ * item has only a note.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,8 +57,8 @@ static void refuse(struct file *f, int status, unsigned line, const char *messag
                                line, why));
 }
 
-/* Adds a copy of the file to the list of files to write. The setting of fabricd named `setting`
- * becomes the path of the copy. */
+/* Adds a copy of the file to the list of files to write. The path of the copy becomes the value of
+ * fabricd's setting `setting`. */
 static void copy(struct file *f, const char *setting, bool secret)
 {
     fab_opensm_set(f->c, f->item, setting,
@@ -142,9 +143,10 @@ static void take_lfts(struct file *f)
 
 /* ---- lists of GUIDs -------------------------------------------------------------------------- */
 
-/* Reads the next line of a list: blanks, a GUID, and possibly more text. Returns false after the
- * last line (then *ret is 1), and for an error (then *ret is 0, and *line is the number of the
- * wrong line). */
+/* Finds the next line of a list that is neither empty nor a comment. It must begin with a GUID;
+ * blanks before the GUID and text after it are ignored. Sets *ret to the GUID, and *line to the
+ * number of the line. Returns false at the end of the list (then *ret is 1), and if the line does
+ * not begin with a GUID (then *ret is 0). */
 static bool next_guid(const char **at, const char *end, unsigned *line, uint64_t *ret)
 {
     while (*at < end) {
@@ -168,8 +170,9 @@ static bool next_guid(const char **at, const char *end, unsigned *line, uint64_t
     return false;
 }
 
-/* Reads a list of GUIDs, counts them, and writes them to `to` (which may be NULL) as a YAML list.
- * Returns false if the list has an error, which the note of the item then describes. */
+/* Reads a list of GUIDs, counts them, and writes them to `to` (which may be NULL) as a YAML list
+ * without the closing bracket. Returns false if the list has an error, which the note of the item
+ * then describes. */
 static bool read_guids(struct file *f, struct fab_text *to, size_t *ret_count)
 {
     const char *at = f->text, *end = f->text + f->len;

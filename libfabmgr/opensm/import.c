@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Converts a configuration of OpenSM: each option of the table, each other file, and the unknown
- * options. */
+/* Converts a configuration of OpenSM: first the options of the table in options.c, then the files
+ * that no option names, then the unknown options. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

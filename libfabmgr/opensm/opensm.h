@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts a configuration of OpenSM 3.3.23 to one of fabricd, and back. The functions only
- * compute; the caller reads and writes the files.
+ * Converts a configuration of OpenSM 3.3.23 to one of fabricd, and back. The functions do no I/O;
+ * the caller reads and writes the files.
  *
  * Each option that OpenSM's template (opensm -c) documents has a row in a table (options.c), which
  * says what becomes of it. An option that opensm.conf does not set has OpenSM's default.
@@ -25,7 +25,7 @@
 /* ---- opensm.conf ----------------------------------------------------------------------------- */
 
 struct fab_opensm_line {
-    /* name and value of an option; the value is "" if the line has none */
+    /* name and value of an option; the value is "" if the line has no value */
     const char *name, *value;
     unsigned line; /* number of the line, from 1 */
 };
@@ -34,8 +34,8 @@ struct fab_opensm_conf {
     size_t count;
     struct fab_arena arena; /* private */
 };
-/* Reads the text of opensm.conf. Returns LIMIT (the text or a line is too long, or there are too
- * many lines) or NOMEM. Only after OK, the caller must call fab_opensm_conf_fini. */
+/* Reads the text of opensm.conf. Returns OK, LIMIT (the text or a line is too long, or there are
+ * too many lines) or NOMEM. Only after OK, the caller must call fab_opensm_conf_fini. */
 int fab_opensm_conf_read(const char *text, size_t len, struct fab_opensm_conf *ret);
 void fab_opensm_conf_fini(struct fab_opensm_conf *c);
 /* Returns the value of an option in the last line that sets it, or else OpenSM's default. Returns
@@ -121,7 +121,7 @@ struct fab_opensm_import {
     size_t outputs;
     struct fab_arena arena; /* private */
 };
-/* Converts a configuration. Returns NOMEM. Only after OK, the caller must call
+/* Converts a configuration. Returns OK or NOMEM. Only after OK, the caller must call
  * fab_opensm_import_fini. */
 int fab_opensm_import(const struct fab_opensm_input *in, struct fab_opensm_import *ret);
 void fab_opensm_import_fini(struct fab_opensm_import *i);
@@ -153,7 +153,8 @@ struct fab_opensm_export {
     const char *rest;
     struct fab_arena arena; /* private */
 };
-/* Makes the files. Returns NOMEM. Only after OK, the caller must call fab_opensm_export_fini. */
+/* Makes the files. Returns OK or NOMEM. Only after OK, the caller must call fab_opensm_export_fini.
+ */
 int fab_opensm_export(const struct fab_opensm_export_input *in, struct fab_opensm_export *ret);
 void fab_opensm_export_fini(struct fab_opensm_export *e);
 

@@ -30,7 +30,8 @@ void fab_opensm_rule_port(struct fab_opensm_convert *c, const struct fab_opensm_
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* Writes the key to a file of its own. The value of the setting becomes the path of this file. */
+/* Adds a file that has only the key to the files to write. The path of this file becomes the value
+ * of fabricd's setting `setting`. */
 static void take_key(struct fab_opensm_convert *c, struct fab_opensm_item *item, const char *value,
                      const char *setting, const char *file)
 {

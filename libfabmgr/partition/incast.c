@@ -36,8 +36,8 @@ struct group {
     uint32_t endports; /* number of endports in the group */
     /* number of endports that can send to an endport of the group */
     uint32_t senders;
-    /* n + 1, if union_of has already counted this group among the senders of group n; so no endport
-     * counts twice */
+    /* n + 1: union_of has already counted this group among the senders of group n, so it does not
+     * count the group again */
     uint32_t seen;
 };
 /* The group with the most senders in one partition. senders: number of its senders. group: number
@@ -45,8 +45,8 @@ struct group {
 struct best {
     uint32_t senders, group, other;
 };
-/* number of endports, and number of groups, among the members of a partition; there is one such
- * struct for all members, and one for the full members */
+/* Numbers of endports and of groups among the members of a partition. Each partition has one struct
+ * side for all its members, and one for its full members only. */
 struct side {
     uint32_t endports;
     uint32_t groups;
@@ -74,8 +74,8 @@ struct incast {
      */
     uint32_t *member;
     uint32_t endports; /* number of all endports */
-    /* number of groups that union_of has visited so far; when it reaches STEPS_MOST, union_of is
-     * not called any more */
+    /* number of groups that union_of has visited so far; when this number reaches STEPS_MOST,
+     * union_of is not called any more */
     uint64_t steps;
 };
 
@@ -235,8 +235,8 @@ static int list_members(struct incast *c)
 
 /* ---- senders --------------------------------------------------------------------------------- */
 
-/* Returns an upper bound of the number of endports that can send to an endport of the group: the
- * sum of the members of the group's partitions, but at most the number of all other endports. An
+/* Returns an upper bound for the number of endports that can send to an endport of the group: the
+ * members of the group's partitions, added up, but at most the number of all other endports. An
  * endport counts once for each partition that it shares with the group. */
 static uint32_t sum_of(const struct incast *c, const struct group *g)
 {

@@ -12,8 +12,8 @@
 /*
  * Fills ret[port_count]. For an endport of an adapter or router that is up, the element is at least
  * 1: it is the largest incast at any endport to which this endport can send. Ports of switches and
- * of aggregation nodes, and ports that are down, get 0. The number is never too low. It may be too
- * high if there are thousands of endports, each in dozens of partitions.
+ * of aggregation nodes, and ports that are down, get 0. An element is never lower than the true
+ * value. It may be higher if there are thousands of endports, each in dozens of partitions.
  *
  * A port without a table counts as a full member of the default partition, as devices are after a
  * reset. The manager's own membership in the default partition does not count, because it is for

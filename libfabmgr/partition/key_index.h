@@ -5,9 +5,10 @@
 
 #include "libfabmgr/partition/partition.h"
 
-/* Puts the keys key[count] of a port into its new P_Key table table[room], where count <= room.
- * key[0] gets index 0. A key that the port holds already keeps its index. The other keys get free
- * indexes in the order of key[]. Returns 1 + the index of the last key in the table. */
+/* Puts key[count], the keys that a port must have, into table[room], the new P_Key table of the
+ * port. `count` must not exceed `room`. key[0] gets index 0. A key that the port holds already
+ * (`held`) keeps its index. The other keys get free indexes in the order of key[]. Returns 1 + the
+ * index of the last key in the table. */
 uint32_t fab_partition_assign_indexes(const struct fab_blocks *held, uint32_t port,
                                       const uint16_t *key, uint32_t count, uint16_t *table,
                                       uint32_t room);

@@ -91,7 +91,7 @@ static int add_grant(struct draft *d, uint32_t port, uint16_t key, bool index0)
     return FAB_OK;
 }
 
-/* Adds a grant of this P_Key for each port in member[], and clears member[]. */
+/* Adds a grant of `pkey` for each port that is a member in member[], and clears member[]. */
 static int grant_members(struct draft *d, uint16_t pkey)
 {
     int r = FAB_OK;

@@ -52,7 +52,7 @@ struct fab_partition_report {
      * FAB_PARTITION_OVERFLOWS of them. */
     size_t overflows;
 };
-/* Computes the tables of all ports. Returns NOMEM. */
+/* Computes the tables of all ports. Returns OK or NOMEM. */
 int fab_partition_tables(const struct fab_partition_input *in, struct fab_pkeys *ret,
                          struct fab_partition_report *ret_report);
 

@@ -7,15 +7,16 @@
  *
  * Blocks and sets are assigned in the order of the classes. If the policy gives a class an SL, the
  * class gets the block that begins with this SL. If there are too few sets, later classes share the
- * VLs of earlier classes; they share the VLs of the default class only if there is no other set. If
+ * VLs of earlier classes; they share the VLs of the default class only if there is just one set. If
  * there are too few blocks, later classes share both SLs and VLs with earlier ones. SLs that belong
  * to no block use the VLs of the default class.
  *
  * This cannot cause a deadlock. For every class, a VL modulo k is the engine's VL, and an SL modulo
  * n is the engine's SL. Suppose that channel dependencies formed a cycle over the VLs of several
- * classes, or of old and new classes while tables change. With all VLs modulo k, it would be a
- * cycle of the engine's channels, but the engine's routing has none. Nevertheless, libfabmgr/verify
- * proves each result from the tables alone.
+ * classes, or of old and new classes while tables change. If the VLs of its channels are taken
+ * modulo k, this cycle becomes a cycle of channels as the engine uses them, but the engine's
+ * routing has no such cycle. Nevertheless, libfabmgr/verify proves each result from the tables
+ * alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -144,8 +145,8 @@ static void map_sl(struct draft *d, const struct fab_vls *engine, uint8_t sl)
             d->v->vl[in][out][sl] = (uint8_t)(set * d->lanes + engine->vl[in][out][meant]);
 }
 
-/* Uses the operator's mapping of SLs to VLs (qos.sl2vl). It cannot cause a deadlock, because the
- * caller has checked that routing needs only one VL. */
+/* Uses the operator's mapping of SLs to VLs (qos.sl2vl). This mapping cannot cause a deadlock,
+ * because the caller has checked that routing needs only one VL. */
 static void map_given(struct draft *d, uint8_t vls)
 {
     uint8_t most = 0;

@@ -125,8 +125,8 @@ static bool within(const struct fab_ranges *r, bool has, uint64_t value)
     return false;
 }
 
-/* Returns true if one of the ranges contains the P_Key, with or without its membership bit, or if r
- * has no ranges. */
+/* Returns true if *r has no ranges, or if one of its ranges contains the P_Key with or without the
+ * membership bit. */
 static bool has_pkey(const struct fab_ranges *r, uint16_t pkey)
 {
     uint16_t base = pkey & 0x7fff;

@@ -28,7 +28,9 @@ enum fab_qos_kind {
 };
 struct fab_qos_note {
     enum fab_qos_kind kind;
-    uint8_t class, other; /* numbers of the class that the note is about, and of the other class */
+    /* class: number of the class that the note is about. other: number of the class with which it
+     * shares VLs or SLs */
+    uint8_t class, other;
     /* only for OTHER_SL: the first SL that the class gets instead */
     uint8_t sl;
 };
@@ -45,25 +47,25 @@ struct fab_qos_report {
 /* Extends *v from one class to all classes. Before the call, *v has the SLs and VLs that an engine
  * needs for one class. `vls` is the number of data VLs that every ISL has. Classes get VLs of their
  * own in the order of the policy, as long as VLs are left. The default class always keeps the VLs
- * that it would have alone. If there is only the default class, *v does not change. Returns RANGE,
- * and does not change *v, if the engine needs more than `vls` VLs or more than 16 SLs, or if *v was
- * extended already. */
+ * that it would have alone. If there is only the default class, *v does not change. Returns OK, or
+ * RANGE (with *v unchanged) if the engine needs more than `vls` VLs or more than 16 SLs, or if *v
+ * was extended already. */
 int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
                     struct fab_qos_report *ret_report);
 /* Writes a note of the report, number `note` from 0, as a sentence for the operator. */
 void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report *r, unsigned note,
                        char *text, size_t len);
-/* Returns the share of a port's bandwidth, per mille, that VL arbitration guarantees to class
- * `level`. It is computed for the worst case, in which all other classes send packets of the link's
- * MTU. Returns 1000 if there is only one class, and 0 if several classes share the only VL of the
- * port. */
+/* Returns the share of a port's bandwidth, in per mille, that VL arbitration guarantees to class
+ * number `level`. The share is computed for the worst case, in which all other classes send packets
+ * of the link's MTU. Returns 1000 if there is only one class, and 0 if several classes share the
+ * only VL of the port. */
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level);
 
 /* ---- the class of a path --------------------------------------------------------------------- */
 
-/* The groups of the policy to which each port of a fabric belongs. They are computed once for many
- * queries. */
+/* Stores, for each port of a fabric, the groups of the policy to which the port belongs. They are
+ * computed once for many queries (fab_qos_match). */
 struct fab_qos_matcher {
     const struct fab_classes *classes; /* borrowed; NULL: every path belongs to class 0 */
     /* [ports] bitset of the groups to which the port belongs; NULL: the policy has no groups */

@@ -23,8 +23,9 @@
  * one. */
 #define LONGEST_US (UINT64_C(1) << 50)
 #define QUIET_US 1000000u
-/* A replay ends this time in us after the last received MAD. But if the recording shows that the
- * manager was stopped, QUIET_US or more after this MAD, the replay ends at the stop. */
+/* Time in us from the last received MAD to the end of a replay. Exception: if the recording says
+ * that the manager was stopped, and this was at least QUIET_US after the last received MAD, the
+ * replay ends when the manager was stopped. */
 #define AFTER_CUT_US 100000u
 #define CONTENT_MAX (8 + 2 + FAB_MAX_HOPS + FAB_MAD_SIZE)
 
@@ -93,8 +94,9 @@ static int add_item(struct fab_recording_index *s, size_t *capacity,
     return FAB_OK;
 }
 
-/* Finds the request that a received MAD answers, and stores it. If the recording has no such
- * request, marks the MAD as done, so that the player skips it. */
+/* Finds the request that a received MAD answers, and stores the index of the request in the item of
+ * the MAD. If the recording has no such request, marks the MAD as done, so that the player skips
+ * it. */
 static void link_answer(struct fab_recording_index *s, const struct fab_map *requests,
                         const struct fab_recording_entry *e, uint32_t in)
 {
@@ -170,8 +172,8 @@ static int read_entries(struct fab_recording_index *s, struct fab_base_reader *r
     return status;
 }
 
-/* Builds the lists of requests with equal hashes. It goes backwards through the recording, because
- * each request becomes the first of its list. */
+/* Builds the lists of requests with equal hashes. The function goes backwards through the
+ * recording, because it inserts each request at the beginning of its list. */
 static int build_lists(struct fab_recording_index *s)
 {
     uint8_t mad[FAB_MAD_SIZE], bytes[CONTENT_MAX];

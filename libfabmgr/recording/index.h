@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The index of a recording. It has the MADs in order, the request of each answer, and lists of the
- * requests whose contents have the same hash. In comments, "sent" and "received" mean by the
+ * requests whose contents have the same hash. In comments, "sent" and "received" refer to the
  * recorded manager, unless a comment names the replaying manager. For this folder only. */
 #ifndef LIBFABMGR_RECORDING_INDEX_H
 #define LIBFABMGR_RECORDING_INDEX_H
@@ -13,13 +13,13 @@
 struct fab_recording_item {
     /* offset in bytes of the entry in the recording */
     size_t at;
-    /* time of the entry in us since the start of the recording, at least that of the entry
-     * before */
+    /* time of the entry in us since the start of the recording; it is never lower than the time of
+     * the entry before */
     uint64_t time;
     /* For a sent MAD, the index of the first received MAD that answers it. For a received MAD, the
      * index of the sent MAD that it answers. NONE: there is none. */
     uint32_t pair;
-    /* for a sent MAD, the index of the next one with the same hash */
+    /* for a sent MAD, the index of the next sent MAD with the same hash */
     uint32_t next;
     bool out;
     /* true: the MAD is of the class PerfMgt */
@@ -31,8 +31,8 @@ struct fab_recording_item {
     bool asked, done;
     /* For a sent MAD: its neighbours in the player's list of requests whose answers are due. */
     uint32_t earlier, later;
-    /* Only if the replaying manager has sent this MAD, too: time in us (asked_us) and TID with
-     * which it sent the MAD. */
+    /* Only if the replaying manager has sent this MAD, too: the time in us at which it did so
+     * (asked_us), and the TID of its MAD. */
     uint64_t asked_us, tid;
     /* for a sent MAD: time in us by which the player may delay the answer, so that MADs arrive in
      * the order of the recording */
@@ -44,14 +44,14 @@ struct fab_recording_index {
     struct fab_recording_header header;
     struct fab_recording_item *items;
     uint32_t count, outs, ins;
-    /* 1 + index in items[] of the last received MAD; 0: there is none */
+    /* 1 + index in items[] of the last received MAD; 0: the recording has no received MAD */
     uint32_t last_in;
     uint64_t end_us;
     /* Time in us, one second before the end of the recording. MADs that the replaying manager sends
      * later never count as unexpected, because the recorded manager may have sent them after the
      * recording ended. */
     uint64_t judged_us;
-    /* result of reading to the end of the recording: OK, TRUNCATED or FORMAT */
+    /* how the recording ends (fab_recording_player_tail): OK, TRUNCATED or FORMAT */
     int tail;
     /* hash of the contents of a MAD -> index of the first sent MAD with this hash */
     struct fab_map heads;

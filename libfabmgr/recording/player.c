@@ -20,9 +20,9 @@
  * MADs just after the end. So the player does not count a MAD as unexpected if the run sends it in
  * the last second of the recording or later.
  *
- * MADs of the class PerfMgt never count as unexpected or missing. The clock determines which
- * counters a manager has read by the time something happens; a recorded manager that waited for a
- * busy CPU had read fewer by then.
+ * MADs of the class PerfMgt never count as unexpected or missing. A manager reads counters at times
+ * that its clock determines. If a busy CPU delayed the recorded manager, it had read fewer counters
+ * before an event than the replaying manager.
  */
 #include "libfabmgr/recording/player.h"
 

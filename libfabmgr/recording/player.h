@@ -4,12 +4,12 @@
  * Times are in microseconds by the clock of the run, which should be virtual.
  *
  * The content of a request identifies it: class, method, attribute, modifier, directed route or
- * LID, and the payload unless the method is Get. TID and keys do not count. If several requests
- * have the same content, the n-th one gets what the n-th one got in the recording: an answer, its
- * own MAD back as undeliverable, or no answer.
+ * LID, and the payload (except that of an SMP with the method Get). TID and M_Key do not count. If
+ * several requests have the same content, the n-th one gets what the n-th one got in the recording:
+ * an answer, its own MAD back as undeliverable, or no answer.
  *
- * Incoming MADs arrive in the order of the recording, each with the same delay after its request as
- * in the recording. Unsolicited MADs arrive at their recorded time.
+ * The player delivers MADs in the order of the recording: answers with the same delay after their
+ * requests as in the recording, and unsolicited MADs at their recorded times.
  */
 #ifndef LIBFABMGR_RECORDING_PLAYER_H
 #define LIBFABMGR_RECORDING_PLAYER_H
@@ -31,14 +31,15 @@ struct fab_recording_player_stats {
     /* number of MADs that the recorded manager sent, but not (yet) the replaying one, without MADs
      * that read counters */
     uint32_t missing;
-    /* number of times that an answer was not delivered in the order of the recording, because the
-     * run had not sent its request by then */
+    /* number of answers that were not delivered in the order of the recording, because the run had
+     * not sent their requests by then */
     uint32_t reordered;
 };
 struct fab_recording_player;
-/* Creates a player. The caller owns the bytes, which must exist as long as the player. Returns
- * FORMAT (the bytes are no recording), TRUNCATED (the header is not complete), UNSUPPORTED (the
- * recording has a later version), LIMIT (it has more than 2^31 MADs) or NOMEM. */
+/* Creates a player for a recording, which is in bytes[len]. The caller owns the bytes, which must
+ * exist as long as the player. Returns OK, FORMAT (the bytes are no recording), TRUNCATED (the
+ * header is not complete), UNSUPPORTED (the recording has a later version), LIMIT (it has more than
+ * 2^31 MADs) or NOMEM. */
 int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
                              struct fab_recording_player **ret);
 void fab_recording_player_free(struct fab_recording_player *p); /* p may be NULL */
@@ -53,7 +54,8 @@ enum fab_recording_player_sent {
     /* the recording does not have the MAD, or the run has sent it more often than the recording has
      * it; the MAD gets no answer */
     FAB_RECORDING_PLAYER_UNEXPECTED,
-    /* The recording does not have the MAD, but it does not count as unexpected (not_judged). */
+    /* The recording does not have this MAD, but the MAD does not count as unexpected (not_judged).
+     */
     FAB_RECORDING_PLAYER_NOT_JUDGED,
 };
 /* Takes a MAD that the replaying manager sends at time `now`; mad->bytes must have FAB_MAD_SIZE
@@ -61,11 +63,12 @@ enum fab_recording_player_sent {
 enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
                                                          uint64_t now,
                                                          const struct fab_recording_entry *mad);
-/* Receives the next MAD that is due. Returns false if no MAD is due. */
+/* Writes the next MAD that the replaying manager receives at or before `now` to mad[], with its
+ * entry in *ret, and returns true. Returns false if no MAD is due yet. */
 bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* Receives another MAD that the recorded manager received at the same time as the last one. Returns
- * false if there is none. */
+/* Like fab_recording_player_receive, but only for a MAD that the recorded manager received at the
+ * same time as the last one that was delivered. Returns false if there is none. */
 bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
                                struct fab_recording_entry *ret);
 /* Returns the time at which the caller must call fab_recording_player_receive again; UINT64_MAX:
@@ -73,8 +76,8 @@ bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_M
 uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t now);
 void fab_recording_player_stats(const struct fab_recording_player *p,
                                 struct fab_recording_player_stats *ret);
-/* Returns the next MAD that was sent in the recording but not in the run. The caller sets *cursor =
- * 0 before the first call. Returns false if there are no more. */
+/* Writes the next MAD that was sent in the recording but not in the run to mad[], with its entry in
+ * *ret. The caller sets *cursor = 0 before the first call. Returns false if there are no more. */
 bool fab_recording_player_missing(const struct fab_recording_player *p, uint32_t *cursor,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 

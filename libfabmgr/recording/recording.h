@@ -87,7 +87,7 @@ struct fab_recording_entry {
 
 void fab_recording_pack_header(const struct fab_recording_header *h,
                                uint8_t bytes[FAB_RECORDING_HEADER]);
-/* Reads the header. Returns FORMAT (the bytes are no recording), TRUNCATED (the header is not
+/* Reads the header. Returns OK, FORMAT (the bytes are no recording), TRUNCATED (the header is not
  * complete) or UNSUPPORTED (the recording has a later version). The names in the header are
  * untrusted and can contain any bytes. */
 int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret);
@@ -103,14 +103,14 @@ size_t fab_recording_pack(const struct fab_recording_entry *e,
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
 /* Reads the next entry. If the entry is a MAD, mad[] has its bytes, and ret->bytes points to mad[].
- * Returns TRUNCATED (the remaining bytes are not a complete entry) or FORMAT (the entry is
+ * Returns OK, TRUNCATED (the remaining bytes are not a complete entry) or FORMAT (the entry is
  * invalid). In an entry of an unknown kind, only the kind and the time are set. */
 int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret);
 
-/* Describes a MAD in one line of text without a newline, such as "Get NodeInfo, modifier 0, by
- * 0,1,4". The text is always NUL-terminated if room > 0. `to` is the DLID, which is shown if the
- * MAD has no directed route. */
+/* Writes to text[room] a description of a MAD in one line without a newline, such as "Get NodeInfo,
+ * modifier 0, by 0,1,4". The text is always NUL-terminated if `room` is not 0. `to` is the DLID,
+ * which is shown if the MAD has no directed route. */
 void fab_recording_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *text, size_t room);
 
 #endif

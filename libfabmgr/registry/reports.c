@@ -2,7 +2,8 @@
 /*
  * Sends reports of notices to subscribers. Each subscription has a slot, which is its index in an
  * array. A slot is in at most one of two lists. The list `waiting` has the slots whose report is in
- * flight. The list `ready` has the slots whose report was answered, or must be sent again.
+ * flight. The list `ready` has the slots whose last report was answered while further notices wait,
+ * and the slots whose report must be sent again.
  *
  * After each new notice, the function output_walk() visits all slots and compares the notice with
  * their subscriptions. If the caller's budget ends, a later call continues at the same slot.
@@ -21,7 +22,7 @@
 
 #define NONE FAB_SUBSCRIPTION_NONE
 #define SLOT_BITS 20
-/* unit of RespTimeValue in ns, 4.096 us: a value n means 4.096 us * 2^n */
+/* unit of RespTimeValue in ns: a value n stands for 4.096 us * 2^n */
 #define RESP_UNIT_NS 4096
 /* maximum RespTimeValue that counts, 4.3 s; higher values of a subscriber count as this one */
 #define RESP_MOST 20
@@ -34,7 +35,7 @@ struct list {
 struct fab_report_ring {
     struct fab_reports_config config;
     /* [FAB_REPORT_RING] ring buffer of notices: notice number n is at index n % FAB_REPORT_RING;
-     * NULL: there was no notice yet */
+     * NULL: no notice was added yet */
     struct fab_event_notice *notice;
     uint64_t head; /* number that the next notice will get */
     struct list ready, waiting;
@@ -117,8 +118,8 @@ static void not_fresh(struct fab_subscriptions *s, struct fab_subscription *x)
     x->fresh = false;
 }
 
-/* Ends the current report of the slot: it no longer waits for a response, and does not count
- * against the window. */
+/* Ends the current report of the slot: the slot no longer waits for a response, and the report does
+ * not count against the window any more. */
 static void settle(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -204,8 +205,9 @@ static void send_report(struct fab_subscriptions *s, uint32_t slot, uint64_t now
     make_mad(x, slot, &r->notice[x->awaited % FAB_REPORT_RING], mad);
 }
 
-/* Moves the subscription to the next notice that it selects and may receive. Returns NOT_FOUND if
- * there is no such notice, or another error of fab_registry_reports_output. */
+/* Moves the subscription to the next notice that it selects and that the subscriber may receive.
+ * Returns OK, NOT_FOUND (there is no such notice), or BUSY or DENIED as
+ * fab_registry_reports_output. */
 static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
                    fab_report_judge *judge, void *ctx)
 {

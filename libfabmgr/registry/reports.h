@@ -9,8 +9,9 @@
  * has at most one report in flight, so that it receives notices in order. A subscription that is
  * behind by the whole length of the ring loses the oldest notices.
  *
- * The total number of reports in flight is limited (the window). A report without a response stops
- * counting after slow_us, so that unresponsive subscribers do not delay other subscribers.
+ * The total number of reports in flight is limited (the window). A report that got no response
+ * within slow_us does not count any more, so that unresponsive subscribers do not delay other
+ * subscribers.
  */
 #ifndef LIBFABMGR_REGISTRY_REPORTS_H
 #define LIBFABMGR_REGISTRY_REPORTS_H
@@ -20,7 +21,8 @@
 #define FAB_REPORT_RING 16384 /* number of notices in the ring buffer */
 
 struct fab_reports_config {
-    /* the window: maximum number of reports in flight, without those that are older than slow_us */
+    /* the window: maximum number of reports in flight; reports that were sent more than slow_us ago
+     * do not count */
     uint32_t window;
     /* number of consecutive reports without a response after which a subscription is removed;
      * repetitions of a report count, too */
@@ -39,8 +41,9 @@ struct fab_registry_reports_stats {
      * them; counted once for each such subscription */
     uint64_t lost;
 };
-/* The next four functions are only for subscriptions.c. They return OK or NOMEM, if they return
- * int. */
+/* Only subscriptions.c calls the next four functions. fab_registry_reports_init allocates s->ring,
+ * and returns OK or NOMEM; fab_registry_reports_fini frees it. fab_registry_reports_join is called
+ * for a new subscription, and fab_registry_reports_leave before a subscription is removed. */
 int fab_registry_reports_init(struct fab_subscriptions *s);
 void fab_registry_reports_fini(struct fab_subscriptions *s);
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot);
@@ -48,19 +51,19 @@ void fab_registry_reports_leave(struct fab_subscriptions *s, uint32_t slot);
 
 void fab_registry_reports_configure(struct fab_subscriptions *s,
                                     const struct fab_reports_config *config);
-/* Adds a notice, of which the present subscriptions will get reports. Returns OK, or NOMEM; the
- * notice is then lost. */
+/* Adds a notice. Reports of it are sent only to subscriptions that exist now. Returns OK, or NOMEM;
+ * the notice is then lost. */
 int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice);
 
 /* What the caller decides about a notice that a subscription selects. SEND: the subscriber may
- * receive it. PASS: the subscriber must not receive it, so it is skipped. DROP: the whole
- * subscription must be removed. */
+ * receive it. PASS: the subscriber must not receive it, so this subscription skips the notice.
+ * DROP: the whole subscription must be removed. */
 enum fab_report_verdict { FAB_REPORT_SEND, FAB_REPORT_PASS, FAB_REPORT_DROP };
 typedef enum fab_report_verdict fab_report_judge(void *ctx, const struct fab_subscription *x,
                                                  const struct fab_event_notice *notice);
 /* Writes the next report into mad[], and the slot of its subscription into *ret_slot. *budget is
- * the number of subscriptions and notices that may be examined; each of them lowers it by 1.
- * Returns NOT_FOUND (there is no report to send now), BUSY (the budget is used up; call again
+ * the number of subscriptions and notices that may be examined; each of them lowers *budget by 1.
+ * Returns OK, NOT_FOUND (there is no report to send now), BUSY (the budget is used up; call again
  * later) or DENIED (judge() returned DROP for the subscription *ret_slot, which the caller must
  * remove). */
 int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
@@ -70,8 +73,8 @@ int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint3
  * no such report waits for a response. Only the low 32 bits of the ID count. */
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid);
 void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot);
-/* Queues the reports that got no response in time, so that they are sent again. If a report has
- * used all its tries, calls the function `gone`, which must remove the subscription. */
+/* Queues the reports that got no response in time, so that they are sent again. If a subscription
+ * has no tries left, calls gone() with its slot; this function must remove the subscription. */
 void fab_registry_reports_expire(struct fab_subscriptions *s, uint64_t now,
                                  void (*gone)(void *ctx, uint32_t slot), void *ctx);
 /* returns true if any report is in flight */

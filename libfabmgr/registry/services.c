@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stores services in one array sorted by key. A query remembers the last key that it returned, so
  * it can continue even if services were added or removed meanwhile. Each service has the bytes of
- * its record on the wire, which queries compare. */
+ * its record as they are on the wire; queries compare these bytes. */
 #include "libfabmgr/registry/services.h"
 
 #include <stdlib.h>

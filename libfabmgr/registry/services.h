@@ -44,7 +44,7 @@ fab_registry_services_find(const struct fab_services *s,
 const struct fab_service *fab_registry_services_next(const struct fab_services *s,
                                                      const struct fab_service_key *key);
 /* Adds a service, or replaces the service with the same key. service->wire must agree with
- * service->key. Returns LIMIT (too many services) or NOMEM. */
+ * service->key. Returns OK, LIMIT (too many services) or NOMEM. */
 int fab_registry_services_put(struct fab_services *s, const struct fab_service *service);
 /* Returns the number of services that the port with this GUID registered. */
 uint32_t fab_registry_services_of(const struct fab_services *s, uint64_t owner);

@@ -124,7 +124,7 @@ static int take_slot(struct fab_subscriptions *s, uint32_t *ret)
     return FAB_OK;
 }
 
-/* Finds the lowest number that the subscriber has not yet used for a subscription. Returns LIMIT if
+/* Finds the lowest number that none of the subscriber's subscriptions has. Returns OK, or LIMIT if
  * the subscriber has too many subscriptions. */
 static int free_number(const struct fab_subscriptions *s, const uint64_t gid[2], int *ret)
 {

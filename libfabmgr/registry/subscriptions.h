@@ -14,8 +14,8 @@
 #define FAB_SUBSCRIPTIONS_EACH 4096   /* maximum number of subscriptions of one subscriber */
 #define FAB_SUBSCRIPTION_NONE UINT32_MAX
 
-/* State of a subscription. IDLE: it has no report. AGAIN: its report must be sent again. ANSWER:
- * its report was sent, and the ReportResp has not arrived yet. */
+/* State of a subscription. IDLE: it has no current report. AGAIN: its report must be sent again.
+ * ANSWER: its report was sent, and the ReportResp has not arrived yet. */
 enum fab_report_wait { FAB_REPORT_IDLE, FAB_REPORT_AGAIN, FAB_REPORT_ANSWER };
 struct fab_subscription {
     bool used;
@@ -56,7 +56,7 @@ struct fab_subscriptions {
     size_t order_room;
     struct fab_report_ring *ring; /* the ring buffer of notices (reports.c) */
 };
-int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* returns NOMEM */
+int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* returns OK or NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be NULL */
 
 /* Returns the slot of the next subscription after that of subscriber `gid` with number `number`, in
@@ -64,13 +64,14 @@ void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be 
  * one. Returns FAB_SUBSCRIPTION_NONE if there is none. */
 uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          uint16_t number);
-/* Finds a subscription of the subscriber to the same events: all fields of InformInfo are equal,
- * except Subscribe and RespTimeValue. Returns its slot; FAB_SUBSCRIPTION_NONE: there is none. */
+/* Finds the subscription of the subscriber `gid` to the events that *info selects. All fields of
+ * InformInfo must be equal, except Subscribe and RespTimeValue. Returns the slot of the
+ * subscription; FAB_SUBSCRIPTION_NONE: there is none. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
-/* Adds a subscription. If the subscriber has one to the same events already, renews that one
+/* Adds a subscription. If the subscriber already has a subscription to the same events, renews it
  * instead. number: number of the new subscription, which must be free; negative: the lowest free
- * number. Returns LIMIT (too many subscriptions of this subscriber, or of all together) or
+ * number. Returns OK, LIMIT (too many subscriptions of this subscriber, or of all together) or
  * NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,

@@ -65,9 +65,9 @@ static void respect(struct fab_smstate *s, uint64_t guid)
     s->passed_count = kept;
 }
 
-/* Returns the best of the other subnet managers, which beats all the rest (fab_smstate_beats);
- * NULL: there are none. masters: true: considers only those in state MASTER; false: only those in
- * state DISCOVERING or STANDBY that are not in passed_over[]. */
+/* Returns the best of the other subnet managers: the manager with precedence over all the rest
+ * (fab_smstate_beats). NULL: there are none. masters: true: considers only those in state MASTER;
+ * false: only those in state DISCOVERING or STANDBY that are not in passed_over[]. */
 static const struct fab_sm_info *
 best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
 {
@@ -199,9 +199,9 @@ enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_s
     return FAB_SMSTATE_STAYS;
 }
 
-/* The control packets that IBA allows: the control, the state of the sender, the states of this
- * manager before (`ours`) and after (`then`) the packet, and whether it must begin a heavy
- * sweep. */
+/* The control packets that IBA allows. control: enum fab_sm_control; sender: state of the sender;
+ * ours, then: states of this manager before and after the packet; rediscover: true: this manager
+ * must begin a heavy sweep. */
 static const struct transition {
     uint8_t control, sender, ours, then;
     bool rediscover;

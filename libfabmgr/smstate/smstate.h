@@ -21,7 +21,7 @@ struct fab_smstate {
      * master nor about to become master */
     uint32_t missed;
     uint32_t polls_allowed;
-    /* true: the polled manager was master in its last response or, before the first poll, when this
+    /* true: the polled manager was master when it last responded; before the first poll: when this
      * manager became standby */
     bool was_master;
     /* number of consecutive polls in which the polled manager responded, but was not master */
@@ -45,24 +45,25 @@ bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t
 /* Decides the role of this manager after a heavy sweep. others: the SMInfo of all managers that the
  * sweep found, in any order; an entry with this manager's own GUID is skipped. In state
  * DISCOVERING, this manager becomes master or standby. In state MASTER, it becomes standby if
- * another master has precedence. In state STANDBY, it polls the best master from now on, if there
- * is a master. */
+ * another master has precedence. In state STANDBY, it polls the best of the masters from now on, if
+ * there are any. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
-/* Returns the manager to which this manager, as master, must hand over: of the managers in state
- * STANDBY that were not passed over, the best one, if it has precedence over this manager. NULL:
- * there is none, or this manager is not master. A manager in state DISCOVERING is not considered
- * yet: it finds this master and becomes standby first, so that there is always a master. */
+/* Returns the manager to which this manager, as master, must hand over: the best of the managers
+ * that are in state STANDBY, have precedence over this manager, and were not passed over. NULL:
+ * there is no such manager, or this manager is not master. A manager in state DISCOVERING is not
+ * considered yet: it finds this master and becomes standby first, so that there is always a master.
+ */
 const struct fab_sm_info *fab_smstate_successor(const struct fab_smstate *s,
                                                 const struct fab_sm_info *others, uint32_t count);
 /* Returns the highest priority, at most `priority`, with which the manager `guid` has no precedence
  * over the manager `other`; -1: it has precedence even with priority 0. */
 int fab_smstate_priority_below(uint8_t priority, uint64_t guid, const struct fab_sm_info *other);
-/* Makes this manager standby, so that it polls the manager `guid`. That manager has accepted the
- * role of master, or is another master with precedence. */
+/* Makes this manager standby, and lets it poll the manager `guid`, which has accepted the role of
+ * master, or is another master with precedence. */
 void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid);
-/* Sends this manager from STANDBY back to DISCOVERING, because its snapshot is outdated. The caller
- * begins a heavy sweep. */
+/* Puts this manager from STANDBY back to DISCOVERING. The caller does this when the snapshot that
+ * this manager has of the fabric is outdated, and then begins a heavy sweep. */
 void fab_smstate_rediscover(struct fab_smstate *s);
 enum fab_smstate_poll {
     FAB_SMSTATE_STAYS, /* this manager stays in standby */
@@ -72,9 +73,9 @@ enum fab_smstate_poll {
     /* the polled manager did not become master in time; elections now ignore it */
     FAB_SMSTATE_PASSED_OVER,
 };
-/* Handles a poll in state STANDBY. answer: SMInfo of the polled manager; NULL: it did not respond.
- * After any other result than FAB_SMSTATE_STAYS, the state is DISCOVERING, and the caller must
- * begin a heavy sweep. */
+/* Handles the result of a poll in state STANDBY. answer: SMInfo of the polled manager; NULL: it did
+ * not respond. If the function returns another value than FAB_SMSTATE_STAYS, the state is
+ * DISCOVERING, and the caller must begin a heavy sweep. */
 enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
 /* Controls: the attribute modifiers with which a subnet manager changes the state of another by
  * SubnSet(SMInfo), IBA 14.4.1. */

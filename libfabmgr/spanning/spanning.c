@@ -2,7 +2,7 @@
 /*
  * Grows spanning trees branch by branch, breadth first from a root. A branch is a link of the tree.
  * If a branch would close a cycle of channel dependencies, it is left out for good, because more
- * branches only add dependencies. So each link is tried at most once. If the tree then lacks a
+ * branches only add dependencies. So each link is tried at most once. If the finished tree lacks a
  * switch, other roots are tried.
  *
  * The VL on which a packet enters a link depends on the port by which the packet entered the
@@ -19,7 +19,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/spanning/order.h"
 
-#define ROOTS_MAX 16 /* number of roots that are tried */
+/* maximum number of roots that are tried for a connected part of the fabric */
+#define ROOTS_MAX 16
 
 /* a channel dependency that was added for the tree that is being grown */
 struct added {
@@ -33,11 +34,11 @@ struct draft {
     const struct fab_vls *vls; /* NULL: one VL */
     uint16_t sls;
     uint32_t vl_count;
-    uint32_t reserved; /* number of switches in vls->branch[]; 0: no tree was reserved */
+    uint32_t reserved; /* number of switches in vls->branch[]; 0: the engine reserved no tree */
     /* [switches] bitset of the port classes of the ports of each switch; always includes class 0 */
     uint16_t *classes;
     uint64_t *ends; /* bitset of the switches with endports */
-    /* bitset of the ports at both ends of the branches of all trees */
+    /* bitset of the ports at both ends of each branch of all trees */
     uint64_t *branch;
     /* [switches] the switches of the tree that is being grown, the root first */
     uint32_t *queue;
@@ -64,7 +65,8 @@ static uint32_t vl_of(const struct draft *d, uint8_t in, uint32_t out, uint8_t s
     return vl == FAB_VLS_MAX ? d->vl_count : vl % d->vl_count;
 }
 
-/* Returns a bitset of the VLs on which packets of the SL can leave a switch by a port. */
+/* Returns a bitset of the VLs on which packets of service level `sl` can leave a switch by `port`.
+ */
 static uint32_t vls_out(const struct draft *d, uint32_t port, uint8_t sl)
 {
     uint32_t set = 0;
@@ -150,7 +152,7 @@ static bool is_reserved(const struct draft *d, uint32_t port)
            (b->node < d->reserved && d->vls->branch[b->node] == b->num);
 }
 
-/* Extends the tree whose switches are the first `count` ones of the queue, breadth first. If
+/* Extends the tree, whose switches are queue[0] to queue[count - 1], breadth first. If
  * `only_reserved` is true, adds only branches that the engine reserved. Returns the number of
  * switches that the tree then has. */
 static uint32_t extend(struct draft *d, uint32_t count, bool only_reserved)
@@ -209,8 +211,8 @@ static uint32_t ends_in(const struct draft *d, uint32_t count)
     return ends;
 }
 
-/* Makes the tree of a part of the fabric. Tries roots until a tree contains all switches of the
- * part. If no tree does, takes the tree with the most switches that have endports. */
+/* Makes the tree of a connected part of the fabric. Tries roots until a tree contains all switches
+ * of the part. If no tree does, takes the tree with the most switches that have endports. */
 static void span_part(struct draft *d, uint32_t part)
 {
     uint32_t size = 0, ends = 0, best = FAB_NONE, most = 0, most_ends = 0, seen = 0, tried = 0;

@@ -20,7 +20,7 @@
  * a branch if multicast packets of an SL in the bitset `sls` (0: only SL 0) could then close a
  * cycle with the dependencies of unicast packets. ret->missed is the number of switches that have
  * endports, but are in no tree. Switches without an MFT are in no tree either, but are not counted.
- * The same input gives the same trees. Returns NOMEM, or CYCLE if the dependencies of unicast
+ * The same input gives the same trees. Returns OK, NOMEM, or CYCLE if the dependencies of unicast
  * packets alone have a cycle. */
 int fab_spanning_make(const struct fab_verify_channels *unicast, uint16_t sls,
                       struct fab_mcast_guide *ret);

@@ -11,8 +11,9 @@
 static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
 #define PREFIXES (sizeof prefixes / sizeof *prefixes)
 
-/* Returns the index of the SI prefix with which the rounded value has at most three digits before
- * the decimal point. *ret_unit: the factor of this prefix, such as 1000 for "k" */
+/* Returns the index in prefixes[] of the SI prefix with which the rounded value has at most three
+ * digits before the decimal point. Sets *ret_unit to the factor of this prefix, such as 1000 for
+ * "k". */
 static size_t prefix_of(double value, double *ret_unit)
 {
     size_t i = 0;
@@ -56,7 +57,7 @@ struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool s
     if (scaled && a.top >= 10000)
         a.prefix = prefixes[prefix_of(a.top, &a.unit)];
     double shown = a.step / a.unit;
-    /* counts the decimals that labels need so that no two ticks have the same label */
+    /* counts the decimals that labels need, so that no two ticks get the same label */
     while (a.decimals < 9 && shown - (double)(uint64_t)(shown + 1e-6) > 1e-6) {
         shown *= 10;
         a.decimals++;

@@ -24,8 +24,8 @@ struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool s
 #define FAB_SVG_LABEL 40
 void fab_svg_label(const struct fab_svg_axis *a, double value, char text[FAB_SVG_LABEL]);
 
-/* Writes a value with three digits and an SI prefix, such as "12.3 G". Integers below 1000 get no
- * decimals. */
+/* Writes a value with three significant digits and an SI prefix, such as "12.3 G". Integers below
+ * 1000 get no decimals. */
 void fab_svg_number(double value, char text[FAB_SVG_LABEL]);
 
 /* An axis of time. Its ticks are at round times, such as full hours. */

@@ -8,7 +8,7 @@
 #include "libfabmgr/base/status.h"
 
 #define BAR 14u   /* height of a bar in pixels */
-#define GAP 7u    /* distance in pixels from the bars of one label to those of the next */
+#define GAP 7u    /* distance in pixels between the bars of two labels */
 #define BELOW 34u /* height in pixels of the axis and of the space below a panel */
 #define LETTER 6.2
 #define LABEL_MOST 300.0

@@ -69,7 +69,8 @@ static void draw_steps(struct fab_text *t, const struct place *at, size_t s)
     const double *value = at->panel->series[s].value;
     const struct fab_svg_chart *c = at->chart;
     bool pen = false; /* true: the value before this one was drawn */
-    /* the first line is wider than the second, so that readers see it where the second covers it */
+    /* the line of the first series is wider, so that it stays visible where another line covers it
+     */
     fab_base_text_addf(t, "<path class=\"line%s s%zu\" d=\"",
                        s == 0 && at->panel->series_count > 1 ? " wide" : "", s);
     for (size_t i = 0; i < c->count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Charts as SVG: values over time, bars, and marks on a time line. All functions return NOMEM if
- * the text could not be written. Texts may have any bytes.
+ * Charts as SVG: values over time, bars, and marks on a time line. The functions append the chart
+ * to *t, and return NOMEM if memory ran out. Texts in a chart may have any bytes.
  */
 #ifndef LIBFABMGR_SVG_CHART_H
 #define LIBFABMGR_SVG_CHART_H
@@ -60,18 +60,18 @@ int fab_svg_write_chart(const struct fab_svg_chart *c, struct fab_text *t);
 struct fab_svg_bar {
     const char *label;
     const char *note; /* text that is shown after the value; NULL: none */
-    /* value of each series; FAB_SVG_MISSING: the series has no bar here */
+    /* value of each series; FAB_SVG_MISSING: the series has no bar at this label */
     double value[FAB_SVG_SERIES];
     double limit; /* a value at which a tick crosses the bar; 0: none */
-    /* number of the colour of the bar if there is only one series, 0 to FAB_SVG_SERIES - 1 */
+    /* only if the panel has one series: number of the colour of the bar, 0 to FAB_SVG_SERIES - 1 */
     unsigned colour;
 };
 struct fab_svg_bar_panel {
     const char *title;
     struct fab_svg_unit unit;
     double top; /* value at the end of the axis; 0: computed from the greatest value */
-    /* Names for the legend: of the series or, if there is only one series, of the colours. NULL: no
-     * legend. */
+    /* [name_count] names of the series for the legend; if there is only one series, names of the
+     * colours. NULL: no legend. */
     const char *const *names;
     size_t name_count;
     size_t series_count;

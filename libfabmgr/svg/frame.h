@@ -12,7 +12,7 @@
 #define FAB_SVG_FOOT 40u   /* height in pixels of the axis of time below the last panel */
 #define FAB_SVG_TITLE 26u  /* height in pixels of the title of a panel */
 
-/* Begins a chart: writes the title, and a line in a dim colour below it. */
+/* Begins a chart: writes the title and, below it in a dim colour, the subtitle. */
 void fab_svg_head(struct fab_text *t, unsigned height, const char *title, const char *subtitle);
 /* Appends a text at position (x, y). anchor: "start", "middle" or "end". class: name of a class;
  * NULL: none. */
@@ -22,7 +22,8 @@ void fab_svg_put(struct fab_text *t, double x, double y, const char *anchor, con
 void fab_svg_panel_title(struct fab_text *t, double x, double y, const char *title,
                          const char *prefix, const char *unit);
 
-/* A legend. Entries are added from right to left. */
+/* A legend. The first entry is at its right end, and each further entry to the left of the one
+ * before. */
 struct fab_svg_legend {
     double x, y; /* x: right end of the next entry */
 };
@@ -31,7 +32,8 @@ struct fab_svg_legend {
 void fab_svg_legend_add(struct fab_text *t, struct fab_svg_legend *l, const char *class,
                         const char *name);
 
-/* The axis of time of a chart. left, right: x coordinates of its first and last time */
+/* The axis of time of a chart. left, right: x coordinates of the first and the last time on the
+ * axis */
 struct fab_svg_scale {
     struct fab_svg_times times;
     double left, right;

@@ -5,8 +5,8 @@
  * common kinds of colour blindness (Okabe and Ito).
  *
  * Elements get their colours from classes: "text" (default of all text), "dim", "grid" and "axis";
- * "s0", "s1", ... (strokes) and "f0", "f1", ... (fills) for the series below FAB_SVG_SERIES; and
- * "good", "warn" and "bad" (fills) for states.
+ * "s0", "s1", ... (strokes) and "f0", "f1", ... (fills) for series number 0, 1, ... (below
+ * FAB_SVG_SERIES); and "good", "warn" and "bad" (fills) for states.
  */
 #ifndef LIBFABMGR_SVG_SVG_H
 #define LIBFABMGR_SVG_SVG_H

@@ -22,8 +22,8 @@ static int port_at_end(const char *text, size_t len)
     return (int)port;
 }
 
-/* Returns true if the text is the node c->node of a struct fab_concern, or one of its ports
- * ("NAME/PORT"). c->node is a whole name, or the first word of a name; after such a word, the text
+/* Returns true if the text names the node or the port that `concern` describes: "NAME" or
+ * "NAME/PORT". c->node is a whole name, or the first word of a name; after such a word, the text
  * may continue with the rest of the name. */
 static bool is_place(const void *concern, const char *text, size_t len)
 {
@@ -56,8 +56,9 @@ static size_t first_entry(const char *text, size_t *ret_skip)
     return len;
 }
 
-/* Calls fn for the whole text and for each of its entries, until fn returns true. The whole text
- * comes first, because a name may contain separators, as in "SwitchX -  Mellanox Technologies". */
+/* Calls fn for the whole text, and then for each entry of the text as a list, until fn returns
+ * true. Returns true if fn did. The whole text comes first, because a name may contain separators,
+ * as in "SwitchX -  Mellanox Technologies". */
 static bool any_entry(const char *text, bool (*fn)(const void *ctx, const char *text, size_t len),
                       const void *ctx)
 {
@@ -140,7 +141,8 @@ bool fab_view_concern_set_have(const struct fab_concern_set *p, uint64_t guid, u
     return has_guid(p, guid, FAB_ALL_PORTS) || (port <= 254 && has_guid(p, guid, (int)port));
 }
 
-/* Compares a text of this length with the name of a place, and then the ports. */
+/* Compares a text of length `len` with the name of a place and, if they are equal, `port` with the
+ * port of the place. */
 static int compare_name(const char *text, size_t len, int port,
                         const struct fab_concern_place *place)
 {

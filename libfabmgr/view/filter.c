@@ -148,9 +148,9 @@ static int read_other(struct fab_view_filter *f, char *why, size_t why_len)
     return rc == FAB_E_EXISTS && glob ? read_pattern(f, why, why_len) : rc;
 }
 
-/* Reads the name of a host with several adapters, which stands for all its adapters. Returns EXISTS
- * for any other text that matches several nodes: the whole name of a node, or the name of a switch
- * or router. */
+/* Reads a text that matches several nodes, as the name of a host with several adapters. Such a name
+ * stands for all adapters of the host. Returns EXISTS if the text is no such name: it is the whole
+ * name of several nodes, or the name of a switch or router. */
 static int read_host(struct fab_view_filter *f)
 {
     uint32_t adapters = 0;
@@ -184,7 +184,8 @@ static int read_rack(struct fab_view_filter *ret, const struct fab_hosts *hosts,
     return FAB_E_NOT_FOUND;
 }
 
-/* Reads a text that is not the name of one node. `rc`: why it is not (NOT_FOUND or EXISTS). */
+/* Reads a text that is not the name of one node. `rc`: NOT_FOUND if it names no node, or EXISTS if
+ * it matches several nodes. */
 static int read_several(struct fab_view_filter *f, const struct fab_hosts *hosts, int rc, char *why,
                         size_t why_len)
 {

@@ -26,7 +26,8 @@
 struct fab_view_filter {
     const struct fab_view *view;
     const char *what;
-    /* true: NODE is a pattern, or the name of a host, which stands for all adapters of the host */
+    /* true: NODE (what the text has before "/PORT") is a pattern, or the name of a host, which
+     * stands for all its adapters */
     bool pattern;
     /* id of the node, if the text names a single one; FAB_NONE: all nodes, or the nodes that match
      * the pattern */
@@ -43,9 +44,9 @@ struct fab_view_filter {
     bool last_matched;
 };
 /* Reads the text `what`. `hosts`: the hosts of the view; NULL: the text cannot name a rack. The
- * text, the view and `hosts` must stay valid as long as the filter. Returns NOT_FOUND if nothing
- * matches, EXISTS if a name is ambiguous, or INVAL if the text is too long; why[] then has a
- * message. */
+ * text, the view and `hosts` must stay valid as long as the filter. Returns OK, or with the reason
+ * in why[]: NOT_FOUND (nothing matches), EXISTS (a name is ambiguous) or INVAL (the text is too
+ * long). */
 int fab_view_filter_read(struct fab_view_filter *f, const struct fab_view *v,
                          const struct fab_hosts *hosts, const char *what, char *why,
                          size_t why_len);

@@ -131,8 +131,8 @@ static bool same_letter(const struct search *s, char a, char b)
     return a == b || (s->any_case && lower(a) == lower(b));
 }
 
-/* Returns true if the name begins with the text. A '/' in the text may be a blank in the name, so
- * that "host-1/mlx5_0" is the adapter "host-1 mlx5_0". */
+/* Returns true if the name begins with the text. A '/' in the text also matches a blank in the
+ * name, so that "host-1/mlx5_0" names the adapter "host-1 mlx5_0". */
 static bool begins_with(const struct search *s, const char *name)
 {
     for (size_t i = 0; i < s->len; i++)
@@ -310,8 +310,8 @@ static bool has_lid(const struct fab_view *v, uint32_t port)
            v->target->lids.base[port] != 0;
 }
 
-/* Finds the node's port that has a LID. Returns NOT_FOUND if no port of the node has a LID, or
- * EXISTS if several ports have one. */
+/* Finds the only port of the node that has a LID. Returns NOT_FOUND if no port of the node has a
+ * LID, or EXISTS if several ports have one. */
 static int end_of_node(const struct search *s, uint32_t node, uint32_t *ret_port)
 {
     const struct fab_node *n = &s->v->fabric->nodes[node];

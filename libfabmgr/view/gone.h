@@ -20,7 +20,7 @@ enum fab_gone_cause {
 };
 struct fab_gone_why {
     enum fab_gone_cause cause;
-    /* the port to which the cause applies; FAB_NONE if the cause is FAB_GONE_NODES */
+    /* id of the port to which the cause applies; FAB_NONE if the cause is FAB_GONE_NODES */
     uint32_t port;
 };
 /* Finds the cause from the present state of the ports at both ends. If the two ports show different

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Turns the difference of two fabrics (fab_fabric_diff) into the changes that a person sees. If a
- * missing link and a new link have a port in common, they are reported as one moved cable. */
+/* Turns the differences between two fabrics (fab_fabric_diff) into the changes that a person sees.
+ * If a missing link and a new link have a port in common, they are reported as one moved cable. */
 #include "libfabmgr/view/topology_diff.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void add_node(struct diff *d, const struct fab_change *c)
         add(d, FAB_TOPOLOGY_NODE_RENAMED, before, after);
 }
 
-/* Returns true if the other fabric has both nodes of the link. */
+/* Returns true if the fabric `other` has both nodes of the link. */
 static bool has_both(const struct fab_fabric *other, const struct fab_change *c)
 {
     return fab_fabric_node_by_guid(other, c->guid_a) != FAB_NONE &&
@@ -90,7 +90,7 @@ static void add_added(struct diff *d, const struct fab_change *c)
         add(d, FAB_TOPOLOGY_LINK_ADDED, FAB_NONE, ends[0]);
 }
 
-/* Adds the change of a link whose width or speed is another one now. */
+/* Adds a link whose width or speed has changed. */
 static void add_rate(struct diff *d, const struct fab_change *c)
 {
     uint32_t before = port_of(d->before, c->guid_a, c->port_a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The differences of two topologies: nodes, links and cables that were added, removed or moved. */
+/* The differences between two topologies: nodes, links and cables that were added, removed or
+ * moved. */
 #ifndef LIBFABMGR_VIEW_TOPOLOGY_DIFF_H
 #define LIBFABMGR_VIEW_TOPOLOGY_DIFF_H
 
@@ -16,9 +17,10 @@ enum fab_topology_kind {
 };
 struct fab_topology_change {
     enum fab_topology_kind kind;
-    /* Ids in the topology before and after the change; FAB_NONE: not in this topology. For nodes,
-     * they are node ids. For links, they are the id of one of the two ports. Of a moved link, this
-     * is the port that has moved; of other links, it is the adapter's port, if there is one. */
+    /* The id of the node or port in the topology before and in that after the change; FAB_NONE: it
+     * is not in this topology. Changes of nodes have node ids. Changes of links have the ids of one
+     * of the two ports: for a moved link, the port whose peer has changed; for other links, the
+     * adapter's port, if there is one. */
     uint32_t before, after;
 };
 /* Computes the changes, sorted by kind. Changes of links are left out if a node of the link was

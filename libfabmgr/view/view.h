@@ -18,7 +18,7 @@ struct fab_view {
     struct fab_policy policy;
     struct fab_verdict verdict;
     uint64_t published_us; /* Unix time, microseconds */
-    /* number of references; atomic; only view.c uses this member */
+    /* number of references; changed only by atomic operations; only view.c uses this member */
     int refs;
 };
 /* Creates a view. The view takes over the references to fabric and target and the contents of
@@ -41,14 +41,14 @@ struct fab_verify_input fab_view_verify_input(const struct fab_view *v);
  * operator's file of locations. If no name matches, upper and lower case count as equal. A text
  * that matches several nodes is ambiguous. "/PORT" may follow the text. Without "/PORT", a node
  * with several ports that have LIDs is ambiguous. The exception is a GUID that is the GUID of the
- * node and of one of these ports. Returns NOT_FOUND, or EXISTS (the text is ambiguous), with a
- * message in why[]. fab_view_find_node finds a node in the same way. */
+ * node and of one of these ports. Returns OK, or NOT_FOUND or EXISTS (the text is ambiguous) with
+ * the reason in why[]. fab_view_find_node finds a node in the same way. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
                        size_t why_len);
 
-/* Returns true if this is the name of a node, or the first word of the name of a node. */
+/* Returns true if `name` is the name of a node, or the first word of such a name. */
 bool fab_view_has_name(const struct fab_view *v, const char *name, size_t len);
 
 /* A number by which a user may name a node or port. */
