@@ -5,9 +5,10 @@
  *   - engines that recognise a topology, because they make the best tables and report what they
  *     recognised;
  *   - updn, if the topology has ranks, even if it is irregular; updn needs one VL, and a fault
- *     changes few of its entries;
+ *     changes few entries of its tables;
  *   - dfsssp, if the ports have the VLs that it needs;
- *   - minhop, which takes other shortest paths than dfsssp, and passes the proof in some fabrics;
+ *   - minhop, whose shortest paths differ from those of dfsssp; in some fabrics they need only one
+ *     VL;
  *   - nue, which accepts every topology.
  */
 #include "libfabmgr/route/route.h"

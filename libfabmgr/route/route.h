@@ -18,18 +18,19 @@ struct fab_route_input {
     /* thread pool; NULL: the caller's thread does all the work */
     const struct fab_pool *pool;
     /* An engine sets *flawed to true if the topology is incomplete, irregular or unevenly loaded,
-     * so that another engine may make better tables. Otherwise *flawed stays unchanged. flawed may
-     * be NULL. */
+     * so another engine may make better tables. Otherwise *flawed stays unchanged. `flawed` may be
+     * NULL. */
     bool *flawed;
 };
 struct fab_route_engine {
     const char *name;
     const char *summary; /* one line for the operator */
     /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls. Before the call, the caller
-     * has set all bytes of *ret_vls to zero. The caller frees both with fab_target_lft_fini and
-     * fab_target_vls_fini. why[] gets a sentence for the operator; after a failure, it is the
-     * reason. Returns UNSUPPORTED if the engine cannot route the topology, or if a port has too few
-     * VLs. Returns INVAL if the LIDs belong to another fabric, or NOMEM. */
+     * must set all bytes of *ret_vls to zero. The caller frees both with fab_target_lft_fini and
+     * fab_target_vls_fini. Returns OK and describes the tables in why[], in a sentence for the
+     * operator. Returns UNSUPPORTED, with the reason in why[], if the engine cannot route the
+     * topology, or if a port has too few VLs. Returns INVAL if the LIDs belong to another fabric,
+     * or NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
     /* true: a fault may change the SLs of paths that do not use the failed link or switch */
@@ -41,9 +42,10 @@ const struct fab_route_engine *const *fab_route_engines(void); /* returns a NULL
 const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 
 #define FAB_ROUTE_CHAIN_MAX 16
-/* A chain of engines that are tried in order. If an engine refuses the topology, or its tables fail
- * the proof, the next engine runs. The text of a chain is a list of names separated by commas, or
- * "auto", which stands for the engines that suit most fabrics, best first. */
+/* A chain of engines, which the manager tries one after another: if an engine refuses the topology,
+ * or if its tables fail the proof, the next engine of the chain runs. The text of a chain is a list
+ * of names separated by commas, or "auto", which stands for the engines that suit most fabrics,
+ * best first. */
 struct fab_route_chain {
     const struct fab_route_engine *engine[FAB_ROUTE_CHAIN_MAX];
     uint32_t count;
@@ -51,8 +53,9 @@ struct fab_route_chain {
      * engines (libfabmgr/study/choose_engine.h) */
     bool automatic;
 };
-/* Parses the text of a chain. Returns NOT_FOUND if the name of an engine is unknown or empty (why[]
- * then contains this name), or LIMIT if there are more than FAB_ROUTE_CHAIN_MAX names. */
+/* Parses the text of a chain. Returns OK, NOT_FOUND if the name of an engine is unknown or empty
+ * (why[] then contains only this name), or LIMIT if there are more than FAB_ROUTE_CHAIN_MAX
+ * names. */
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the smallest number that
@@ -66,7 +69,7 @@ uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_pol
 
 /* Ranks of the switches, 0 for leaves, computed from the topology or from the root switches of the
  * policy. A link leads up from switch a to switch b if order[b] > order[a]. The order is total, so
- * that links between switches of the same rank also have a direction. */
+ * links between switches of the same rank have a direction, too. */
 struct fab_ranks {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t switch_count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Computes the number of VLs that engines may use. The ISL with the fewest VLs decides, since any
- * path may use it (VLCap and OperationalVLs, IBA 14.2.5.6). If traffic classes need several sets of
- * VLs, the number is divided among the sets. */
+/* Computes the number of VLs that engines may use. The ISL with the fewest VLs limits this number,
+ * because any path may use this ISL. The VLs of a port follow from its VLCap and OperationalVLs
+ * (IBA 14.2.5.6). If traffic classes need several sets of VLs, the number is divided among the
+ * sets. */
 #include <stdio.h>
 
 #include "libfabmgr/base/status.h"

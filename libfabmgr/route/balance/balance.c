@@ -19,9 +19,9 @@
  *
  * Some switches are on no shortest path of a host, for example a spine that lost its link to the
  * destination leaf. They send only packets of their own. Their paths need not be short, but must
- * not close a cycle of channel dependencies. Such a switch sends to a lower neighbour whose path
- * only descends. If there is no such neighbour, it sends to an upper neighbour by the order of
- * updn. If no upper neighbour has a path either, it sends in any direction.
+ * not close a cycle of channel dependencies. Such a switch sends to a lower neighbour (in the
+ * switch order of updn) whose path only descends. If there is no such neighbour, it sends to an
+ * upper neighbour. If no upper neighbour has a path either, it sends in any direction.
  */
 #include "libfabmgr/route/balance/balance.h"
 
@@ -77,8 +77,9 @@ static uint64_t cost_of(const struct fab_balancer *b, uint32_t port)
     return b->load[port] + (b->whole ? b->cost[b->g->port_peer[port]] : 0);
 }
 
-/* Returns the port `preferred` if its cost exceeds the least cost of the candidate ports by at most
- * the slack (b->slack). Otherwise returns the port with the least cost. */
+/* Returns the port candidate[preferred] if its cost exceeds the least cost of the candidates by at
+ * most the slack (b->slack). Otherwise returns the candidate with the least cost. *ret_cost is the
+ * cost of the returned port. */
 static uint32_t choose(const struct fab_balancer *b, const uint32_t *candidate, uint32_t count,
                        uint32_t preferred, uint64_t *ret_cost)
 {
@@ -168,9 +169,9 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* Returns the number of hops of the shortest path from switch `sw` to the destination, over next
- * switches that already have a path. kind: whether the first hop must lead down, up, or in any
- * direction. FAB_NONE: there is no such path. */
+/* Returns the number of hops of the shortest path from switch `sw` to the destination; FAB_NONE:
+ * there is none. The first hop must lead to a neighbour that already has a path, in the direction
+ * `kind` (down, up, or any direction). */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -196,10 +197,10 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* The first `count` switches of aside[] have no paths yet. For each of them, finds the length of
- * the shortest path whose first hop leads in the direction `kind` (down, up or any direction).
- * Gives paths to the switches with the least length. Returns the number of switches left in
- * aside[]. */
+/* Gives paths to some of the first `count` switches of aside[], which have no paths yet. For each
+ * of them, finds the length of the shortest path whose first hop leads in the direction `kind`
+ * (down, up or any direction). The switches with the least length get these paths, and are removed
+ * from aside[]. Returns the number of switches left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses among shortest paths so that the loads of the links become even, for one LID after
- * another. Internal to libfabmgr/route. */
+/* Routes one LID after another over shortest paths. Chooses among these paths so that the loads of
+ * the links become even. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_BALANCE_H
 #define LIBFABMGR_ROUTE_BALANCE_BALANCE_H
 
@@ -49,8 +49,8 @@ struct fab_balancer {
      * other switches */
     uint32_t *number;
 };
-/* Initialises the balancer. The balancer keeps pointers to g, o and shortest, which must outlive b.
- * Returns NOMEM if there is no memory. */
+/* Initialises the balancer. *b keeps pointers to `f`, `g`, `o` and `shortest`, which must outlive
+ * *b. Returns NOMEM if there is no memory. */
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
                            const struct fab_graph *g, const struct fab_order *o,
                            const struct fab_shortest *shortest);

@@ -14,9 +14,10 @@
  * switch, the list has all ports that lead up; otherwise it has the candidates (make_slots).
  *
  * In a complete fat tree, all loads are often equal; the result is then D-mod-k, which balances all
- * links. In other topologies, the loads differ, and the choice by load balances the links. The
- * loads must count flows, not table entries. For example, the middle switches of a tree carry one
- * DLID of each leaf. If entries were counted, all these DLIDs could use one link.
+ * links. In other topologies, the loads differ, and switches choose ports so that the loads become
+ * even. The loads must count flows, not table entries. For example, a middle switch of a tree has
+ * entries for all DLIDs, but may forward packets to only one DLID of each leaf. Even if each of its
+ * links had the same number of entries, all these packets could use a single link.
  *
  * Some DLIDs have no flow at a switch: no host sends through it, or the DLID belongs to a switch or
  * an aggregation node. These DLIDs take the D-mod-k port and add no load.
@@ -142,7 +143,7 @@ static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, u
 }
 
 /* Computes (number / divider) mod count for one destination number after another. The result is the
- * index of the D-mod-k candidate. The numbers are mostly consecutive, so that few divisions are
+ * index of the D-mod-k candidate. The numbers are mostly consecutive, so few divisions are
  * needed. */
 struct cyclic {
     /* divider: number of consecutive destination numbers that have the same candidate; count:

@@ -39,14 +39,14 @@ struct fab_least_loaded {
     /* [switches] lower bound of the loads of the ports that lead up from each switch */
     uint64_t *least;
 };
-/* Initialises *s with loads of 0. *s keeps pointers to g and o, which must outlive s. Returns NOMEM
- * if there is no memory. */
+/* Initialises *s with loads of 0. *s keeps pointers to `g` and `o`, which must outlive *s. Returns
+ * NOMEM if there is no memory. */
 int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_graph *g,
                                 const struct fab_order *o);
 void fab_route_least_loaded_fini(struct fab_least_loaded *s);
 
-/* Routes the DLIDs of one destination switch. The caller has filled column[] with the path lengths
- * to this switch. Writes the entries of all switches that have a path. */
+/* Routes the DLIDs of one destination switch, and writes the entries of all switches that have a
+ * path. Before this call, the caller must fill column[] with the path lengths to this switch. */
 void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dlid *dlids,
                                  uint32_t count, struct fab_lft *lft);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chooses among parallel links. Some engines (dor, torus, dragonfly, dragonfly_plus) choose only
- * the next switch. If several parallel links lead to this switch, each LID takes the link with the
- * least load so far. The load is the number of pairs of hosts that use the link, multiplied by its
- * port_slow (struct fab_graph). */
+ * the next switch. If several parallel links lead to this switch, each LID gets the link that has
+ * the least load so far. The load is the number of pairs of hosts that use the link, multiplied by
+ * its port_slow (struct fab_graph). */
 #include "libfabmgr/route/balance/next_hops.h"
 
 #include <string.h>

@@ -25,13 +25,14 @@ struct fab_next_hops {
     uint64_t *load;
     uint32_t *count; /* [switches + 2] scratch memory */
 };
-/* Initialises *o. *o keeps a pointer to g, which must outlive o. Returns NOMEM if there is no
+/* Initialises *o. *o keeps a pointer to `g`, so `g` must outlive *o. Returns NOMEM if there is no
  * memory. */
 int fab_route_next_hops_init(struct fab_next_hops *o, const struct fab_graph *g);
 void fab_route_next_hops_fini(struct fab_next_hops *o);
 
-/* Follows the paths that next[] describes, from all switches to `dest`, in O(n) steps. Returns
- * FAB_NONE if all paths reach `dest`; otherwise the lowest id of a switch whose path does not. */
+/* Follows the paths that next[] describes, from all switches to `dest`, and computes hops[], far[]
+ * and flow[]. Takes O(switches) steps. Returns FAB_NONE if all paths reach `dest`; otherwise the
+ * lowest id of a switch whose path does not reach `dest`. */
 uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest);
 /* Writes the entries for the DLIDs at the switch `dest`. The caller must have called
  * fab_route_next_hops_follow() for `dest`, with the result FAB_NONE. */

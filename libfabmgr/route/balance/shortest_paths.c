@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the shortest paths to a destination in three steps. The first step sorts the switches by
- * their distance from the destination. The second step finds the ports that lead nearer to it. The
- * third step finds the switches that are on a shortest path from a host. */
+ * their distance from the destination. The second step finds the ports that lead nearer to the
+ * destination. The third step finds the switches that are on a shortest path from a host. */
 #include "libfabmgr/route/balance/shortest_paths.h"
 
 #include <string.h>

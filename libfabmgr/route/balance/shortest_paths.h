@@ -26,16 +26,16 @@ struct fab_shortest {
      * count */
     uint32_t unused;
 };
-/* Allocates the arrays. *shortest keeps a pointer to g, which must outlive it. Returns NOMEM if
- * there is no memory. */
+/* Allocates the arrays. *shortest keeps a pointer to `g`, so `g` must outlive *shortest. Returns
+ * NOMEM if there is no memory. */
 int fab_route_shortest_init(struct fab_shortest *shortest, const struct fab_graph *g);
 void fab_route_shortest_fini(struct fab_shortest *shortest);
 /* Finds all shortest paths to the switch `destination`, in O(ports) steps. */
 void fab_route_shortest_find(struct fab_shortest *shortest, uint32_t destination);
 /* Finds all shortest legal paths to one destination switch. `paths` was filled by
- * fab_route_legal_paths(), and `column` is the index of the destination in it. Sets `unused` to 0:
- * legal paths close no cycle, so the balancer need not find other paths for switches that no host
- * uses. */
+ * fab_route_legal_paths(), and `column` is the index of the destination in `paths`. Sets `unused`
+ * to 0: legal paths close no cycle, so the balancer need not find other paths for switches that no
+ * host uses. */
 void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct fab_order *o,
                                    const uint8_t *paths, uint32_t column);
 /* Computes used[] and `unused` from the other members. Only callers that fill in the other members

@@ -5,14 +5,14 @@
  *
  * This file does not search for a cycle at each addition. It maintains a topological order of the
  * arcs (Pearce, Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", JEA
- * 2007). An arc stands for all parallel links from a switch to one neighbour. A dependency on an
- * arc that is later in the order closes no cycle and needs no search. The initial order suits paths
- * that ascend and then descend, so that in trees nearly all dependencies need no search.
+ * 2007). An arc stands for all parallel links from a switch to one neighbour. If the target arc of
+ * a dependency is later in the order than its source arc, the dependency closes no cycle, and needs
+ * no search. The initial order suits paths that ascend and then descend, so in trees nearly all
+ * dependencies need no search.
  *
- * For any other dependency, from a source arc to a target arc, search_forward() starts at the
- * target and visits the arcs that are before the source in the order. If it meets the source, the
- * dependency would close a cycle. Otherwise reorder() moves the visited arcs behind the arcs that
- * lead to the source.
+ * For any other dependency, search_forward() starts at the target, and visits the arcs that are
+ * before the source in the order. If the search meets the source, the dependency would close a
+ * cycle. Otherwise reorder() moves the visited arcs behind the arcs that lead to the source.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 
@@ -115,10 +115,10 @@ static void next_stamp(struct fab_cdg *t)
     }
 }
 
-/* Collects in forward[] the arcs that can be reached from `to` over dependencies in use and are
- * before `from` in the topological order. Returns false if the search reaches `from`: the
- * dependency of `from` on `to` would close a cycle, and *ret_cycle becomes true. Also returns false
- * if the budget is used up. */
+/* Collects in forward[] the arcs that can be reached from `to` over dependencies in use, and that
+ * are before `from` in the topological order. *ret_count is the number of these arcs. Returns false
+ * if the search reaches `from`: the dependency of `from` on `to` would close a cycle, and
+ * *ret_cycle becomes true. Also returns false if the budget is used up. */
 static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32_t *ret_count,
                            bool *ret_cycle)
 {

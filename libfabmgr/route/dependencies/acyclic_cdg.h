@@ -24,8 +24,8 @@ struct fab_cdg {
     uint32_t *reverse; /* [arcs] the arc in the opposite direction */
     uint32_t *tail;    /* [arcs] the switch that the arc leaves */
     /* [arcs][words] Two bitsets for each arc. Bit i stands for the dependency of this arc on arc i
-     * of the switch to which it leads. used: dependencies in use. forbidden: dependencies that
-     * would close a cycle. */
+     * of the switch to which this arc leads. `used` has the dependencies in use, and `forbidden`
+     * those that would close a cycle. */
     uint64_t *used, *forbidden;
     uint32_t *pos; /* [arcs] position in the topological order */
     /* number of dependencies that the searches for cycles may still follow; 0: every dependency
@@ -46,7 +46,8 @@ struct fab_cdg {
 /* Creates a graph in which no dependency is in use. The initial topological order follows the
  * switch order `o`. First come all arcs that ascend, from the lowest switch up, then all arcs that
  * descend, from the highest switch down. So all dependencies of up/down paths can be added without
- * a search. *t keeps a pointer to g, which must outlive it. Returns NOMEM if there is no memory. */
+ * a search. *t keeps a pointer to `g`, so `g` must outlive *t. Returns NOMEM if there is no
+ * memory. */
 int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struct fab_order *o);
 void fab_route_cdg_fini(struct fab_cdg *t);
 
@@ -76,12 +77,13 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
     return t->pos[from] < t->pos[to];
 }
 /* Adds a dependency of the arc `from` on the arc `to`, which must not be the reverse of `from`.
- * Returns false if this would close a cycle, if the budget is used up, or if the log could not grow
- * (no_memory). If `from` is before `to` in the topological order, this takes O(1) steps; otherwise
- * it takes O(arcs and dependencies between the two positions). */
+ * Returns true if the dependency is in use now. Returns false if it would close a cycle, if the
+ * budget is used up, or if the log could not grow (no_memory). If `from` is before `to` in the
+ * topological order, the function takes O(1) steps. Otherwise the number of steps is proportional
+ * to the number of arcs between `to` and `from` in the order, and of their dependencies. */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
-/* Removes all dependencies. The topological order stays, so that the dependencies that were in use
- * can be added again without a search. */
+/* Removes all dependencies. The topological order stays, so the dependencies that were in use can
+ * be added again without a search. */
 void fab_route_cdg_clear(struct fab_cdg *t);
 /* Undoes the newest changes in the log, until only its first `mark` changes are left. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);

@@ -2,8 +2,9 @@
 /* Finds and breaks cycles of channel dependencies by a depth-first search. The stack of the search
  * holds a chain of channels, each of which depends on the next. When the search has broken a cycle,
  * it removes all channels after the first removed dependency from the stack. It then continues with
- * the rest. A channel is DONE if the search has found no cycle through it. It cannot become part of
- * a cycle later, since dependencies are only removed. */
+ * the channels that are left. A channel is DONE if the search has followed all its dependencies, so
+ * no cycle through it is left. The channel cannot become part of a cycle later, because
+ * dependencies are only removed. */
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
 
 #include <string.h>
@@ -101,7 +102,7 @@ static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
     w->stack[w->depth++] = channel;
 }
 
-/* Returns a channel on which the top of the stack depends and which is not DONE; `end`: there is
+/* Returns a channel that is not DONE, and on which the top of the stack depends; `end` if there is
  * none. */
 static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
 {

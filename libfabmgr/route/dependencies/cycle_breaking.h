@@ -7,8 +7,9 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
-/* Each channel has the index of its sending port among the ports of the graph. A channel depends on
- * a channel of the next switch if packets that arrive on the first continue on the second. */
+/* The number of a channel is the index of its sending port among the ports of the graph. A channel
+ * depends on a channel of the next switch if packets that arrive on the first channel continue on
+ * the second one. */
 struct fab_cdg_counts {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_fabric *f;
@@ -31,8 +32,8 @@ struct fab_cdg_counts {
     uint32_t *stack;
     uint32_t depth;
 };
-/* Creates the graph. *w keeps pointers to f and g, which must outlive w. The counts are undefined
- * until fab_route_cdg_counts_clear() is called. Returns NOMEM if there is no memory. */
+/* Creates the graph. *w keeps pointers to `f` and `g`, which must outlive *w. The counts are
+ * undefined until fab_route_cdg_counts_clear() is called. Returns NOMEM if there is no memory. */
 int fab_route_cdg_counts_init(struct fab_cdg_counts *w, const struct fab_fabric *f,
                               const struct fab_graph *g);
 void fab_route_cdg_counts_fini(struct fab_cdg_counts *w);

@@ -3,9 +3,9 @@
  * Distributes paths over virtual layers with acyclic channel dependencies (Domke, Hoefler, Nagel,
  * "Deadlock-free oblivious routing for arbitrary topologies", IPDPS 2011).
  *
- * All paths begin in the first layer. Each cycle of this layer is broken at its weakest dependency:
- * the paths that cause the dependency move to the next layer (cycle_breaking.c). The next layer is
- * then treated in the same way.
+ * All paths begin in the first layer. Each cycle of this layer is broken at its weakest dependency,
+ * which is the one that the fewest paths cause: these paths move to the next layer
+ * (cycle_breaking.c). The next layer is then treated in the same way.
  *
  * All paths between two switches move together, in both directions. So the layers of a path and of
  * the path back are equal, and paths are reversible.
@@ -26,12 +26,12 @@ struct layers {
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
     uint32_t now; /* number of the layer whose cycles are being broken */
-    bool cyclic;  /* true: the paths form a cycle in one layer */
+    bool cyclic;  /* true: the dependencies of all paths form a cycle */
     /* the layers assigned so far, in the caller's array ret_layer */
     uint8_t *layer;
     /* [switches][64] the LFT entries for 64 LIDs */
     uint8_t *tile;
-    /* [top + 1] the switch to which the LID is attached; FAB_NONE: none */
+    /* [top + 1] the switch to which each LID is attached; FAB_NONE: none */
     uint32_t *home;
     /* the LIDs, sorted by the switch that they are attached to */
     uint32_t *lid;
@@ -111,9 +111,9 @@ static void spend(const struct layers *l, uint64_t steps)
     *l->in->budget -= *l->in->budget < steps ? *l->in->budget : steps;
 }
 
-/* Calls count() for each LID that is attached to a switch. First copies the entries of 64 LIDs into
- * a tile, because the entries of one LID in the LFTs of different switches are far apart in
- * memory. */
+/* Calls count() for each LID that is attached to a switch. The entries for one LID in the LFTs of
+ * different switches are far apart in memory. Therefore the function copies the entries for 64 LIDs
+ * at a time into a tile. */
 static void count_all(struct layers *l,
                       void (*count)(struct layers *l, uint32_t lid, struct column c))
 {
@@ -131,7 +131,8 @@ static void count_all(struct layers *l,
 
 /* ---- one layer ------------------------------------------------------------------------------- */
 
-/* Counts the dependencies that the paths from all switches to the LID cause, each once. */
+/* Adds 1 to the count of each dependency that the paths to the LID cause, no matter how many
+ * switches send packets along it. */
 static void count_tree(struct layers *l, uint32_t lid, struct column c)
 {
     (void)lid;
@@ -211,8 +212,8 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         move_one_way(l, from, to);
 }
 
-/* Finds `sw` and all switches whose path to the LID leads through it. All paths from these switches
- * to the LIDs of the destination switch move to the next layer. */
+/* Moves paths to the next layer: all paths between the destination switch of the LID and `sw`, and
+ * between the destination switch and each switch whose path to the LID leads through `sw`. */
 static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;

@@ -20,10 +20,11 @@ struct fab_layers_input {
      * that is read. The search subtracts its steps. */
     uint64_t *budget;
 };
-/* Both functions of this header return BUSY if the budget is used up, or NOMEM. The dependencies of
- * a layer form no cycle, even if switches without hosts send packets, too. */
+/* Both functions of this header return BUSY if the budget is used up, or NOMEM. They take into
+ * account the paths from all switches, so the dependencies of a layer form no cycle even if
+ * switches without hosts send packets. */
 
-/* Tells whether all paths fit into one layer. */
+/* Sets *ret_one to true if all paths fit into one layer, otherwise to false. */
 int fab_route_layers_suffice(const struct fab_layers_input *in, bool *ret_one);
 /* Assigns a layer to each pair of switches. All paths from switch `from` to the LIDs of switch `to`
  * use ret_layer[to * switches + from], and so do the paths back. *ret_count: number of layers.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds a graph for acyclic_cdg.c that has several nodes for each arc, one for each VL. Node arc *
+/* Builds a graph for acyclic_cdg.c. In this graph, each arc has one node for each VL: node arc *
  * vls + vl stands for arc `arc` on VL `vl`. */
 #include "libfabmgr/route/dependencies/vl_cdg.h"
 

@@ -18,8 +18,8 @@ struct fab_vl_cdg {
  * with greater numbers. */
 typedef uint64_t fab_vl_cdg_rank(const void *ctx, uint32_t from, uint32_t to, uint32_t vl);
 /* Creates a graph in which no dependency is in use. `budget` limits the work of all additions
- * (struct fab_cdg). Returns NOMEM if there is no memory. The graph contains pointers into itself
- * and must not move. */
+ * (struct fab_cdg). Returns NOMEM if there is no memory. *t contains pointers into itself, so the
+ * caller must not copy or move *t. */
 int fab_route_vl_cdg_init(struct fab_vl_cdg *t, const struct fab_graph *g, uint32_t vls,
                           uint64_t budget, fab_vl_cdg_rank *rank, const void *ctx);
 void fab_route_vl_cdg_fini(struct fab_vl_cdg *t);

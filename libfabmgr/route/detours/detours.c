@@ -7,7 +7,7 @@
  * The first detours leave some links with up to twice the load of others. passes.c then spreads the
  * loads.
  *
- * The work is 0.1 to 0.2 us for each tree, switch and pass.
+ * The computation takes 0.1 to 0.2 us for each tree, switch and pass.
  */
 #include "libfabmgr/route/detours/detours.h"
 
@@ -101,7 +101,8 @@ static void set_mean(struct fab_detour_search *x)
     x->mean = arcs > 0 && sum > arcs ? sum / arcs : 1;
 }
 
-/* Chooses the detours of the broken trees that are urgent, or of those that are not. */
+/* Chooses the detours of those broken trees whose member `urgent` has this value. again: the trees
+ * already have detours, which are replaced; detours may then have any length. */
 static int search(struct fab_detour_search *x, bool urgent, bool again)
 {
     struct fab_detours *d = x->d;
@@ -113,7 +114,7 @@ static int search(struct fab_detour_search *x, bool urgent, bool again)
     return status;
 }
 
-/* Chooses all detours again: first those of the trees that were lost once. */
+/* Chooses all detours again, beginning with the trees that were lost once. */
 static int search_again(struct fab_detour_search *x)
 {
     fab_route_detour_renew_graph(x, true, NULL);

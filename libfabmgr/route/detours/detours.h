@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Detours around missing links, for engines with a regular routing rule: dimension order in grids,
- * minimal paths in dragonflies. The rule says which next switch a packet takes and on which VL. If
- * links are missing, some regular paths break off. This module connects them to the destination
- * again, without cyclic channel dependencies. Packets keep the VLs and SLs that the rule gives
- * them. Internal to libfabmgr/route.
+ * Finds detours around missing links, for engines with a regular routing rule, such as dimension
+ * order in grids. The rule says to which switch a packet goes next, and on which VL. If links are
+ * missing, some regular paths end before they reach the destination. This module continues these
+ * paths to the destination, without cyclic channel dependencies. Packets keep the VLs and SLs that
+ * the rule gives them. Internal to libfabmgr/route.
  */
 #ifndef LIBFABMGR_ROUTE_DETOURS_DETOURS_H
 #define LIBFABMGR_ROUTE_DETOURS_DETOURS_H
@@ -33,9 +33,10 @@ struct fab_detour_rule {
     uint32_t (*level)(const void *ctx, uint32_t a, uint32_t b);
     /* Returns true if switch s forwards multicast packets. */
     bool (*forwards_multicast)(const void *ctx, uint32_t s);
-    /* An initial topological order of the channels of the regular paths. */
+    /* Returns the rank of a channel in the initial topological order of the channels of the regular
+     * paths. */
     fab_vl_cdg_rank *rank;
-    /* The SL of each pair, and the VL of each hop. */
+    /* The SL of each pair, and the VL of each hop; detours.c may change SLs (spare_sl). */
     struct fab_vls *vls;
     /* An SL whose packets have a VL of their own from end to end. If no other detour for a pair of
      * switches is free of deadlock, detours.c writes this SL to vls->of_pair. FAB_SLS: there is no
@@ -56,7 +57,7 @@ struct fab_detour_tree {
     bool broken; /* true: some regular path breaks off */
     bool lost;   /* true: no detour was found for some switch */
     bool urgent; /* true: the tree was lost once, so it gets its detours before other trees */
-    /* true: the tree has the same paths as all trees to this switch, so they must not change */
+    /* true: all trees to this switch share the same detours, which must not change any more */
     bool fixed;
 };
 /* One hop of a detour: switch `sw` forwards packets to switch `next`, not to the next switch of the
@@ -83,8 +84,9 @@ struct fab_detours {
     uint32_t *branch;
 };
 /* Finds detours for all trees; the caller sets `dest`, `number` and `weight` of each. `vls` is the
- * number of VLs that the rule uses. *ret keeps pointers to g and tree, and copies the pointers in
- * *rule. Equal input gives equal detours. Returns NOMEM if there is no memory. */
+ * number of VLs that the rule uses. *ret keeps pointers to `g` and `tree`, and copies the pointers
+ * in *rule. A tree for which some detour was not found counts in ret->lost; this is no error. Equal
+ * input gives equal detours. Returns NOMEM if there is no memory. */
 int fab_route_detours_find(const struct fab_graph *g, const struct fab_detour_rule *rule,
                            uint32_t vls, struct fab_detour_tree *tree, uint32_t trees,
                            struct fab_detours *ret);

@@ -27,17 +27,17 @@
 /* maximum number of rounds that recreate detours, and of trees x switches in all these rounds */
 #define RECREATE_ROUNDS 32
 #define RECREATE_WORK (UINT64_C(1) << 23)
-/* number of passes that follow in each round */
+/* number of passes over single paths in each round, after detours were recreated */
 #define RECREATE_SPREADS 2
-/* A round that fails is followed by a round for another of the BUSIEST links with the greatest
- * loads. */
+/* A round recreates the detours over one link. After a round that failed, the next round takes
+ * another one of the BUSIEST links with the greatest loads. */
 #define BUSIEST 5
-/* The searches for cycles while loads are spread may take this number of steps, and SPREAD_STEPS
- * more for each tree and switch. */
+/* While loads are spread, the searches for cycles may take SPREAD_LEAST steps, and SPREAD_STEPS
+ * more for each pair of a tree and a switch. */
 #define SPREAD_LEAST UINT64_C(40000000)
 #define SPREAD_STEPS 4
-/* Meanwhile the passes that change single paths may move this number of channels in the order of
- * the graph, and a quarter of a channel more for each tree and switch. */
+/* The passes that change single paths may move this number of channels in the order of the graph,
+ * and one channel more for each four pairs of a tree and a switch. */
 #define SPREAD_MOVES UINT64_C(2000000)
 /* Loads are spread until the greatest load is at most 5/4 of the greatest load of regular paths. */
 #define GOOD(regular) ((regular) + (regular) / 4)

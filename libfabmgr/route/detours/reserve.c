@@ -7,9 +7,9 @@
  *
  * The tree grows breadth first from a root, level by level (struct fab_detour_rule). A branch (a
  * link of the tree) that would close a cycle is left out. Every member of a multicast group may
- * send, so each pair of branches at a switch adds dependencies in both directions. Packets have SL
- * 0, and are assumed to enter a switch by ports of all classes that it has, as libfabmgr/spanning
- * assumes.
+ * send, so each pair of branches at a switch adds dependencies in both directions. Multicast
+ * packets have SL 0. The code assumes that they may enter a switch by a port of any class that the
+ * switch has; libfabmgr/spanning assumes the same.
  */
 #include "libfabmgr/route/detours/tree.h"
 
@@ -90,7 +90,8 @@ static uint32_t extend(struct fab_detour_search *x, uint32_t count, uint32_t lev
     return count;
 }
 
-/* Grows a tree from a root. Returns true if it has `size` switches; otherwise removes it. */
+/* Grows a tree from a root. Returns true if the tree has `size` switches; otherwise removes its
+ * dependencies from the graph, and returns false. */
 static bool grow(struct fab_detour_search *x, uint32_t root, uint32_t size)
 {
     uint32_t count = 1;

@@ -17,8 +17,8 @@
 #define BUSY 14
 /* loads are scaled so that the greatest load is SCALE, before their sixth power is taken */
 #define SCALE 4096u
-/* A path may change at most HOPS_BEFORE hops before a busy link. At most SWITCHES switches before
- * the link are considered. */
+/* Only switches from which packets reach a busy link within about HOPS_BEFORE hops may change their
+ * next hop to relieve this link. At most SWITCHES of them are considered. */
 #define HOPS_BEFORE 16
 #define SWITCHES 256
 /* maximum number of steps of the searches for cycles of one change */
@@ -38,9 +38,9 @@ static uint64_t cost_of(const struct fab_detour_search *x, uint32_t arc, uint64_
     return square * square * square + (part << 34);
 }
 
-/* Returns the first switch on the present path of switch u that the path over the arc `onward`
- * meets. on_path[] has the switches of the present path. Returns u if the new path leads back to
- * u. */
+/* The arc `onward` leaves a switch u. Returns the first switch at which the path over `onward`
+ * meets the present path of u, whose switches are marked in on_path[]. Returns u if the path over
+ * `onward` leads back to u. */
 static uint32_t meet(const struct fab_detour_search *x, uint32_t onward)
 {
     uint32_t s = x->head[onward];
@@ -82,7 +82,8 @@ static void mark_path(struct fab_detour_search *x, uint32_t u, bool mark)
     x->on_path[x->dest] = mark;
 }
 
-/* Offers the changes at switch u that lower the costs. */
+/* Passes to fab_route_detour_offer() each change of the next hop of switch u that lowers the sum of
+ * the costs. */
 static void offer_changes(struct fab_detour_search *x, uint32_t u)
 {
     mark_path(x, u, true);
@@ -99,7 +100,8 @@ static void offer_changes(struct fab_detour_search *x, uint32_t u)
     mark_path(x, u, false);
 }
 
-/* Adds the packets of switch u to the links and switches of its path, or subtracts them. */
+/* Adds the packets of switch u to load[] and flow[] along the path from u. If `add` is false,
+ * subtracts them. */
 static void carry(struct fab_detour_search *x, uint32_t u, bool add)
 {
     uint64_t flow = add ? x->flow[u] : UINT64_C(0) - x->flow[u];

@@ -12,7 +12,8 @@
  * detour only if its dependencies close no cycle. It tries the detours with the lowest costs first.
  * The cost is the number of hops to the destination; hops over loaded links cost more.
  *
- * As a last resort, all packets that take a detour get the spare SL, and so do the packets back.
+ * As a last resort, all packets that take a detour get the spare SL, and so do the packets of the
+ * opposite direction.
  */
 #include "libfabmgr/route/detours/tree.h"
 
@@ -423,8 +424,8 @@ static bool add_path_back(struct fab_detour_search *x, uint32_t tree, uint32_t s
     return true;
 }
 
-/* Gives packets the spare SL that take a detour now, in both directions. Returns false if the paths
- * back close a cycle. */
+/* Gives the spare SL to the packets of all switches that the new detour connects, in both
+ * directions. Returns false if the paths back close a cycle. */
 static bool set_spare_sls(struct fab_detour_search *x)
 {
     bool fine = true;
@@ -439,7 +440,8 @@ static bool set_spare_sls(struct fab_detour_search *x)
 }
 
 /* Tries the detour c. All packets that take the detour are on the spare VL from end to end, and so
- * are the packets back. Returns false if this closes a cycle; the tree is then unchanged. */
+ * are the packets of the opposite direction. Returns false if this closes a cycle; the tree is then
+ * unchanged. */
 static bool take_spare(struct fab_detour_search *x, const struct fab_detour_chain *c)
 {
     uint32_t n = x->g->n;

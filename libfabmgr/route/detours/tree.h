@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The paths to one destination, and the search for detours in them. Internal to
+/* Handles the paths to one destination, and searches for detours in them. Internal to
  * libfabmgr/route/detours. */
 #ifndef LIBFABMGR_ROUTE_DETOURS_TREE_H
 #define LIBFABMGR_ROUTE_DETOURS_TREE_H
 
 #include "libfabmgr/route/detours/detours.h"
 
-/* maximum number of switches whose next switch a detour changes */
+/* maximum number of hops of a detour; each hop changes the next switch of one switch */
 #define FAB_DETOUR_CHAIN_MAX 24
 /* maximum number of detours that the search tries for one switch */
 #define FAB_DETOUR_CANDIDATES 32
@@ -37,13 +37,14 @@ struct fab_detour_search {
     uint32_t *regular;
     /* [switches] the next switches of the rule (scratch memory) */
     uint32_t *next;
-    uint32_t *arc;   /* [switches] the arc by which each switch sends; FAB_NONE: none */
-    uint32_t *depth; /* [switches] number of hops to the end of the path */
+    uint32_t *arc; /* [switches] the arc by which each switch sends; FAB_NONE: none */
+    /* [switches] number of hops to the end of the path, which is the destination or a gap */
+    uint32_t *depth;
     uint32_t *far;   /* [switches] the switches, by descending depth[] */
     uint32_t *count; /* [switches + 2] scratch memory */
     uint32_t *stack; /* [switches] scratch memory */
-    /* [switches] copies of arc[], of connected[] and of the SLs, from which a failed trial is
-     * undone */
+    /* [switches] copies of arc[], of connected[] and of the SLs, made before a trial and restored
+     * if the trial fails */
     uint32_t *old_arc;
     bool *old_connected;
     uint8_t *old_sl;
@@ -78,24 +79,26 @@ bool fab_route_detour_add(struct fab_detour_search *x);
 /* Adds the detour c to best[], the cheapest detours found so far, sorted by cost. If best[] is
  * full, drops the most expensive one. */
 void fab_route_detour_offer(struct fab_detour_search *x, const struct fab_detour_chain *c);
-/* Takes the detour if its dependencies close no cycle; otherwise returns false. */
+/* Adds the detour to arc[], and its dependencies to the graph. If they would close a cycle, changes
+ * nothing and returns false. */
 bool fab_route_detour_take(struct fab_detour_search *x, const struct fab_detour_chain *c);
 /* Connects the switches before gaps by detours. If `last` is true, also tries detours of any
- * length. Returns false if some switches are still cut off; these are then in gap[]. Before, the
- * caller must load the tree (fab_route_detour_load), lay it out, and add its dependencies
- * (fab_route_detour_add). */
+ * length. Returns false if some of these switches are still cut off; gap[] then has only these.
+ * Before this call, the caller must load the tree (fab_route_detour_load), lay it out, and add its
+ * dependencies (fab_route_detour_add). */
 bool fab_route_detour_connect(struct fab_detour_search *x, bool last);
 /* Connects the switches of gap[] by detours on the spare VL. Returns false if some switch is still
  * cut off. */
 bool fab_route_detour_connect_by_spare(struct fab_detour_search *x);
 
-/* Reserves the spanning tree of struct fab_detours (reserve.c), if this is possible. Before, the
- * caller must add the dependencies of all regular paths. */
+/* Reserves the spanning tree of struct fab_detours (reserve.c), if this is possible. Before this
+ * call, the caller must add the dependencies of all regular paths. */
 void fab_route_detour_reserve(struct fab_detour_search *x);
-/* Adds the dependencies of the reserved tree again. */
+/* Adds the dependencies of the reserved tree again, after the graph was cleared. */
 void fab_route_detour_add_reserved(struct fab_detour_search *x);
 
-/* Stores the paths of the loaded tree as the detours of t. Returns NOMEM if there is no memory. */
+/* Stores the hops in which the paths of the loaded tree differ from its regular paths, as the
+ * detours of `t`. Returns NOMEM if there is no memory. */
 int fab_route_detour_store(struct fab_detour_search *x, struct fab_detour_tree *t);
 /* Returns true if the searches for cycles have used up their steps. Nearly all further detours
  * would then be refused. */
@@ -103,16 +106,17 @@ static inline bool fab_route_detour_is_spent(const struct fab_detour_search *x)
 {
     return x->cdg.cdg.budget == 0;
 }
-/* Makes the graph anew: it then has only the dependencies of the reserved tree and of the present
- * paths of all trees or, if `regular` is true, of their regular paths. Tree i is left out if
- * without[i] is true; without may be NULL. Returns false if a dependency could not be added. */
+/* Makes the graph anew, from the dependencies of the reserved tree and of the paths of all trees.
+ * These are the present paths or, if `regular` is true, the regular paths. Tree i is left out if
+ * without[i] is true; `without` may be NULL. Returns false if a dependency could not be added. */
 bool fab_route_detour_renew_graph(struct fab_detour_search *x, bool regular, const bool *without);
-/* Spreads the loads of the detours (passes.c). `regular` is the greatest load of regular paths. */
+/* Spreads the loads of the detours (passes.c). `regular` is the greatest link load that the regular
+ * paths alone cause. */
 int fab_route_detour_spread_all(struct fab_detour_search *x, uint64_t regular);
 /* Returns the greatest load of a link, at least 1. */
 uint64_t fab_route_detour_greatest(const struct fab_detour_search *x);
-/* Loads the tree t, and changes paths in it that use busy links (spread.c). Returns false if
- * nothing changed. Before, the caller must set x->greatest. */
+/* Loads the tree `t`, and changes paths in it that use busy links (spread.c). Returns false if
+ * nothing changed. Before this call, the caller must set x->greatest. */
 bool fab_route_detour_spread(struct fab_detour_search *x, const struct fab_detour_tree *t);
 
 #endif

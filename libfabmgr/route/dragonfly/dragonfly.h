@@ -48,9 +48,9 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
 typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
                                   uint32_t at, uint32_t dest);
 /* Returns a global link from the group of switch `at` towards `dest`. The link leads to the group
- * of `dest` or, if no link joins the two groups, to a hub (a group with links to all other groups).
- * Only links that pass the test suits() count. The search begins at link `number` modulo the number
- * of links, and wraps around at the end of the list. NULL: no link passes the test. */
+ * of `dest` or, in place of a missing link, to a hub (fab_route_groups_via). Only links that pass
+ * the test suits() count. The search begins at link `number` modulo the number of links, and wraps
+ * around at the end of the list. NULL: no link passes the test. */
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,
                                                        uint32_t dest, uint32_t number,
                                                        fab_global_link_test *suits);

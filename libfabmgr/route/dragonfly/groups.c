@@ -6,16 +6,16 @@
  * neighbours; two switches of different groups have few. So a threshold for the number of common
  * neighbours separates local links from global links. find_cliques() tries all thresholds, from the
  * greatest down, until each component of local links is nearly a clique. list_hubs() then checks
- * that there is a hub and that most groups are linked.
+ * that there is a hub, and that links join most pairs of groups.
  *
  * Dragonfly+: switches with hosts are leaves. Leaves and spines that links connect with each other
  * form a group. A switch without hosts may be a leaf that lost its hosts: it has no links to
  * leaves, and its links to spines lead to one group only.
  *
  * Groups without a link between them communicate through a hub, a group that is linked to all
- * others. If most pairs of groups have several links, and a pair lacks some of them, it sends a
- * part of its packets through hubs. Otherwise the remaining links between this pair would carry
- * more than other links.
+ * others. If most pairs of groups have several links, and a pair lacks some of its links, the pair
+ * sends a part of its packets through hubs. Otherwise its remaining links would carry more than
+ * other links.
  */
 #include "libfabmgr/route/dragonfly/groups.h"
 
@@ -258,8 +258,8 @@ static bool are_mostly_linked(const struct search *x)
     return linked * 4 >= pairs * 3;
 }
 
-/* Returns the number of links that at least three quarters of the pairs of groups have; 1 if there
- * is no such number, or if it is 0. */
+/* Returns the number of links that at least three quarters of the pairs of groups have between
+ * them; 1 if there is no such number, or if it is 0. */
 static uint32_t usual_links(const struct search *x)
 {
     const struct fab_global_link *link;
@@ -311,10 +311,10 @@ static uint32_t choose_hubs(struct search *x, uint32_t usual)
 }
 
 /* Lists the hubs. If a group lacks links, its links to hubs also carry the traffic of the missing
- * links. This is too much if, in some group, each link to a hub would carry the traffic of more
- * than half a missing link in addition. In this case, hubs carry only the traffic of groups without
- * any link between them. Returns UNSUPPORTED if the topology is not a dragonfly: it has no hub, or
- * too few groups are linked. */
+ * links. This is too much if, in some group, each link to a hub would have to carry, in addition to
+ * its own traffic, more than half the traffic of a missing link. In this case, hubs carry only the
+ * traffic of groups without any link between them. Returns UNSUPPORTED if the topology is not a
+ * dragonfly: it has no hub, or too few groups are linked. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;

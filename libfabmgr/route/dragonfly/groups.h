@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The groups of a dragonfly, found from the links. Local links join switches of one group, and
+/* Finds the groups of a dragonfly from the links. Local links join switches of one group, and
  * global links join switches of two groups. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_DRAGONFLY_GROUPS_H
 #define LIBFABMGR_ROUTE_DRAGONFLY_GROUPS_H
@@ -47,16 +47,16 @@ struct fab_groups {
     uint32_t hubs;
     bool *is_hub; /* [count] whether each group is a hub */
 };
-/* Both functions also recognise topologies that lack some links. They return NOMEM, or UNSUPPORTED
- * if the topology is of another kind; why[] then has a sentence. */
+/* The next two functions also recognise topologies that lack some links. They return OK, NOMEM, or
+ * UNSUPPORTED with the reason in why[] if the topology is of another kind. */
 
-/* Finds groups in which all switches have links to each other, with links between all groups: the
- * dragonfly of Kim et al., ISCA 2008. */
+/* Finds the groups of the dragonfly of Kim et al., ISCA 2008: all switches of a group have links to
+ * each other, and all groups have links to each other. */
 int fab_route_groups_cliques(const struct fab_fabric *f, const struct fab_graph *g,
                              struct fab_groups *ret, char *why, size_t why_len);
-/* Finds groups of leaves (which have hosts) and spines (which have links to other groups): the
- * dragonfly+ of Shpiner et al., HiPINEB 2017. There are no links between leaves, nor between spines
- * of one group. */
+/* Finds the groups of the dragonfly+ of Shpiner et al., HiPINEB 2017: a group consists of leaves
+ * (which have hosts) and spines (which have links to other groups). There are no links between
+ * leaves, nor between spines of one group. */
 int fab_route_groups_leaf_spine(const struct fab_fabric *f, const struct fab_graph *g,
                                 struct fab_groups *ret, char *why, size_t why_len);
 void fab_route_groups_fini(struct fab_groups *groups);
@@ -71,8 +71,9 @@ static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32
     return at[1] - at[0];
 }
 
-/* Returns the next group on the path from group a to group b: b itself, or a hub in place of a
- * missing link. The `number` of the destination LID selects the link, and one of several hubs. */
+/* Returns the next group on the path from group `a` to group `b`: `b` itself, or a hub in place of
+ * a missing link. `number`, the number of the destination LID, selects the link, and one of several
+ * hubs. */
 static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t a, uint32_t b,
                                             uint32_t number)
 {

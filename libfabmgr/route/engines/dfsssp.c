@@ -5,16 +5,16 @@
  *
  * If the channel dependencies of these paths form no cycle, one VL is enough and the tables are
  * those of sssp. Otherwise LIDs of switches use the same paths as LIDs of hosts, and
- * virtual_layers.c distributes the pairs of switches over several layers. A layer is one SL and one
- * VL from end to end, and the same in both directions of a pair, so that paths are reversible. If
- * this needs too many VLs, more and more LIDs of a switch use the same paths, so that the
- * dependencies form fewer cycles.
+ * virtual_layers.c distributes the pairs of switches over several layers. A layer has one SL, and
+ * one VL from end to end. Both directions of a pair use the same layer, so paths are reversible. If
+ * this needs too many VLs, the engine lets more and more LIDs of a switch use the same paths, so
+ * that the dependencies form fewer cycles.
  *
  * The engine uses no more VLs than needed. The SLs are then less likely to change when the fabric
  * changes, and each VL has a larger part of the buffers. In fabrics of some hundred switches it
  * therefore chooses paths and VLs together, by the search of nue: each destination switch gets
  * shortest paths whose dependencies close no cycle on a VL. This needs fewer VLs than to choose the
- * paths first, and balances the loads as well.
+ * paths first, and balances the loads equally well.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "dragonfly" routes minimal paths in dragonflies (Kim, Dally, Scott, Abts, ISCA 2008):
- * local, global, local. A switch with links to the group of the destination takes one of these
- * links. Another switch sends to a switch of its group that has such a link. The number of the
- * destination chooses the link, so that all links between two groups have equal loads. Links that
- * end at the destination's switch are preferred.
+ * The engine "dragonfly" routes minimal paths in dragonflies (Kim, Dally, Scott, Abts, ISCA 2008).
+ * A path has at most a local link, a global link, and another local link. A switch with links to
+ * the group of the destination takes one of these links. All other switches of its group send to a
+ * switch that has such a link. The number of the destination selects the link, so that all links
+ * between two groups have equal loads. Links that end at the destination's switch are preferred.
  *
  * Packets take local links on VL 0 in the group where they start, and on VL 1 if they come from
  * another group. So local channels on VL 0 depend on global channels. Global channels depend on

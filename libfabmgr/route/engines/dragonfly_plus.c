@@ -23,8 +23,10 @@
  * go around missing links inside a group in the same way.
  *
  * Groups without a link between them communicate through a hub (dragonfly.c). In a hub, packets to
- * a group that is not a hub use the pivots for packets that stay in the group. So the group in
- * which these packets come down is not a hub.
+ * a group that is not a hub use the pivots for packets that stay in the group. So in a hub, up
+ * channels of these pivots may depend on global channels, but only on those to groups that are not
+ * hubs. In these groups, no up channel of such a pivot depends on a global channel. So the
+ * dependencies still have no cycle.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 
@@ -87,9 +89,10 @@ static bool linked_spine(const struct dragonfly *d, const struct fab_global_link
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns a pivot that has a link to spine `at`: a leaf with links to all spines of the group,
- * which sends the packets up again to another spine. If `out` is true, the packets leave the group;
- * otherwise they stay in it. */
+/* Returns a pivot of the group of spine `at`: a leaf with links to all spines of the group, which
+ * sends the packets up again to another spine. If `out` is true, the packets leave the group;
+ * otherwise they stay in it. `number` selects one of several pivots. FAB_NONE: there is no
+ * pivot. */
 static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *leaf;

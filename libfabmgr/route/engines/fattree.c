@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "fattree" computes D-mod-k in closed form and tolerates faults. Complete trees follow
- * Zahavi (2012). In incomplete trees, the modulo counts only neighbours that are nearer to the
- * destination; this rule follows Gliksberg, Capra, Louvet, Garcia, Sohier ("High-quality
- * fault-resiliency in fat-tree networks", 2019). In addition, if a neighbour of a switch fails, the
- * entries of this switch for its other neighbours need not change. The parts are:
+ * The engine "fattree" computes D-mod-k in closed form and tolerates faults. In complete trees, the
+ * tables follow Zahavi (2012). In incomplete trees, the modulo counts only neighbours that are
+ * nearer to the destination; this rule follows Gliksberg, Capra, Louvet, Garcia, Sohier
+ * ("High-quality fault-resiliency in fat-tree networks", 2019). In addition, if a neighbour of a
+ * switch fails, those entries of the switch that lead to its other neighbours need not change. The
+ * parts are:
  *
  *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
  *                   each other
@@ -14,9 +15,8 @@
  *   legal_paths.c   the lengths of the legal paths
  *   fill.c          the LFT entries
  *
- * All paths ascend and then descend by one order, so that one VL is free of deadlock. In a complete
- * tree every shift permutation is free of conflicts, and all-to-all loads all links of a level
- * equally.
+ * All paths ascend and then descend by one order, so one VL is free of deadlock. In a complete tree
+ * every shift permutation is free of conflicts, and all-to-all loads all links of a level equally.
  *
  * A fault moves only two kinds of entries: those that used the failed link, and those whose next
  * switch has lost its path down. When the link comes back, the tables are the same as before the
@@ -50,8 +50,8 @@ struct fattree {
 
 /* ---- which trees the engine refuses ---------------------------------------------------------- */
 
-/* Returns an addition to the text "a link is missing", if slow links were left out: these count as
- * missing (updown/slow_links.c). */
+/* Returns words that follow "missing" in messages: " or too slow" if slow links were left out,
+ * because these links count as missing (updown/slow_links.c); otherwise "". */
 static const char *or_slow(const struct fattree *t)
 {
     return t->graph.left_out > 0 ? " or too slow" : "";

@@ -4,8 +4,8 @@
  * These tables must pass the proof, like the tables of other engines.
  *
  * The file names switches and destinations by GUID, so the tables fit even if LIDs have changed
- * since they were dumped. If the file does not tell the port GUID of a LID, the LID is assumed to
- * be unchanged.
+ * since the dump. If the file does not tell the port GUID of a LID, the LID is assumed to be
+ * unchanged.
  *
  * The engine refuses an incomplete file only if packets need the missing information. It follows
  * the paths from each switch with endports, and from the manager, to each LID in use. It refuses
@@ -100,7 +100,8 @@ static int refuse(struct given *g, uint32_t s, uint32_t lid, const char *what)
     return FAB_E_UNSUPPORTED;
 }
 
-/* Returns the switch that the port is attached to, or FAB_NONE. */
+/* Returns the switch to which the port `owner` belongs or is connected; FAB_NONE if there is none,
+ * or if the link is down. */
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
 {
     uint32_t node = fab_fabric_port(f, owner)->node;
@@ -163,8 +164,8 @@ static int check(struct given *g)
     const struct fab_lids *lids = g->in->lids;
     int status = FAB_OK;
     for (uint32_t s = 0; s < g->graph.n && status == FAB_OK; s++) {
-        /* packets also start at switches with endports; from here on, hosts[s] > 0 marks all
-         * switches at which packets start */
+        /* packets also start at aggregation nodes and at the manager, which hosts[] does not count;
+         * from here on, hosts[s] > 0 marks all switches at which packets start */
         if (has_endports(f, s))
             g->graph.hosts[s] |= 1;
     }

@@ -11,16 +11,17 @@
  *   balance.c       which of these paths each LID takes, as for sssp
  *
  * First, each destination switch with hosts gets shortest paths, if the dependencies permit them.
- * If they do not, and the ports have more VLs, the engine adds a VL; each VL has a CDG of its own.
- * The remaining switches, and the switches without hosts, then get paths that need not be shortest:
- * detours around forbidden dependencies, or the escape tree if nothing else is possible. So one VL
- * is enough for any topology. Then the engine adds alternative arcs to the paths, and spreads the
- * LIDs over them.
+ * If they do not for too many pairs of hosts, and the ports have more VLs, the engine adds VLs;
+ * each VL has a CDG of its own. The remaining destination switches, and the switches without hosts,
+ * then get paths that need not be shortest: detours around forbidden dependencies, or the escape
+ * tree if nothing else is possible. So one VL is enough for any topology. Then the engine adds
+ * alternative arcs to the paths, and spreads the LIDs over them.
  *
  * The VL depends on the pair of switches, and is the same in both directions. So every path is
- * reversible: the answer to a packet may use its SL (IBA 15.2.5.16). As in LASH (Skeie, Lysne,
- * Theiss, IPDPS 2002), a pair gets a VL on which the paths of both directions close no cycle. But
- * here the search chooses the second path for the VL of the first one.
+ * reversible: the answer to a packet may use the SL of the packet (IBA 15.2.5.16). As in LASH
+ * (Skeie, Lysne, Theiss, IPDPS 2002), a pair gets a VL on which the paths of both directions close
+ * no cycle. Unlike LASH, the search chooses the path of the second direction so that it fits on the
+ * VL of the first.
  *
  * In the paper, each destination LID has a search of its own, and its VL depends on the
  * destination. Here one search serves all LIDs of a destination switch, and the dependencies of
@@ -61,10 +62,10 @@
 /* Number of orders that the engine nue tries on each number of VLs. If TRIALS_WORK does not suffice
  * for them, it tries none. */
 #define TRIALS_FEW 6
-/* number of ways of the search (try_lanes) */
+/* number of variants of the search (try_lanes) */
 #define HOWS 3
-/* After the first success, the engine makes at most MORE_TRIALS further trials, until GOOD_TRIALS
- * trials have succeeded. */
+/* After the first successful trial, the engine makes at most MORE_TRIALS further trials. It stops
+ * early when GOOD_TRIALS trials have succeeded. */
 #define GOOD_TRIALS 4
 #define MORE_TRIALS 12
 
@@ -82,8 +83,8 @@ struct nue {
     uint32_t lanes, lanes_most;
     bool shortest;  /* true: hosts have shortest paths only (fab_route_nue_shortest) */
     bool multicast; /* true: the first VL always has the escape tree */
-    /* [edges] the order in which the destination switches with hosts get their paths, as indices
-     * into destinations.sequence */
+    /* [switches] the order in which the destination switches get their paths, as indices into
+     * destinations.sequence; the first destinations.edges of them have hosts */
     uint32_t *visit;
     uint32_t *scratch;    /* [switches] */
     bool *found;          /* [switches] true: the paths to switch sequence[i] are found */
@@ -96,8 +97,9 @@ struct nue {
     struct fab_lft lft;
 };
 
-/* Visits the switches from `start` on, breadth first. They follow the *count switches that were
- * visited before: the first one is the last of the order. */
+/* Visits switches breadth first, beginning at `start`, and fills order_at[] from its end: the
+ * switch that is visited first has the highest position in the order. *count is the number of
+ * switches visited so far, by earlier calls, too. */
 static void visit_from(struct nue *u, uint32_t start, uint32_t *count)
 {
     const struct fab_graph *g = &u->graph;
@@ -121,8 +123,8 @@ static void visit_from(struct nue *u, uint32_t start, uint32_t *count)
 
 /* Returns the order of the switches for the next VL. The first VL has the order that suits the
  * whole topology best. Each other VL has an order in which paths ascend to a root switch of its
- * own, as far as possible from the others, and descend from there. Paths that close a cycle on one
- * VL then often fit on another. */
+ * own, as far as possible from the other roots, and descend from there. Paths that close a cycle on
+ * one VL then often fit on another. */
 static struct fab_order order_of_lane(struct nue *u)
 {
     uint32_t n = u->graph.n, count = 0, root = 0;
@@ -142,10 +144,11 @@ static struct fab_order order_of_lane(struct nue *u)
     return (struct fab_order){.n = n, .at = u->order_at, .pos = u->order_pos};
 }
 
-/* Returns true if the VL that was added last needs the escape tree. The engine nue leaves room for
- * a multicast tree on the first VL. The VL of a path is often chosen before the path, so all VLs
- * have the tree. But if paths between hosts must be shortest paths, only switches without hosts use
- * the tree, and the last VL needs none. */
+/* Returns true if the VL that was added last needs the escape tree. Normally all VLs have the tree,
+ * because the VL of a path is often chosen before the path. But if paths between hosts must be
+ * shortest paths, only the paths of switches without hosts use the tree. These paths stay on VLs
+ * that have the tree, so the last VL needs none. The engine nue always has the tree on the first
+ * VL, as room for a multicast tree. */
 static bool needs_tree(const struct nue *u)
 {
     bool last = u->lanes == u->lanes_most && u->lanes > 1;
@@ -225,8 +228,8 @@ static void find_alternatives(struct nue *u)
 }
 
 /* Finds shortest paths that ascend and then descend, and all their alternatives, before any other
- * paths. This suits topologies with levels in which some switches have no hosts. Meanwhile, the
- * budget of the searches for cycles is 0, so that no other paths are found. */
+ * paths. This suits topologies that have levels, and some switches without hosts. While the
+ * function runs, the budget of the searches for cycles is 0, so that no other paths are found. */
 static void find_updown_first(struct nue *u)
 {
     uint64_t budget = u->cdg[0].budget;
@@ -244,8 +247,8 @@ static int add_first_lane(struct nue *u)
     return status;
 }
 
-/* Returns NOMEM if a log of a channel dependency graph could not grow. Searches then fail, as if
- * dependencies closed cycles. */
+/* Returns NOMEM if a log of a channel dependency graph could not grow. Searches only report that
+ * they found no path, as if dependencies closed cycles. */
 static int check_memory(const struct nue *u)
 {
     bool no_memory = false;
@@ -254,10 +257,11 @@ static int check_memory(const struct nue *u)
     return no_memory ? FAB_E_NOMEM : FAB_OK;
 }
 
-/* Completes the paths to the switches with hosts, and finds the paths to the other switches. These
- * paths carry management traffic only, so the searches for cycles have a small budget. If paths
- * need not be shortest, paths that cannot be completed are searched again. Returns the number of
- * switches to which there are no paths. */
+/* Completes the paths to the switches with hosts (fab_route_nue_complete), and finds the paths to
+ * the other switches. The added paths carry management traffic only, so the searches for cycles
+ * have a small budget. If the paths to a switch cannot be completed, searches for other paths,
+ * which need not be shortest unless u->shortest is true. Returns the number of switches to which
+ * there are no paths. */
 static uint32_t find_rest(struct nue *u)
 {
     uint32_t left = 0;
@@ -290,8 +294,8 @@ static void reset(struct nue *u)
     fab_route_nue_clear(&u->search);
 }
 
-/* Moves the destination switches of visit[first] to visit[end - 1] that got no paths to the front.
- */
+/* Brings the destination switches without paths to the front of the part visit[first] to visit[end
+ * - 1]. The order is otherwise unchanged. */
 static void bring_forward(struct nue *u, uint32_t first, uint32_t end)
 {
     uint32_t at = end;
@@ -310,8 +314,8 @@ static void bring_all_forward(struct nue *u)
     bring_forward(u, u->destinations.edges, u->graph.n);
 }
 
-/* Finds shortest paths to all destination switches with hosts on `lanes` VLs, by one of HOWS ways
- * of the search. Returns LIMIT if there are none. */
+/* Finds shortest paths to all destination switches with hosts on `lanes` VLs, by the variant `how`
+ * of the search (0 to HOWS - 1). Returns LIMIT if some destination switch got no paths. */
 static int try_lanes(struct nue *u, uint32_t lanes, unsigned how)
 {
     reset(u);
@@ -336,11 +340,11 @@ static uint64_t greatest_load(const struct nue *u)
     return greatest;
 }
 
-/* Finds shortest paths on lanes_most VLs. Makes at most `most` trials, and ends when good_most of
- * them have succeeded. Tries several orders of the destination switches, and all ways of the
- * search. After a failure, those switches that got no paths are first in the next order. After a
- * success, the next order is random. Takes the trial with the lowest load of a link.
- */
+/* Finds shortest paths on lanes_most VLs. Makes at most `most` trials, and ends when `good_most` of
+ * them have succeeded. The trials differ in the order of the destination switches, and in the
+ * variant of the search. After a failure, the switches that got no paths are first in the next
+ * order. After a success, the next order is random. Keeps the paths of the trial with the lowest
+ * maximum link load. Returns LIMIT if no trial succeeded. */
 static int find_shortest(struct nue *u, uint64_t most, unsigned good_most)
 {
     uint64_t work = (uint64_t)u->destinations.edges * u->graph.nbr_at[u->graph.n] + 1,
@@ -373,8 +377,8 @@ static int find_shortest(struct nue *u, uint64_t most, unsigned good_most)
     return try_lanes(u, u->lanes_most, how);
 }
 
-/* Finds shortest paths on as few VLs as possible, but more than one. Returns LIMIT if lanes_most
- * VLs do not suffice, or if the fabric is so large that this would take too long. */
+/* Finds shortest paths on as few VLs as possible, but at least two. Returns LIMIT if lanes_most VLs
+ * do not suffice, or if the fabric is so large that this would take too long. */
 static int find_shortest_on_few(struct nue *u)
 {
     uint64_t work = (uint64_t)u->destinations.edges * u->graph.nbr_at[u->graph.n] + 1;

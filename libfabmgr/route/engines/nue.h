@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shortest paths on few virtual lanes, for the engine dfsssp. Internal to libfabmgr/route. */
+/* Finds shortest paths that need few virtual lanes, for the engine dfsssp. Internal to
+ * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_ENGINES_NUE_H
 #define LIBFABMGR_ROUTE_ENGINES_NUE_H
 

@@ -9,8 +9,8 @@
  *   destinations.c    in which order the LIDs are routed
  *
  * The LIDs are routed one after another. If the loads are uneven afterwards, the engine makes a few
- * more rounds. In each round it removes the LIDs that take a congested link, and routes them again,
- * because the loads of all other LIDs are known by now.
+ * more rounds. In each round, all LIDs whose paths use a congested link get new paths. The new
+ * paths are better, because the loads of all other LIDs are known by now.
  *
  * As far as possible, all traffic to a LID shares the same links. This suits permutations: the more
  * links carry traffic to one destination alone, the fewer flows share a link. At the end, the
@@ -76,8 +76,8 @@ static uint32_t count_loaded(const struct fab_dlid *dlids, uint32_t count)
     return loaded;
 }
 
-/* Returns the index of switch sequence[index] among the 64 destination switches of paths[]. If it
- * is not among them, computes paths[] anew first. */
+/* Returns the index of switch sequence[index] among the 64 destination switches of paths[]. If this
+ * switch is not among them, first computes paths[] for a batch that contains it. */
 static uint32_t find_column(struct sssp *s, uint32_t index)
 {
     uint32_t batch = index / FAB_LEGAL_BATCH * FAB_LEGAL_BATCH, left = s->g->n - batch;

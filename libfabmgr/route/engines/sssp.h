@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shortest paths with balanced loads, for the engines that use them. Internal to
+/* Computes tables of shortest paths with balanced loads, for several engines. Internal to
  * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_ENGINES_SSSP_H
 #define LIBFABMGR_ROUTE_ENGINES_SSSP_H
@@ -21,9 +21,9 @@ enum fab_sssp_weight {
  * own; LIDs that do not belong to hosts take the paths of updn, which together close no cycle. */
 #define FAB_SSSP_PER_LID 0
 #define FAB_SSSP_OF_HOSTS UINT32_MAX
-/* Computes tables by shortest paths. g is the graph of in->fabric. The tables use one VL, and their
- * channel dependencies may have cycles. The caller frees the tables with fab_target_lft_fini().
- * Returns NOMEM if there is no memory. */
+/* Computes tables of shortest paths. `g` is the graph of in->fabric. The tables use one VL, and
+ * their channel dependencies may have cycles. The caller frees the tables with
+ * fab_target_lft_fini(). Returns NOMEM if there is no memory. */
 int fab_route_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
                          enum fab_sssp_weight weight, uint32_t paths, struct fab_lft *ret_lft);
 /* Reroutes the LIDs that take overloaded links, in tables that updn made. Entries of other LIDs do

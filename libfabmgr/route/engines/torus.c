@@ -3,27 +3,29 @@
  * The engines "torus" and "dor" use dimension-order routing (dimension_order.c) over coordinates
  * that grid.c finds from the links.
  *
- * "dor" accepts grids without rings: meshes, hypercubes, HyperX, and tori whose rings have up to 4
- * switches. A channel depends on channels of the same or a later dimension only. In a dimension
- * that is a path, packets keep their direction; in a dimension that is a clique, packets take one
- * hop. So there is no cycle on one VL.
+ * "dor" accepts meshes, hypercubes, HyperX, and tori whose rings have up to 4 switches; grid.c
+ * recognises a ring of 3 as a clique, and a ring of 4 as two dimensions of size 2. A channel
+ * depends on channels of the same or a later dimension only. In a dimension that is a path, packets
+ * keep their direction; in a dimension that is a clique, packets take one hop. So there is no cycle
+ * on one VL.
  *
  * "torus" accepts rings, too. Each ring has a dateline between its last switch and its first. The
  * SL of a path has a bit for each dimension with rings. The bit says whether the path would cross
  * the dateline if no link were missing, and selects VL 0 or VL 1 in that dimension. On VL 0 no path
  * crosses the dateline. On VL 1 all paths cross it, but no path goes farther than half the ring. So
- * neither VL has a cycle. A ring that lacks a link has no cycle on any VL, so that faults need not
+ * neither VL has a cycle. A ring that lacks a link has no cycle on any VL, so faults need not
  * change SLs (Dally and Seitz 1987; OpenSM's Torus-2QoS).
  *
  * Where links or switches are missing, some paths take detours (detours.c). Two more VLs are
- * reserved for detours, if the ports have these VLs. A detour passes a gap in a row over a
- * neighbouring row, so it turns back to an earlier dimension. The hop after such a turn has a VL of
- * its own (back). A hop in a later dimension also has a VL of its own (aside) if it is the first
- * hop of the packet, or directly follows a hop in the first dimension. Otherwise channels of later
- * dimensions could depend on each other over the first dimension. With these VLs, a cycle needs
- * several gaps that are close together, and detours.c avoids such cycles. If detours.c finds no
- * other path for a pair of switches, the packets of this pair get an SL of their own, and stay on
- * the last VL (spare). Before that, a spanning tree for multicast is reserved, so that multicast
+ * reserved for detours, if the ports have these VLs. A detour leads around a gap in a row by way of
+ * a neighbouring row, so the packets must later turn back to an earlier dimension. The hop after
+ * such a turn is called "back", and has a VL of its own. A hop in another dimension than the first
+ * is called "aside" if it is the first hop of the packet, or directly follows a hop in the first
+ * dimension. Hops aside also have a VL of their own. Otherwise channels of later dimensions could
+ * depend on each other over the first dimension. With these VLs, a cycle needs several gaps that
+ * are close together, and detours.c avoids such cycles. If detours.c finds no other path for a pair
+ * of switches, the packets of this pair get an SL of their own (the spare SL), and stay on the last
+ * VL. Before the search for detours, a spanning tree for multicast is reserved, so that multicast
  * packets cannot deadlock with packets on detours.
  *
  * A complete grid has the same VLs and SL-to-VL tables as a damaged one, although no packet in it
@@ -47,21 +49,23 @@
 
 /* maximum number of trees (sets of paths) to one switch */
 #define VARIANTS 8
-/* maximum number of combinations of VLs and dimension orders that are tried for detours */
+/* maximum number of pairs of a use of the VLs (enum lanes) and an order of the dimensions that are
+ * tried for detours */
 #define ATTEMPTS 6
 /* Maximum number of steps of all searches for cycles together. This number of steps takes about a
  * second. A torus 12x10x9 with 1 % of its links missing needs up to 40 million. */
 #define DETOUR_BUDGET UINT64_C(50000000)
-/* the same for the searches that first reserve a spanning tree for multicast, so that they take no
- * steps from the other searches */
+/* the same for the searches for detours beside a reserved spanning tree for multicast; they have a
+ * budget of their own, so that they take no steps from the other searches */
 #define SPANNING_BUDGET UINT64_C(25000000)
 /* number of roots of spanning trees that are tried for each use of the VLs */
 #define ROOTS 2
 /* number of VLs that are reserved for detours */
 #define DETOUR_VLS 2
 
-/* Bits and greatest value of a part of a score for the root of the spanning tree. A score has at
- * most SCORE_ROWS numbers of gaps, and a distance. */
+/* A score tells how well a switch suits as root of the spanning tree. It consists of at most
+ * SCORE_ROWS numbers of gaps, and of a distance. Each of these parts takes SCORE_BITS bits, and is
+ * at most SCORE_MOST. */
 #define SCORE_BITS 12
 #define SCORE_MOST 4095u
 #define SCORE_ROWS 4
@@ -99,7 +103,7 @@ struct torus {
     uint32_t *scratch;        /* [places] */
     uint8_t *arc_class;       /* [neighbours of the graph] port class of each arc (class_of) */
     uint64_t budget;          /* number of steps that searches for detours may still take */
-    uint64_t spanning_budget; /* the same if a spanning tree is reserved */
+    uint64_t spanning_budget; /* the same for searches beside a reserved spanning tree */
     enum lanes lanes;         /* how the VLs for detours are used */
     bool detours;             /* true: some path takes a detour */
 };
@@ -132,7 +136,8 @@ static int fill(struct torus *t, uint32_t dest, const struct fab_dlid *dlids, ui
     return FAB_OK;
 }
 
-/* Routes all DLIDs of one switch together. */
+/* Computes the entries if no link is missing. All DLIDs of a switch then have the same next
+ * switches, so the function finds these only once for each switch. */
 static int route_whole(struct torus *t)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];
@@ -172,7 +177,7 @@ static uint8_t class_of(const struct torus *t, uint32_t a, uint32_t b)
     return (uint8_t)(1 + fab_route_grid_differ(&t->grid, a, b));
 }
 
-/* Sets the class of each port, on which the VL of a packet depends. */
+/* Sets the port classes, on which the VLs of packets depend (fab_vls). */
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;
@@ -217,8 +222,8 @@ static uint8_t regular_sls(const struct torus *t)
     return (uint8_t)(1u << t->rings);
 }
 
-/* Returns the bit of the SL that tells for dimension d whether the path crosses the dateline of its
- * ring. 0: the dimension has no rings. */
+/* Returns the bit of the SL that tells whether the path crosses the dateline of its ring in
+ * dimension d; 0 if this dimension has no rings. */
 static uint8_t dateline_bit(const struct torus *t, uint32_t d, unsigned sl)
 {
     for (uint32_t r = 0; r < t->rings; r++) {
@@ -255,8 +260,8 @@ static void set_map(struct torus *t)
 }
 
 /* Sets up `count` VLs. The VLs beyond regular_vls() are for detours. If there are two VLs for
- * detours, and paths leave an SL unused, this SL becomes the spare SL, whose packets stay on the
- * last VL. */
+ * detours, and regular paths do not use all SLs, the first unused SL becomes the spare SL, whose
+ * packets stay on the last VL. */
 static int make_vls(struct torus *t, uint8_t count)
 {
     bool spare = count > regular_vls(t) + 1 && regular_sls(t) < FAB_SLS;
@@ -270,8 +275,10 @@ static int make_vls(struct torus *t, uint8_t count)
     return status;
 }
 
-/* Removes the spare SL if no path uses it. The spare SL keeps its entries in the SL-to-VL tables,
- * so that these tables do not change when a fault makes the spare SL necessary. */
+/* Frees what the tables do not need. `rescued` is the number of destination switches whose packets
+ * may use the spare SL. If it is 0, the spare SL no longer counts as an SL in use. Its entries stay
+ * in the SL-to-VL tables, so that these tables do not change when a fault makes the spare SL
+ * necessary. */
 static void trim_sls(struct torus *t, uint32_t rescued)
 {
     if (rescued == 0)
@@ -287,9 +294,9 @@ static void trim_sls(struct torus *t, uint32_t rescued)
 
 /* ---- paths with detours ---------------------------------------------------------------------- */
 
-/* Returns a topological order of the channels: first by dimension, then along the row from the
- * dateline. On VL 1 the row begins in its middle. Within a dimension, channels on VLs for detours
- * come last. */
+/* Returns the rank of a channel in a topological order. The channels are ordered by dimension, then
+ * along the row from the dateline. On VL 1 the row begins in its middle. Within a dimension,
+ * channels on VLs for detours come last. */
 static uint64_t rank_of(const void *torus, uint32_t from, uint32_t to, uint32_t vl)
 {
     const struct torus *t = torus;
@@ -316,10 +323,10 @@ static bool forwards_multicast(const void *torus, uint32_t s)
     return t->in->fabric->switches[s].multicast_fdb_cap > 0;
 }
 
-/* Returns the level of a link: its dimension. So the trunk of the tree is a row of the first
- * dimension, and only the links of the last dimension are in the tree in all rows. Detours seldom
- * turn from links of the last dimension into other links. Packets of SL 0 never cross a dateline,
- * so links that cross one come last. */
+/* Returns the level of a link, which is its dimension. So the tree begins with the row of the first
+ * dimension through the root (the trunk). Only in the last dimension does the tree use the links of
+ * all rows; detours seldom turn from these links into other links. Packets of SL 0 never cross a
+ * dateline, so links that cross a dateline have the last level. */
 static uint32_t level_of(const void *torus, uint32_t a, uint32_t b)
 {
     const struct torus *t = torus;
@@ -343,8 +350,8 @@ static uint32_t count_gaps(const struct torus *t, uint32_t s, uint32_t d)
     return gaps;
 }
 
-/* Adds a part to the score of each switch: the number of gaps in the part of the grid that can be
- * reached from the switch in the dimensions 0 to d. */
+/* Appends a number to the score of each switch: the number of gaps in the region of the grid that
+ * extends from the switch in the dimensions 0 to d. */
 static void score_gaps(struct torus *t, uint32_t d)
 {
     uint32_t *gaps = t->scratch;
@@ -374,8 +381,8 @@ static uint32_t distance_from_middle(const struct torus *t, uint32_t s)
     return sum;
 }
 
-/* Returns true if switch s is in the middle of each ring. From there, nearly no path crosses a
- * dateline, so that paths on VL 1 seldom follow multicast packets. */
+/* Returns true if switch s is in the middle of each ring. Nearly no path from there crosses a
+ * dateline, so packets on VL 1 seldom follow multicast packets. */
 static bool is_in_middle(const struct torus *t, uint32_t s)
 {
     for (uint32_t r = 0; r < t->rings; r++) {
@@ -387,9 +394,9 @@ static bool is_in_middle(const struct torus *t, uint32_t s)
     return true;
 }
 
-/* Returns the root of the tree. The rows through the root should have few gaps, above all the
- * trunk. The trunk must not lead through switch `tried` (FAB_NONE: it may be any). Returns FAB_NONE
- * if there is no such root. */
+/* Returns the best root for the spanning tree; FAB_NONE if no switch is suitable. Rows through the
+ * root should have few gaps; gaps in the trunk (the row of the first dimension) count most. Switch
+ * `tried` must not be in the trunk; FAB_NONE permits all trunks. */
 static uint32_t find_root(struct torus *t, uint32_t tried)
 {
     uint32_t root = FAB_NONE;
@@ -424,8 +431,8 @@ static int set_branches(struct torus *t, const struct fab_detours *d)
 
 /* ---- trees of paths -------------------------------------------------------------------------- */
 
-/* Makes the list of trees: VARIANTS or fewer for each switch, so that its LIDs can take different
- * detours. LID i of a switch uses variant i modulo the number of variants. */
+/* Makes the list of trees: VARIANTS or fewer for each destination switch, so that its LIDs can take
+ * different detours. LID i of a switch uses variant i modulo the number of variants. */
 static int list_trees(struct torus *t)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];
@@ -475,8 +482,8 @@ static void set_arc_classes(struct torus *t)
     }
 }
 
-/* Changes the order of the dimensions: packets now travel the first one last. Each bit of the SL
- * still belongs to the same ring. */
+/* Makes the first dimension the last one, so that packets travel in it after all others. Each bit
+ * of the SL still belongs to the same ring. */
 static void rotate_dimensions(struct torus *t)
 {
     struct fab_grid_dim first = t->grid.dim[0];
@@ -513,8 +520,8 @@ static int find_detours(struct torus *t, uint8_t count, uint32_t root, struct fa
                             : status;
 }
 
-/* Tries to find detours after a spanning tree for multicast is reserved, then without such a tree.
- */
+/* Tries to find detours beside a reserved spanning tree for multicast. If this fails, tries again
+ * without such a tree. */
 static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fab_detours *ret)
 {
     t->lanes = lanes;
@@ -556,7 +563,8 @@ static int try_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
     return status;
 }
 
-/* Computes routes with detours, on `count` VLs if these suffice. */
+/* Computes routes with detours, on `count` VLs if these suffice, otherwise on more VLs if the ISLs
+ * have them. */
 static int route_damaged(struct torus *t, uint8_t count)
 {
     struct fab_detours found = {0};
@@ -678,8 +686,8 @@ static int prepare(struct torus *t, int check(struct torus *))
     return ret;
 }
 
-/* Returns true if a link is missing, or if switches differ in the number of parallel links to a
- * neighbour. */
+/* Returns true if a link is missing, or if switches differ in the mean number of parallel links to
+ * a neighbour. */
 static bool is_flawed(const struct torus *t)
 {
     const struct fab_graph *g = &t->graph;

@@ -11,8 +11,8 @@
  *
  * A legal path never ascends after it has descended; a total order of the switches defines what
  * ascending means. So channel dependencies form no cycle on one VL, on any topology. The engine
- * computes the tables from the fabric, the LIDs and the policy alone: when a failed link comes
- * back, the same tables come back.
+ * computes the tables from the fabric, the LIDs and the policy alone. So when a failed link comes
+ * back, the tables are the same as before the failure.
  *
  * The work is switches^2 * degree / 64 steps for the path lengths, and one step for each LFT entry.
  * For 11,664 hosts this takes tens of milliseconds. The memory is 1.3 kB for each switch, besides

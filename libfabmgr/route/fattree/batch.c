@@ -66,12 +66,12 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Sets span[] for each destination switch of the batch. The consecutive LIDs of a switch are its
- * run; LIDs outside the run are further LIDs. FAB_SPAN_NONE: the switch has several further LIDs.
- * FAB_SPAN_FOLLOWS: the LIDs continue those of the switch before it, which is not FAB_SPAN_NONE.
- * The run begins just after the run of that switch. The further LID comes just after the further
- * LID of that switch, or neither of the two switches has one. FAB_SPAN_BEGINS: all other
- * switches. */
+/* Sets span[] for each destination switch of the batch, and b->single. The consecutive LIDs of a
+ * switch are its run; LIDs outside the run are further LIDs. A switch with several further LIDs
+ * gets FAB_SPAN_NONE. A switch gets FAB_SPAN_FOLLOWS if its LIDs continue those of the switch
+ * before it, on three conditions: that switch does not have FAB_SPAN_NONE; the run begins just
+ * after the run of that switch; and the further LID is just after the further LID of that switch,
+ * or neither of the two has a further LID. All other switches get FAB_SPAN_BEGINS. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;

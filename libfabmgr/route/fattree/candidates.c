@@ -5,9 +5,9 @@
  * from which D-mod-k selects) lead to other switches.
  *
  * The port is chosen for each DLID separately. A DLID keeps its slot if the slot leads to a
- * candidate. So a fault moves only DLIDs whose slots it affects. A displaced DLID probes all slots,
- * not only slots that lead to candidates. So its choice among the other slots stays the same after
- * a second fault, unless the fault affects the slot that it took.
+ * candidate. So a fault moves only DLIDs whose slots it affects. These DLIDs are displaced: they
+ * probe all slots, not only slots that lead to candidates. So after a second fault, a displaced
+ * DLID keeps the slot that it has chosen, unless this fault affects that slot.
  *
  * The first probe spreads the displaced DLIDs evenly over all other slots. It depends on number /
  * divider / slots, where `number` is the D-mod-k number of the DLID. It also depends on the

@@ -9,7 +9,7 @@
  *
  * So each destination needs three values: the number of candidates, the number of candidates to
  * which slots lead, and the last candidate. Vector registers hold 16 destinations (columns) at a
- * time, and consecutive neighbours with equal path lengths are added at once.
+ * time, and consecutive neighbours with equal path lengths are counted in one step.
  */
 #include <string.h>
 
@@ -81,10 +81,11 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
 }
 
 /* Decides how a switch forwards to the destinations 16 * i to 16 * i + 15 of the batch. own: path
- * lengths of the switch to them. Sets three values for each destination: count, the number of
- * neighbours on shortest legal paths; last, the last of these neighbours; and key. The key is the
- * port if count is 1 and a single link leads to the neighbour. Returns 0xff for each destination
- * whose key is FAB_DECISION_SLOTS, and 0 for each other destination. */
+ * lengths of the switch to these destinations. Sets three values for each destination: `count`, the
+ * number of candidates; `last`, the last candidate; and `key`. The key is FAB_DECISION_SLOTS if all
+ * neighbours to which slots lead are candidates. It is a port if there is one candidate, to which a
+ * single link leads. Otherwise it is FAB_DECISION_CHOOSE. Returns 0xff for each destination whose
+ * key is FAB_DECISION_SLOTS, and 0 for each other destination. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {
@@ -129,7 +130,7 @@ bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_
     const struct fab_tree *t = b->t;
     const struct fab_updown *sl = t->updown;
     const struct row *own = (const struct row *)(const void *)b->paths + b->row_of[s];
-    /* sets only the members that are not arrays; the arrays are large */
+    /* only some members are initialised, because nbr_run[] is large */
     struct nbr_runs x;
     x.count = 0;
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;

@@ -5,9 +5,9 @@
  * The number of a host is leaf * leaf_size + position: `leaf` is the number of its leaf, and
  * `position` is its position among the hosts of the leaf (tree.h). Other destinations of a leaf
  * (port 0, aggregation nodes) share the numbers of its hosts. The number of a destination at an
- * upper switch is a hash of its node GUID plus the position of its switch port (0 for port 0), so
- * that the number does not depend on other nodes. Each further LID of an LMC range takes the next
- * slot at every level.
+ * upper switch is the sum of a hash of its node GUID and the position of its switch port (0 for
+ * port 0). So this number does not depend on other nodes. If a port has several LIDs (LMC), each
+ * LID takes the slot after that of the LID before, at every level.
  */
 #include "libfabmgr/route/fattree/dmodk.h"
 
@@ -61,8 +61,8 @@ static int by_lid(const void *a, const void *b)
     return (x->lid > y->lid) - (x->lid < y->lid);
 }
 
-/* Counts the DLIDs (destination LIDs) of each switch in count[]. Lists the switches that have DLIDs
- * in first[]. */
+/* Counts the DLIDs (destination LIDs) of each switch in count[]. Lists in first[] the switches that
+ * have DLIDs, by the lowest DLID of each. */
 static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, uint32_t *count,
                         struct first_lid *first, struct fab_dmodk *l)
 {

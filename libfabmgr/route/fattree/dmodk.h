@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The D-mod-k numbers of all destination LIDs (DLIDs), and the slot that each DLID takes at a
- * switch. A slot is the port that D-mod-k means by "the i-th port up" (tree.h). Internal to
+/* Computes the D-mod-k numbers of all destination LIDs (DLIDs), and the slot that each DLID takes
+ * at a switch. A slot is the port that D-mod-k means by "the i-th port up" (tree.h). Internal to
  * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_DMODK_H
 #define LIBFABMGR_ROUTE_FATTREE_DMODK_H
@@ -50,9 +50,9 @@ struct fab_dmodk {
      * links that lead down; 0: it has none */
     uint16_t *down;
 };
-/* Numbers all DLIDs and computes their slots. The caller has found the slots of the switches
- * (slots.c). Returns LIMIT if there are more than 65,534 different pairs of divider and number of
- * slots, or NOMEM. */
+/* Numbers all DLIDs and computes their slots. Before this call, the caller must find the slots of
+ * the switches (slots.c). Returns LIMIT if there are more than 65,534 different pairs of divider
+ * and number of slots, or NOMEM. */
 int fab_route_dmodk_make(const struct fab_tree *t, const struct fab_lids *lids,
                          struct fab_dmodk *ret);
 void fab_route_dmodk_fini(struct fab_dmodk *l);

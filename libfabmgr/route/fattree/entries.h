@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declarations for the files that compute the LFT entries of a fat tree. Only these files use them:
+ * Declarations for the files that compute the LFT entries of a fat tree. Only these files include
+ * this header:
  *
  *   fill.c           fills the LFTs of all switches; finds switches with equal entries
  *   batch.c          prepares a batch: 64 destination switches and their LIDs
@@ -18,8 +19,8 @@
 
 struct fab_slot_patterns {
     uint32_t count;
-    /* [count] the patterns: LFT rows with 64 entries more than LIDs, so that copies may run over
-     * the end */
+    /* [count] the patterns; each is an LFT row with 64 additional entries at its end, so that
+     * copies may go past the last LID */
     uint8_t **pattern;
     /* [switches] the pattern of each switch; NULL: none. A pattern has the port of each LID for the
      * case that all DLIDs take their slots (slot_patterns.c). */
@@ -35,7 +36,7 @@ void fab_route_slot_patterns_fini(struct fab_slot_patterns *p);
 /* The positions of the LIDs of one destination switch in the LFT. In the files of this folder, a
  * column is a destination switch of the batch, with all its LIDs. */
 enum fab_span {
-    FAB_SPAN_NONE, /* any other LIDs */
+    FAB_SPAN_NONE, /* the LIDs fit none of the other values */
     /* the LIDs are consecutive, except for at most one further LID */
     FAB_SPAN_BEGINS,
     /* like FAB_SPAN_BEGINS; in addition, the run of consecutive LIDs directly follows the run of
@@ -60,15 +61,15 @@ struct fab_batch {
     /* The LIDs of the batch, as ranges. Range i begins with LID from[i] and ends before LID to[i].
      * If there are too many ranges, `ranges` is 0. */
     uint32_t ranges, from[FAB_BATCH_RANGES], to[FAB_BATCH_RANGES];
-    /* the LIDs of the batch form one range, and each destination switch has exactly one of these
-     * LIDs */
+    /* true: the LIDs of the batch form one range, and each destination switch has exactly one of
+     * these LIDs */
     bool single;
     uint8_t span[FAB_LEGAL_BATCH]; /* [column] enum fab_span */
-    /* [class id] Entries for this batch that the members of a full class of switches (tree.h)
-     * share. class_row: an LFT row (of a switch, or a pattern) that has these entries.
-     * class_row_of: row_of[] of the switch from which they come; FAB_NONE: no entries are known
-     * yet. Only members with the same row_of[], that is, with the same path lengths, share them.
-     * Entries that needed a choice among several candidates are not stored. */
+    /* [class id] Cache of entries for this batch, by full class of switches (tree.h). class_row: an
+     * LFT row (of a switch, or a pattern) that has the entries of one member of the class.
+     * class_row_of: row_of[] of this member; FAB_NONE: no entries are known yet. Other members have
+     * the same entries if they have the same row_of[], which means that they have the same path
+     * lengths. Entries that needed a choice among several candidates are not stored. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache of entries for this batch. The index is a hash of a switch's port class and row_of[].
@@ -77,8 +78,8 @@ struct fab_batch {
     uint32_t cached[FAB_BATCH_CACHE];
     const uint8_t *cached_row[FAB_BATCH_CACHE];
 };
-/* Allocates the arrays. The caller has set t, dmodk, patterns and lft. Returns NOMEM if there is no
- * memory; the caller must call fab_route_batch_fini() then, too. */
+/* Allocates the arrays. Before this call, the caller must set `t`, `dmodk`, `patterns` and `lft`.
+ * Returns NOMEM if there is no memory; the caller must call fab_route_batch_fini() then, too. */
 int fab_route_batch_init(struct fab_batch *b);
 void fab_route_batch_fini(struct fab_batch *b);
 void fab_route_batch_begin(struct fab_batch *b, uint32_t first);

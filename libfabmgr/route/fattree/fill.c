@@ -13,8 +13,8 @@
  *
  * Otherwise the port is chosen for each DLID separately (candidates.c).
  *
- * Most switches have the same entries as another switch, and these are copied. Two switches of one
- * full class (switch_classes.c) have the same entries for a batch on two conditions: their path
+ * Most switches have the same entries as another switch; such entries are copied. Two switches of
+ * one full class (switch_classes.c) have the same entries for a batch on two conditions: their path
  * lengths to the 64 destinations are equal, and no entry needed a choice among candidates. If no
  * path from the two switches descends to any of these destinations, a full class that compares only
  * upper neighbours is enough. If all DLIDs take their slots, all switches with the same slots share

@@ -2,14 +2,15 @@
 /*
  * Finds rails. In clusters for machine learning, the adapters of a server are attached to different
  * leaves: "mlx5_0" of many servers to one leaf, "mlx5_1" to another leaf, and so on. Collective
- * traffic stays among adapters of the same name. The leaves of one name are a rail.
+ * traffic stays among adapters of the same name. All leaves to which adapters of one name are
+ * attached form a rail.
  *
  * The last word of a NodeDescription names the adapter of the server ("node-0001 mlx5_0",
  * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if at least three quarters of the hosts of
  * each leaf have the same last word, and this word is not the same on all leaves.
  *
  * Leaves are then numbered rail by rail (tree.c), so that the leaves of a rail have consecutive
- * numbers. Rings and shifts among the hosts of a rail are then free of conflicts.
+ * numbers. Ring collectives and shifts among the hosts of a rail are then free of conflicts.
  */
 #include <string.h>
 

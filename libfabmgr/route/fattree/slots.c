@@ -242,8 +242,8 @@ static void find_dividers(struct fab_tree *t)
     }
 }
 
-/* Finds how many D-mod-k numbers are reserved for each leaf. The leaf with the most positions for
- * hosts decides. */
+/* Sets leaf_size, the number of D-mod-k numbers that are reserved for each leaf, to the greatest
+ * number of host positions at any leaf. Also sets first_host. */
 static void size_leaves(struct fab_tree *t)
 {
     const struct fab_fabric *f = t->f;

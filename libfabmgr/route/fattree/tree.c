@@ -12,11 +12,12 @@
  * ranks (for example the leaves and the middle switches of a pod). The position of a lower switch
  * in its group follows from the least port number by which upper switches reach it. The position of
  * an upper switch follows from the least port number by which lower switches reach it. The least
- * port number of the level stands for position 0. Two adjacent positions differ by the least
- * difference of port numbers in the level, which is greater than 1 if links are parallel. These
- * positions are used if no two switches of the group have the same one, and at most a fifth of the
- * positions is empty. Otherwise (irregular cabling, different switch models) the switches of the
- * group are counted in the order of (port number, GUID).
+ * port number of the level stands for position 0. The port numbers of adjacent positions differ by
+ * the least difference between port numbers of one group in the level; this difference is greater
+ * than 1 if links are parallel. These positions are used if no two switches of the group have the
+ * same position, and at most a fifth of the positions is empty. Otherwise (irregular cabling,
+ * different switch models) the switches of the group are counted in the order of (port number,
+ * GUID).
  *
  * The number of a switch is composed of two numbers: the number of the group in which it is a lower
  * switch, and its position in that group. A group takes the number that most of its upper switches
@@ -170,12 +171,12 @@ static bool same_group(const struct member *x, const struct member *y)
     return x->group == y->group && x->rail == y->rail;
 }
 
-/* Finds the positions of the members of one group, sorted by least_port. They are in m[], from
- * index `from` up to, but not including, index `to`. The position of a switch is (least_port -
- * origin) / step, so positions of missing switches stay free. If two positions are equal, or more
- * than about a fifth of them are free, the switches are numbered from 0 without gaps. origin: the
- * least port number of the level. step: the least difference of port numbers in the level. Returns
- * the number of positions, free ones included. */
+/* Finds the positions of the members of one group. The members are m[from] to m[to - 1], sorted by
+ * least_port. The position of a switch is (least_port - origin) / step, so positions of missing
+ * switches stay free. If two positions are equal, or more than about a fifth of them are free, the
+ * switches are numbered from 0 without gaps. origin: the least port number of the level. step: the
+ * least difference between port numbers of one group in the level. Returns the number of positions,
+ * free ones included. */
 static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uint32_t origin,
                          uint32_t step, uint32_t *ret_position)
 {
@@ -189,10 +190,10 @@ static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uin
     return distinct ? span : count;
 }
 
-/* Finds the position of each switch of a rank in its group. Each switch is in two groups. If
- * `upper` is true, finds its position in the group in which it is an upper switch; otherwise in the
- * group in which it is a lower switch. The leaves of each rail (rails.c) are numbered separately.
- * Returns the greatest number of positions in a group. */
+/* Finds the position of each switch of a rank in one of its two groups: if `upper` is true, in the
+ * group in which it is an upper switch; otherwise in the group in which it is a lower switch. The
+ * leaves of each rail (rails.c) are numbered separately. Returns the greatest number of positions
+ * in a group. */
 static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
                               uint32_t *ret_position)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structure of a fat tree, from which D-mod-k computes the entries. Leaves have rank 0. A group
- * consists of switches of two successive ranks that are connected by links between these ranks (for
- * example the leaves and the middle switches of a pod). So each switch is a lower switch of one
- * group, and an upper switch of the group below it. It has a position in each of these two groups
- * (tree.c). Each switch also has a number among all switches of its rank. A slot is the port that
- * D-mod-k means by "the i-th port up" (slots.c). A fault changes the positions, numbers and slots
- * of few switches only. Internal to libfabmgr/route. */
+/* Finds the structure of a fat tree, from which D-mod-k computes the entries. Leaves have rank 0. A
+ * group consists of switches of two successive ranks that are connected by links between these
+ * ranks (for example the leaves and the middle switches of a pod). So each switch is a lower switch
+ * of one group, and an upper switch of the group below it. It has a position in each of these two
+ * groups (tree.c). Each switch also has a number among all switches of its rank. A slot is the port
+ * that D-mod-k means by "the i-th port up" (slots.c). A fault changes the positions, numbers and
+ * slots of few switches only. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_TREE_H
 #define LIBFABMGR_ROUTE_FATTREE_TREE_H
 
@@ -75,9 +75,10 @@ struct fab_tree {
     /* [switches] number of distinct neighbours to which slots lead */
     uint8_t *slot_nbrs;
     /* [switches][2] ids of two classes of each switch (switch_classes.c); the ids are below 2 *
-     * switches. Two switches with the same element [1] have their links to neighbours, in the order
-     * of the neighbours, at the same port numbers. Two switches with the same element [0] have this
-     * in common for their upper neighbours only, and have the same number of lower neighbours. */
+     * switches. Two switches have the same element [1] if they have the same slots, and if the
+     * links to their first neighbours are at the same port numbers, the links to their second
+     * neighbours, too, and so on. For element [0], only the upper neighbours and the number of
+     * lower neighbours are compared. */
     uint32_t *port_class;
     /* [switches][2] like port_class, but the neighbours must also be the same switches */
     uint32_t *full_class;
@@ -86,8 +87,8 @@ struct fab_tree {
     /* [switches] whether the switch is irregular (slots.c) */
     bool *irregular_switch;
 };
-/* Finds the positions, numbers, slots and classes of a tree. *ret keeps pointers to f, g, o and
- * updown, which must outlive it. Returns NOMEM if there is no memory. */
+/* Finds the positions, numbers, slots and classes of a tree. *ret keeps pointers to `f`, `g`, `o`
+ * and `updown`, which must outlive *ret. Returns NOMEM if there is no memory. */
 int fab_route_tree_make(const struct fab_fabric *f, const struct fab_graph *g,
                         const struct fab_order *o, const struct fab_updown *updown,
                         struct fab_tree *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packs the switches of a fabric and the links between them into arrays. Omits links that are down,
- * lead to endports or lead back to the same switch. The order of ports and neighbours depends only
- * on ids and port numbers, so that tables do not depend on the order of discovery. */
+ * links to endports, and links from a switch to itself. The order of ports and neighbours depends
+ * only on ids and port numbers, so the tables do not depend on the order of discovery. */
 #include "libfabmgr/route/graph/graph.h"
 
 #include <stdlib.h>

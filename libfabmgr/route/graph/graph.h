@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The switches and the links between them as arrays, for the engines. In the engines a host is the
- * endport of an adapter or router that sends and receives data traffic; aggregation nodes do not
- * count as hosts. Internal to libfabmgr/route. */
+/* A graph holds the switches of a fabric, and the links between them, in arrays that are fast to
+ * search. For the engines, a host is an endport of an adapter or router that sends and receives
+ * data traffic; aggregation nodes do not count as hosts. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRAPH_GRAPH_H
 #define LIBFABMGR_ROUTE_GRAPH_GRAPH_H
 
@@ -34,14 +34,14 @@ struct fab_graph {
 /* Makes the graph of a fabric. Returns NOMEM if there is no memory. */
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
 /* Like fab_route_graph_make(), but omits the links whose ports are in the set `without`. The set
- * has the ids of both ports of a link. NULL: no link is omitted. */
+ * must have the ids of both ports of each such link. NULL: no link is omitted. */
 int fab_route_graph_make_without(const struct fab_fabric *f, const uint64_t *without,
                                  struct fab_graph *ret);
 void fab_route_graph_fini(struct fab_graph *g);
-/* Returns the index in nbr[] of switch b among the neighbours of switch a; FAB_NONE: they are not
- * linked. */
+/* Returns the index in nbr[] that stands for switch `b` as a neighbour of switch `a`; FAB_NONE if
+ * no working link joins the two switches. */
 uint32_t fab_route_graph_arc(const struct fab_graph *g, uint32_t a, uint32_t b);
-/* Returns true if a working link joins switches a and b, in O(log degree) steps. */
+/* Returns true if a working link joins switches `a` and `b`. Takes O(log degree) steps. */
 bool fab_route_graph_linked(const struct fab_graph *g, uint32_t a, uint32_t b);
 
 #endif

@@ -3,8 +3,8 @@
  * Dimension-order routing. A packet travels in the first dimension until its coordinate there
  * equals the coordinate of the destination, then in the second dimension, and so on. In a ring it
  * takes the shorter direction. If both directions are equally long, the parity of the coordinates
- * decides, so that both have similar loads. The path back then takes the same half of the ring: it
- * crosses the dateline, too, or neither path does. So both directions have the same SL.
+ * decides, so that both have similar loads. The path back then takes the same half of the ring. So
+ * either both paths cross the dateline, or none of them does, and both directions have the same SL.
  *
  * The next hop depends on the switch and the destination only, as forwarding tables require.
  */
@@ -22,8 +22,8 @@ static uint32_t distance(const struct fab_grid_dim *dim, uint32_t from, uint32_t
 /* Returns true if packets from switch a to the coordinate of b in dimension d travel forward (to
  * ascending coordinates). If both directions are equally long, the parity of the lower coordinate
  * and of the later dimensions decides whether they take the half of the ring without the dateline.
- * The earlier dimensions cannot take part: a switch does not know in which coordinates of them a
- * packet has begun. */
+ * Earlier dimensions must not count, because a switch does not know at which coordinates of these
+ * dimensions a packet started. */
 static bool goes_forward(const struct fab_grid *grid, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(grid, a, d),
@@ -44,8 +44,8 @@ bool fab_route_dor_crosses_dateline(const struct fab_grid *grid, uint32_t a, uin
     return from != to && (from < to) != goes_forward(grid, a, b, d);
 }
 
-/* Switches a and b have different coordinates in dimension d. Returns the coordinate in d of the
- * next switch on the path from a to b. */
+/* Returns the coordinate in dimension d of the next switch on the path from switch a to switch b.
+ * The coordinates of a and b in this dimension must differ. */
 static uint32_t next_coordinate(const struct fab_grid *grid, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t size = grid->dim[d].size;

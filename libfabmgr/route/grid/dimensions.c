@@ -18,8 +18,8 @@
  * classes. Missing links remove squares but never add any, and the remaining squares of a class
  * usually suffice to find it.
  *
- * The dimension of a link without any square stays unknown. If no link has a square, all links have
- * the same dimension.
+ * find_by_gap() finds the dimensions of some links that are in no square; the dimensions of the
+ * others stay unknown. If the fabric has no square at all, all links have the same dimension.
  */
 #include "libfabmgr/route/grid/dimensions.h"
 
@@ -282,12 +282,17 @@ static int number_dims(struct classes *w, struct fab_dimensions *s, char *why, s
     return FAB_OK;
 }
 
-/* Looks for two squares side by side that lack only their common side, the link from a to b. The
- * squares have two long sides: one passes w, b and a third switch over links of dimension d; the
- * other passes u (see find_by_gap), a and a further switch. Links of dimension e connect the ends
- * of the long sides: w with u, and the third switch with the further switch. Returns true if the
- * third and the further switch exist, and sets *ret to the further one, which is linked with a. The
- * dimensions of all these links must be known, except those of the links of a. */
+/*
+ * Looks for two squares side by side that lack only their common side, the link from a to b:
+ *
+ *   w --d-- b --d-- x
+ *   |e              |e
+ *   u ----- a ----- y
+ *
+ * Here u is the switch of find_by_gap(), and d and e are the dimensions of the links. Returns true
+ * if there are switches x and y like this, and sets *ret to y. The dimensions of the links of a
+ * need not be known.
+ */
 static bool is_between_squares(const struct fab_graph *g, const struct fab_dimensions *s,
                                uint32_t a, uint32_t b, uint32_t w, uint8_t d, uint8_t e,
                                uint32_t *ret)
@@ -312,9 +317,9 @@ void fab_route_dimensions_set(const struct fab_graph *g, struct fab_dimensions *
     s->dim[fab_route_graph_arc(g, b, a)] = d;
 }
 
-/* The link from u to a is in no square. Finds its dimension from a square u, w, b, a that lacks
- * only the link from a to b. The dimension is then that of the opposite side, from w to b.
- * is_between_squares() checks that a and b are indeed neighbours in the grid. */
+/* Finds the dimension of the link from u to a, which is in no square. Looks for a square u, w, b, a
+ * that lacks only the link from a to b. The dimension is then that of the opposite side, from w to
+ * b. is_between_squares() checks that a and b are indeed neighbours in the grid. */
 static void find_by_gap(const struct fab_graph *g, struct fab_dimensions *s, uint32_t u, uint32_t a)
 {
     for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {

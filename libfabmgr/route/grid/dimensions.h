@@ -14,8 +14,9 @@ struct fab_dimensions {
      * FAB_DIMENSION_NONE: unknown */
     uint8_t *dim;
 };
-/* Finds the dimension of each link of g. f gives the names of switches for why[]. Returns
- * UNSUPPORTED if the topology is not a grid (why[] names a switch or says why), or NOMEM. */
+/* Finds the dimension of each link of `g`. `f` must be the fabric of this graph; it gives the names
+ * of switches for why[]. Returns UNSUPPORTED if the topology is not a grid (why[] names a switch or
+ * says why), or NOMEM. */
 int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph *g,
                               struct fab_dimensions *ret, char *why, size_t why_len);
 /* Sets the dimension of the link between switches a and b. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the coordinates of switches: by growth from one switch (growth.c), or, if the growth
- * refuses the topology because it has cliques, from the dimensions of links (dimensions.c), as
- * follows.
+ * Finds the coordinates of switches by growth from one switch (growth.c). If the growth refuses the
+ * topology, for example because it has cliques, this file finds the coordinates from the dimensions
+ * of links (dimensions.c), as follows.
  *
  * A slice of a dimension is the set of all switches with the same coordinate in this dimension. The
  * links of all other dimensions connect the switches of a slice, so the slices are found as
@@ -137,11 +137,12 @@ static bool share_row(const struct recognition *v, uint32_t *set, uint32_t *row,
     return shared;
 }
 
-/* A link whose dimension is not d joins switches u and w. In a complete grid, each neighbour of u
- * in dimension d is in one slice with a neighbour of w. A missing link can divide this slice into
- * two parts; then both neighbours are unmatched. If switches of both parts are in one row, the
- * parts belong to different slices (share_row). If there is exactly one pair of unmatched
- * neighbours whose parts can belong to one slice, joins these parts and returns true. */
+/* Called for each link between two switches u and w whose dimension is not d. In a complete grid,
+ * each neighbour of u in dimension d is in one slice with a neighbour of w in dimension d. A
+ * missing link can divide this slice into two parts; then both neighbours are unmatched. If
+ * switches of both parts are in one row, the parts belong to different slices (share_row). If there
+ * is exactly one pair of unmatched neighbours whose parts can belong to one slice, joins these
+ * parts and returns true. */
 static bool join_parts_at(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t *row,
                           bool *mark, uint32_t u, uint32_t w)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Coordinates of the switches of tori, meshes, hypercubes and HyperX. Internal to
+/* Finds the coordinates of the switches of tori, meshes, hypercubes and HyperX. Internal to
  * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRID_GRID_H
 #define LIBFABMGR_ROUTE_GRID_GRID_H
@@ -33,8 +33,8 @@ struct fab_grid {
     uint32_t *at;
 };
 /* Finds the coordinates. They depend only on the links and on the GUIDs of a few switches (grid.c),
- * so that most faults do not change them. Returns UNSUPPORTED if the topology is not a grid; why[]
- * then has the reason. Also returns NOMEM. */
+ * so most faults do not change them. Returns OK, UNSUPPORTED with the reason in why[] if the
+ * topology is not a grid, or NOMEM. */
 int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
                         char *why, size_t why_len);
 void fab_route_grid_fini(struct fab_grid *grid);
@@ -52,8 +52,8 @@ static inline uint32_t fab_route_grid_moved(const struct fab_grid *grid, uint32_
     uint32_t step = grid->dim[d].step;
     return grid->place[sw] - fab_route_grid_coordinate(grid, sw, d) * step + to * step;
 }
-/* Returns the first dimension in which the coordinates of a and b differ; grid->dims: all
- * coordinates are equal. */
+/* Returns the first dimension in which the coordinates of switches `a` and `b` differ; grid->dims:
+ * all coordinates are equal. */
 uint32_t fab_route_grid_differ(const struct fab_grid *grid, uint32_t a, uint32_t b);
 /* Writes a description such as "5x6 torus", truncated to `len` bytes. */
 void fab_route_grid_text(const struct fab_grid *grid, char *text, size_t len);

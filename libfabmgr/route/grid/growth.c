@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the coordinates of a lattice by growth from one switch (the seed). The growth uses only
- * deductions that missing links and switches cannot make wrong:
+ * Finds the coordinates of the switches of a lattice (squares.h) by growth from one switch (the
+ * seed). The growth uses only deductions that missing links and switches cannot make wrong:
  *
  *   - In a product of paths, rings of 5 or more switches, and pairs, two links at a switch have
  *     different dimensions if they are sides of one square. Opposite sides of a square are
- * parallel: both lead in the same direction of the same dimension. A class consists of parallel
- * arcs (an arc is one direction of a link). Missing links remove squares and divide classes, but
- * never join classes that are not parallel.
+ *     parallel: both lead in the same direction of the same dimension. A class consists of parallel
+ *     arcs (an arc is one direction of a link). Missing links remove squares and divide classes,
+ *     but never join classes that are not parallel.
  *   - At a switch, links that are in no common square are the two links of one dimension, if the
  *     fabric is undamaged there. A missing link removes squares, so a damaged switch can only seem
  *     to have fewer dimensions. The seed is a switch with the most dimensions.
  *   - Each class has a set of possible directions. A direction is impossible if it would move a
  *     switch to a position that another switch has, or if a crossing class runs in the same
  *     dimension.
- *   - The position of a switch is known if only one position is possible beside all its placed
- *     neighbours.
+ *   - The position of a switch is known if only one possible position is beside the positions of
+ *     all its placed neighbours.
  *
  * A ring is first unrolled. If a placed switch would get a second position that differs in one
  * dimension only, the difference is the size of the rings, and the growth begins again with
@@ -208,9 +208,9 @@ static void begin_at_seed(struct growth *w)
 
 /* ---- deductions ------------------------------------------------------------------------------ */
 
-/* If a and b can be two positions of one switch on a ring, returns the size of the ring. They must
- * differ in exactly one dimension, whose rings have no known size yet, and by at least RING_LEAST.
- * Otherwise returns 0. Sets *dim to the dimension. */
+/* Returns the size of a ring on which `a` and `b` can be two positions of one switch; 0: there is
+ * no such ring. The positions must differ in exactly one dimension, whose rings have no known size
+ * yet, and by at least RING_LEAST. Sets *dim to this dimension. */
 static uint32_t ring_of(const struct growth *w, const int16_t *a, const int16_t *b, uint32_t *dim)
 {
     uint32_t differ = 0, last = 0;
@@ -223,8 +223,9 @@ static uint32_t ring_of(const struct growth *w, const int16_t *a, const int16_t 
     return differ == 1 && size >= RING_LEAST && w->ring[last] == 0 ? (uint32_t)size : 0;
 }
 
-/* Called if switch v has a position, but the growth leads to position `to` for v, too. If rings
- * explain this, stores their size, so that the growth begins again; otherwise the growth fails. */
+/* Called if switch v has a position, but the growth leads to position `to` for v, too. If a ring
+ * explains this, stores the size of the ring, and the growth begins again; otherwise the growth
+ * fails. */
 static void find_ring(struct growth *w, uint32_t v, const int16_t *to)
 {
     uint32_t dim, size = ring_of(w, position(w, v), to, &dim);
@@ -236,9 +237,9 @@ static void find_ring(struct growth *w, uint32_t v, const int16_t *to)
     w->again = true;
 }
 
-/* An arc leads from switch u, which has a position, to switch v. Excludes the directions in which
- * the arc would lead to the position of another switch. If one direction is left, places v
- * there. */
+/* Narrows the directions of an arc from switch u, which has a position, to a switch v: excludes the
+ * directions in which the arc would lead to the position of another switch. If only one direction
+ * is left, places v there. */
 static void look_along(struct growth *w, uint32_t u, uint32_t arc)
 {
     uint32_t v = w->g->nbr[arc], left = possible(w, arc);
@@ -268,8 +269,8 @@ static uint32_t both_ways(uint32_t directions)
     return directions | turned(directions);
 }
 
-/* Two sides of a square meet in a corner. If the dimension of one side is known, excludes it for
- * the other side. */
+/* Compares the two sides of a square that meet in corner `c`. If the dimension of one side is
+ * known, excludes this dimension for the other side. */
 static void look_at_corner(struct growth *w, const struct fab_corner *c)
 {
     uint32_t a = possible(w, c->a), b = possible(w, c->b);
@@ -318,8 +319,8 @@ static uint32_t badness(const struct growth *w, uint32_t v, const int16_t *to)
 }
 
 /* The choice of a position for switch `sw`. count: number of possible positions. at: the best of
- * the positions that were not tried before. key: its key; a lower key is better; FAB_NONE: no such
- * position is left. */
+ * the positions that were not tried before. key: the key of this position; a lower key is better;
+ * FAB_NONE: no such position is left. */
 struct choice {
     uint32_t sw, count, key;
     int16_t at[FAB_DIMENSIONS_MAX];
@@ -382,8 +383,9 @@ static void compare_neighbours(const struct growth *w, uint32_t a, uint32_t b, s
     }
 }
 
-/* No position of switch v is beside all its placed neighbours, so v closes a ring. If only one size
- * of rings is possible, stores it. */
+/* Called if no position of switch v is beside all its placed neighbours, which means that v closes
+ * a ring. If only one size of the ring is possible, stores this size, and the growth begins
+ * again. */
 static void close_ring(struct growth *w, uint32_t v)
 {
     const struct fab_graph *g = w->g;
@@ -423,8 +425,8 @@ static void deduce(struct growth *w)
 }
 
 /* Called if nothing more can be deduced. Takes the switch whose best position lacks the fewest
- * links, and places the switch there. If earlier tries failed with the best positions, places it at
- * the next best one. */
+ * links, and places this switch at the best position. If earlier tries have failed with this
+ * position, places the switch at the next best one. */
 static void guess(struct growth *w)
 {
     struct choice best = {.key = FAB_NONE};

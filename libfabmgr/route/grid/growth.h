@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Coordinates of the switches of a damaged lattice, by growth from one switch. Internal to
- * libfabmgr/route. */
+/* Finds the coordinates of the switches of a lattice (squares.h), even a damaged one, by growth
+ * from one switch. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRID_GROWTH_H
 #define LIBFABMGR_ROUTE_GRID_GROWTH_H
 

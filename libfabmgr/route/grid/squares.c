@@ -29,8 +29,8 @@ static void join_square(struct search *w, uint32_t t)
 
 /* Visits the switches that are two hops from u. In a lattice, none of them is a neighbour of u, and
  * at most two paths of two hops lead to each of them. Returns false if one of these conditions
- * fails. Adds the corners at u of all squares, and joins the sides of squares whose opposite corner
- * has a greater id. */
+ * fails. Adds the corners at u of all squares. If the corner opposite to u has a greater id than u,
+ * also joins the parallel sides of the square. */
 static bool squares_at(struct search *w, uint32_t u)
 {
     const struct fab_graph *g = w->g;

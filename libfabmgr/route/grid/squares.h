@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Squares of four links in lattices. Opposite sides of a square lie in the same dimension, so
- * squares divide the links into classes, one for each dimension. Internal to libfabmgr/route. */
+/* Finds the squares of four links in lattices, which are products of paths, pairs of switches, and
+ * rings of 5 or more switches. Opposite sides of a square are parallel: they lead in the same
+ * direction of the same dimension. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRID_SQUARES_H
 #define LIBFABMGR_ROUTE_GRID_SQUARES_H
 

@@ -99,7 +99,8 @@ static int try_order(struct fab_channel_numbering *l, const struct fab_local_sea
 /* ---- numbers from chains of dependencies ----------------------------------------------------- */
 
 /* State of the numbering by chains of dependencies. A step is a pair of a channel and a VL. Its
- * number is channel * lanes + VL, where `lanes` is the number of VLs. */
+ * index is channel * lanes + VL, where `lanes` is the number of VLs. The numbering gives each step
+ * a number (number[] of the numbering). */
 struct chains {
     struct fab_channel_numbering *l;
     /* used to choose at random among the steps that can get the next number; NULL: the steps are
@@ -110,8 +111,8 @@ struct chains {
      * continue. Bit i stands for the i-th step that leaves the switch to which the channel leads.
      */
     uint64_t *after;
-    /* [steps] number of steps from which packets continue on each step, and which have no number
-     * yet */
+    /* [steps] for each step, the number of its predecessors that have no number yet; a predecessor
+     * is a step from which packets continue on this step */
     uint32_t *predecessors;
     uint32_t *queue; /* [steps] the steps whose predecessors all have numbers */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers of the channels on each VL, which ascend along the path of every packet. A changed entry
- * keeps the tables deadlock-free if the numbers still ascend. Internal to libfabmgr/route. */
+/* Gives each channel a number on each VL. The numbers ascend along the path of every packet. A
+ * changed entry keeps the tables deadlock-free if the numbers still ascend. Internal to
+ * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 
@@ -27,10 +28,10 @@ struct fab_channel_numbering {
     uint32_t *by_port;
     uint32_t *stack; /* [switches] scratch memory */
 };
-/* Makes a numbering that ascends on all paths of the tables. If prng is NULL, the numbers follow
+/* Makes a numbering that ascends on all paths of the tables. If `prng` is NULL, the numbers follow
  * from an order of the switches if possible, otherwise from the longest chains of dependencies
- * (channel_numbering.c). If prng is not NULL, the numbering is a random one that the dependencies
- * permit. Returns UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
+ * (channel_numbering.c). If `prng` is not NULL, the function makes a random one of the numberings
+ * that the dependencies permit. Returns UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
 int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const struct fab_graph *g,
                                      const struct fab_local_search_input *in,
                                      const struct fab_lft *lft, struct fab_prng *prng);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts the link loads of all-to-all and of all shifts, for local_search.c.
+ * Counts the link loads of all-to-all traffic and of all shifts, for local_search.c.
  *
  * The paths to an endport form a tree, given by next[]. A move changes the next hop of one switch
  * towards one endport. A move takes flow[] flows from the old path and puts them on the new path,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The link loads that tables cause with all-to-all traffic and with every shift of the endports.
- * Computes how one changed entry would change these loads. Internal to libfabmgr/route.
+ * Counts the link loads that tables cause with all-to-all traffic and with every shift of the
+ * endports. Computes how one changed entry would change these loads. Internal to libfabmgr/route.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
@@ -125,8 +125,8 @@ int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fa
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);
 /* Returns by how much the move would change the number of conflicts. A conflict is an ordered pair
- * of flows of all-to-all that go to different endports and share a channel; on a slow channel it
- * counts several times (multiplied by the slowness). */
+ * of flows of all-to-all traffic that go to different endports and share a channel. On a slow
+ * channel, a conflict counts several times (multiplied by the slowness). */
 int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
                                        const struct fab_local_move *d);
 /* Carries out a move. The caller may carry out at most FAB_LINK_LOAD_FLOWS / 2 moves more than it

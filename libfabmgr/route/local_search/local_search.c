@@ -4,12 +4,12 @@
  * J. Computing 1989).
  *
  * The goal is a bound a little below the present value of one figure: the greatest load of
- * all-to-all, or the greatest number of flows of a shift on one channel. The other figure must not
- * grow. At first some channels exceed the bound. A step draws one of these channels at random. The
- * step considers all entries that bring packets to this channel: entries of the switch that sends
- * on it, and of switches farther from the destination. It makes the change after which the sum of
- * the amounts above the bounds is least, even if this sum is greater than before. The changed entry
- * must then stay for some steps.
+ * all-to-all traffic, or the greatest number of flows of a shift on one channel. The other figure
+ * must not grow. At first some channels exceed the bound. A step draws one of these channels at
+ * random. The step considers all entries that bring packets to this channel: entries of the switch
+ * that sends on it, and of switches farther from the destination. It makes the change after which
+ * the sum of the amounts above the bounds is least, even if this sum is greater than before. The
+ * changed entry must then stay for some steps.
  *
  * When no channel exceeds the bound any more, the search sets the next goal. If it does not reach a
  * goal within STEPS steps, it undoes all steps since the last goal that it reached, and tries to
@@ -19,8 +19,8 @@
  * (channel_numbering.c), and every changed entry must agree with the numbers. So neither cyclic
  * dependencies nor loops can arise. The SLs of paths do not change.
  *
- * The random generator has a fixed seed, and the order of ids follows GUIDs, so that equal input
- * gives equal tables.
+ * The random generator has a fixed seed, and the order of ids follows GUIDs, so equal input gives
+ * equal tables.
  */
 #include "libfabmgr/route/local_search/local_search.h"
 
@@ -300,8 +300,9 @@ static int search(struct search *s)
 
 /* ---- conflicts ------------------------------------------------------------------------------- */
 
-/* Compares all channels by which `sw` may send to endport `end`. Chooses the channel whose path
- * shares links with the fewest flows to other endports. Returns true if the entry has changed. */
+/* Compares all channels by which `sw` may send to endport `end`. Among those that raise neither
+ * over_load nor over_flows, chooses the channel whose path shares links with the fewest flows to
+ * other endports. Returns true if the entry has changed. */
 static bool reduce_conflicts_at(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;

@@ -7,11 +7,12 @@
  * For each goal, the search makes passes over the columns (the entries of all switches for one
  * LID). The paths of a column form a tree. Its shape gives, in O(switches), the length of the path
  * of each switch and the number of flows that pass the switch. Columns that use no hot channel are
- * skipped. In the others, each switch whose path uses a hot channel compares the other next hops of
- * the same path length. It takes the one after which the sum of the loads above the goal is least,
- * if this sum becomes smaller. Among equal ones, it takes the one that shares the fewest channels
- * with flows of the same shifts, as far as the paths of the same switch tell. Switches far from the
- * destination come first, because few flows pass them, so that no more flows move than necessary.
+ * skipped. In the other columns, each switch whose path uses a hot channel compares the other next
+ * hops of the same path length. The excess is the sum of the amounts by which loads exceed the
+ * goal. The switch takes the next hop that lowers the excess most. Among equally good next hops, it
+ * takes the one whose path shares the fewest channels with flows of the same shifts; only flows
+ * from the same switch are compared (find_near). Switches far from the destination come first,
+ * because few flows pass them, so that no more flows move than necessary.
  *
  * A change is evaluated from the channels that the flows leave and those that they take instead, up
  * to the switch where both paths join. No other load changes.
@@ -36,8 +37,8 @@
 #define TILE 64u
 /* maximum number of passes for one goal */
 #define PASSES 8
-/* A pass must lower the sum of the loads above the goal by 1 / LEAST_GAIN, otherwise the goal is
- * given up. */
+/* A pass must lower the excess by more than 1 / LEAST_GAIN of the excess that is left; otherwise
+ * the search gives up the goal. */
 #define LEAST_GAIN 16
 /* The search ends if the interval of the bisection is smaller than the load / GRAIN. */
 #define GRAIN 256
@@ -45,7 +46,7 @@
 #define CHANNEL_COST 2
 /* maximum number of channels of a path in near[] */
 #define NEAR_HOPS 8
-/* len[] of a switch from which no path leads to the LID */
+/* value of len[] for a switch from which no path leads to the LID */
 #define UNREACHED UINT16_MAX
 
 struct column {
@@ -69,7 +70,8 @@ struct fab_polish {
     struct column *columns; /* [count] ascending by LID */
     uint32_t count;
     uint32_t *attached; /* [switches] number of endports at each switch */
-    /* [switches] number of endports in the connected component that is named by the switch */
+    /* [switches] by number of the connected component (fab_graph.component): its number of
+     * endports */
     uint32_t *ends_of;
     /* [channels] present load, and load when the last goal was reached */
     uint64_t *load, *reached;
@@ -77,8 +79,8 @@ struct fab_polish {
     bool *hot;                /* [channels] whether the load is above the goal */
     /* State of the present pass. at: index of the next column. passes: number of complete passes
      * for this goal. counting: the pass counts the loads. moved: the pass has changed entries.
-     * excess: sum of the loads above the goal before the pass. over: the search has ended. failed:
-     * it has ended because there is no memory. */
+     * excess: the excess before the pass. over: the search has ended. failed: it has ended because
+     * there is no memory. */
     uint32_t at, passes;
     bool counting, moved, over, failed;
     uint64_t excess;
@@ -123,8 +125,8 @@ static inline uint32_t channel_in_tile(const struct fab_polish *p, uint32_t i, u
     return num <= ports->last ? p->numbering.by_port[ports->first + num] : FAB_NONE;
 }
 
-/* Reads the next hops of the column number `at`. Returns true if one of them is a hot channel, or
- * if all loads are to be counted. */
+/* Reads the next hops of column number `at`. Returns true if one of them is a hot channel, or if
+ * the present pass counts the loads of all columns. */
 static bool read_column(struct fab_polish *p, uint32_t at)
 {
     uint32_t n = p->graph.n, home = p->columns[at].home;
@@ -206,11 +208,13 @@ static uint64_t above(uint64_t load, uint64_t goal)
 
 /* What the move of the flows of one switch to another channel would change. */
 struct change {
-    int64_t excess; /* sum of the loads above the goal */
+    int64_t excess; /* the excess: sum of the amounts by which loads exceed the goal */
     /* number of channels that the new path shares with paths of the same switch to endports near
      * the destination (find_near) */
     uint32_t shared;
-    int64_t load; /* sum of the loads of the channels before the flows move */
+    /* sum of the loads of the channels on the new path, minus the same sum for the old path; both
+     * sums are without the flows that move */
+    int64_t load;
 };
 
 static bool is_better(const struct change *x, const struct change *y)
@@ -220,10 +224,10 @@ static bool is_better(const struct change *x, const struct change *y)
     return x->shared != y->shared ? x->shared < y->shared : x->load < y->load;
 }
 
-/* Lists the paths from `sw` to the endports near the destination in near[]. In a shift, the
- * endports of a switch send to as many endports with consecutive LIDs. So the flows to two of them
- * are in the same shift, and they share a channel if their paths from `sw` do. Only LIDs of the
- * tile are considered. */
+/* Lists in near[] the paths from `sw` to the endports whose LIDs are near that of the destination.
+ * In a shift, the endports of a switch send to the same number of endports with consecutive LIDs.
+ * So the flows to two of these endports are in the same shift, and they share a channel if their
+ * paths from `sw` share a channel. Only LIDs of the tile are considered. */
 static void find_near(struct fab_polish *p, uint32_t sw)
 {
     uint32_t at = p->at - p->tile_first, width = p->flow[sw] < TILE ? (uint32_t)p->flow[sw] : TILE;
@@ -449,7 +453,8 @@ static void give_up_goal(struct fab_polish *p)
 
 /* Returns a lower bound of the greatest load. First, the links of each leaf must carry the traffic
  * between its endports and all others. Second, no change makes a path shorter, so the sum of the
- * flows over all channels stays. */
+ * flows over all channels does not become lower; the greatest load is at least the mean load for
+ * this sum. */
 static uint64_t find_bound(const struct fab_polish *p)
 {
     const struct fab_graph *g = &p->graph;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lowers the greatest link load of all-to-all traffic in tables of any size. Local search
- * (local_search.h) also considers shifts, but its counters would need too much memory and time on
+ * Lowers the greatest link load of all-to-all traffic, even in large fabrics. Local search
+ * (local_search.h) also considers shifts, but its counters would need too much memory and time in
  * large fabrics.
  *
  * The work is divided into slices, so that a manager can do it in the background. The amount of
- * work is counted, not timed: equal input gives equal tables, whatever the size of the slices.
+ * work is counted, not timed, so equal input gives equal tables, whatever the size of the slices.
  *
  * Typical use:
  *     fab_route_polish_new(&in, lft, &p)
@@ -30,7 +30,7 @@ struct fab_polish_progress {
     uint64_t before, load; /* greatest load in the given tables, and now */
     uint64_t bound;        /* lower bound of the greatest load, as long as no path gets shorter */
 };
-/* Prepares a search that improves `lft`. The VLs must outlive *ret; the other inputs need not.
+/* Prepares a search that improves `lft`. in->vls must outlive *ret; the other inputs need not.
  * Copies the tables and numbers the channels, which takes a few visits of each entry. Returns LIMIT
  * if the tables have more than FAB_POLISH_ENTRIES entries, UNSUPPORTED if the channels cannot be
  * numbered in ascending order, or NOMEM. */

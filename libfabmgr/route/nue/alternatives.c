@@ -62,8 +62,8 @@ static void find_lanes_of_tree(struct fab_nue *d)
     }
 }
 
-/* Returns true if the dependency of the arc `from` on the arc `to` is in use on all the VLs. If
- * `add` is true, adds it where it closes no cycle. */
+/* Returns true if the dependency of the arc `from` on the arc `to` is in use on all VLs of the
+ * bitset `lanes`. If `add` is true, first tries to put the dependency into use. */
 static bool depend(struct fab_nue *d, unsigned lanes, uint32_t from, uint32_t to, bool add)
 {
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -74,9 +74,9 @@ static bool depend(struct fab_nue *d, unsigned lanes, uint32_t from, uint32_t to
     return true;
 }
 
-/* Lets packets on the VLs take the arc, and all alternatives of the following switches. Returns
- * false if a dependency is missing. Lists in deferred[] the arcs whose arc_lanes[] it changes, each
- * once. */
+/* Lets packets on the VLs of the bitset `lanes` take the arc, and all alternatives of the following
+ * switches. Returns false if a dependency is missing. Lists in deferred[] each arc whose
+ * arc_lanes[] it changes, with the former value of arc_lanes[] in the member `cost`. */
 static bool extend(struct fab_nue *d, unsigned lanes, uint32_t arc, bool add)
 {
     uint32_t head = d->g->nbr[arc];
@@ -95,8 +95,8 @@ static bool extend(struct fab_nue *d, unsigned lanes, uint32_t arc, bool add)
     return true;
 }
 
-/* Makes `arc` an alternative of switch s, if all dependencies that this needs are in use, or can be
- * added (`add`). Otherwise changes nothing and returns false. */
+/* Makes `arc` an alternative of switch s, if all necessary dependencies are in use or, with `add`
+ * true, can be added. Otherwise changes nothing and returns false. */
 static bool try_arc(struct fab_nue *d, uint32_t s, uint32_t arc, bool add)
 {
     unsigned lanes = lane_bit(d, s);

@@ -18,10 +18,11 @@
  * the same length. The arc may then be usable (local backtracking in the paper). A switch that
  * still has no path may get a longer one in a later level.
  *
- * Switches without a path at the end take the escape tree. All dependencies along the tree are in
- * use from the start, so that paths along the tree never close a cycle. LFTs consider the
- * destination only. So if a switch takes the tree, all later switches on its path must take the
- * tree, too. The search is repeated, and these switches then keep the tree.
+ * Switches that have no path at the end of the search take the escape tree. All dependencies along
+ * the tree are in use from the start, so paths along the tree never close a cycle. LFTs consider
+ * the destination only. So if a switch takes the tree, all later switches on its path must take the
+ * tree, too. Therefore the search is repeated, and all these switches take the tree in the
+ * repetition.
  */
 #include "libfabmgr/route/nue/search.h"
 
@@ -31,8 +32,8 @@
 #include "libfabmgr/base/status.h"
 
 /* Maximum number of repetitions of a search in which only the switches without a path, and the
- * later switches on their paths, use the escape tree. One more repetition then makes all switches
- * use it. */
+ * later switches on their paths, use the escape tree. In one more repetition, all switches use the
+ * tree. */
 #define RETRIES 8
 /* An arc with a load of NORMAL_LOADS times the mean load spans two levels of the search instead of
  * one. An arc with twice this load spans three levels, and so on. So the search uses loaded arcs
@@ -158,8 +159,8 @@ static bool is_in_order(const struct fab_nue *d, uint32_t lane, uint32_t arc)
     return true;
 }
 
-/* Returns the number of VLs that paths between switch s and d->home may use: the first ones. Paths
- * of switches without hosts need the escape tree. */
+/* Returns a number n: paths between switch s and d->home may use the first n VLs. Paths of switches
+ * without hosts need a VL with the escape tree. */
 static uint32_t lanes_for(const struct fab_nue *d, uint32_t s)
 {
     bool hosts = d->g->hosts[s] > 0 && d->g->hosts[d->home] > 0;
@@ -336,8 +337,9 @@ static void use_tree(struct fab_nue *d, uint32_t s)
 
 /* ---- level by level -------------------------------------------------------------------------- */
 
-/* Returns the sum of the loads on the path that begins with the arc. Paths to a switch without
- * hosts carry no load. They all prefer the same arcs, so that they need few dependencies. */
+/* Returns the sum of the loads on the path that begins with the arc. Returns 0 if the destination
+ * switch has no hosts: paths to this switch carry no load. With equal costs, they all prefer the
+ * same arcs, and so need few dependencies. */
 static uint64_t cost_of(const struct fab_nue *d, uint32_t arc)
 {
     return d->g->hosts[d->home] > 0 ? d->cost[d->g->nbr[arc]] + d->load[arc] : 0;
@@ -351,9 +353,9 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
     d->by_distance[d->count++] = s;
 }
 
-/* Arc `in` leads from switch r, which has no path, to a switch that has one. If `in` is better than
- * the best arc of r at the current level of the search, makes it the best arc of r. But if `in`
- * needs a search for cycles first, appends it to deferred[]. */
+/* Evaluates the arc `in`, which leads from a switch r without a path to a switch that has a path.
+ * If `in` is better than the best arc of r at the current level of the search, makes it the best
+ * arc of r. But if `in` needs a search for cycles first, appends `in` to deferred[]. */
 static void consider(struct fab_nue *d, uint32_t in)
 {
     uint32_t r = d->cdg->tail[in];
@@ -423,9 +425,9 @@ static bool add_upstream(struct fab_nue *d, uint32_t s)
     return true;
 }
 
-/* Changes the first arc of the path from switch s to `arc`, also for all paths that lead through s
- * and for the new path of switch r that begins with the arc `in` to s. If one of these paths would
- * close a cycle on each VL, changes nothing and returns false. */
+/* Makes `arc` the first arc of the path from switch s, and so changes all paths that lead through
+ * s. Also adds the new path that begins with the arc `in` to s. If one of these paths would close a
+ * cycle on each VL, changes nothing and returns false. */
 static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in)
 {
     uint8_t slot = d->slot[s];
@@ -664,8 +666,8 @@ bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict)
 
 /* ---- switches without hosts ------------------------------------------------------------------ */
 
-/* Stores in through[] the first VL of the hosts that send through each switch; FAB_NUE_LANE_NONE:
- * none do. */
+/* Stores in through[] the lowest VL of the paths of hosts that lead through each switch;
+ * FAB_NUE_LANE_NONE: there are none. */
 static void find_lanes_through(struct fab_nue *d)
 {
     for (uint32_t s = 0; s < d->g->n; s++)

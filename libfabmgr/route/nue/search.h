@@ -15,9 +15,9 @@
 /* greater than the number of search levels that any arc spans (span() in search.c) */
 #define FAB_NUE_LEVELS 16
 
-/* An arc that is not yet in use, because the next arc on the path is earlier in the topological
+/* An arc whose use was deferred, because the next arc on the path is earlier in the topological
  * order of the channel dependency graph. A path can use the arc only if a search finds that its
- * dependency closes no cycle. */
+ * dependency on the next arc closes no cycle. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;
@@ -30,9 +30,10 @@ struct fab_nue {
     struct fab_cdg *cdg;
     uint32_t lanes; /* number of VLs */
     uint32_t trees; /* the first `trees` VLs have the escape tree */
-    /* Which arcs a path takes first. By default, the arcs with the least load whose dependencies
-     * need no search for cycles on some VL. dense: on the first VL. by_load: the arcs with the
-     * least load; a search is made for each. */
+    /* These members say which arcs paths prefer. If both are false, paths prefer arcs whose
+     * dependencies need no search for cycles on some VL, and among these the arcs with the least
+     * load. dense: paths prefer arcs whose dependencies need no search on the first VL. by_load:
+     * paths prefer the arcs with the least load; each arc then needs a search for cycles. */
     bool dense, by_load;
     /* true: paths from switches without hosts get no VL until fab_route_nue_complete() is called */
     bool defer;
@@ -101,12 +102,14 @@ struct fab_nue {
     uint64_t *alternatives;
     /* [arcs] bitset of the VLs of all packets to `home` that may take the arc */
     uint16_t *arc_lanes;
-    uint16_t *through; /* [switches] the same for all packets that pass a switch */
+    /* [switches] bitset of the VLs of all packets to `home` that pass the switch;
+     * find_lanes_through() stores VL numbers here instead */
+    uint16_t *through;
     uint8_t *lane_was; /* [switches] copy of lane[], to undo a change */
 };
-/* Initialises *d. *d keeps pointers to g and cdg, which must outlive it. cdg[0] gives the sizes of
- * the arrays; the caller initialises cdg[] and sets d->lanes before it calls the functions below.
- * Returns NOMEM if there is no memory. */
+/* Initialises *d. *d keeps pointers to `g` and `cdg`, which must outlive *d. cdg[0] gives the sizes
+ * of the arrays; the caller initialises cdg[] and sets d->lanes before it calls the functions
+ * below. Returns NOMEM if there is no memory. */
 int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struct fab_order *o,
                        struct fab_cdg *cdg);
 void fab_route_nue_fini(struct fab_nue *d);
@@ -117,8 +120,8 @@ static inline uint32_t fab_route_nue_next(const struct fab_nue *d, uint32_t s)
     return d->g->nbr_at[s] + d->slot[s];
 }
 
-/* Puts all dependencies along the escape tree into use on the VL with the number d->trees, and
- * increases d->trees. So every switch can always use the tree there. */
+/* Puts all dependencies along the escape tree into use on VL number d->trees, and increases
+ * d->trees. So every switch can always use the tree on this VL. */
 void fab_route_nue_add_escape_tree(struct fab_nue *d);
 
 /* Forgets all kept paths and the VLs of all pairs. */
@@ -135,13 +138,14 @@ bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 void fab_route_nue_keep(struct fab_nue *d);
 
 /* Completes the paths to `home`, which were found and kept while d->defer was true: gives VLs to
- * the paths from switches without hosts, and other paths to those of them through which no host
- * sends. These paths carry management traffic only, so they come after the paths of all hosts.
- * Returns false if some switch gets no path; the kept paths are then unchanged. */
+ * the paths from switches without hosts. If such a path would close a cycle, and no host sends
+ * through the switch, gives the switch another path. These paths carry management traffic only, so
+ * they come after the paths of all hosts. Returns false if some switch gets no path; the kept paths
+ * are then unchanged. */
 bool fab_route_nue_complete(struct fab_nue *d, uint32_t home);
 
-/* Returns the number of hosts whose path to `home` would be longer than the shortest path after
- * fab_route_nue_find() without `strict`. Adds no dependency. */
+/* Returns the number of hosts whose path to `home` would be longer than a shortest path, if
+ * fab_route_nue_find() were called with `strict` false. Adds no dependency. */
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 
 /* Restores the paths to `home` that were kept: computes the members home, count, by_distance[],
