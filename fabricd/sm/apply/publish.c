@@ -247,8 +247,9 @@ static void emit_tables_published(struct sm *s)
                .longest_path = s->apply->verdict.longest_path, .reason = s->model.target->reason);
 }
 
-/* All reachable ports were asked to register again (ClientReregister). Notes this in the store, so
- * that it is not repeated. A port that is unreachable now is asked when it comes up. */
+/* If this round has asked all reachable ports to register again (ClientReregister), notes this in
+ * the store, so that the manager does not ask them again. A port that is unreachable now is asked
+ * when it comes up. */
 static void note_asked(struct sm *s)
 {
     if (s->apply->asking && s->in.store)

@@ -5,7 +5,8 @@
  * remembers, or may come from another routing engine. If they pass the proof for the present
  * fabric, the manager keeps them. If they lack paths, for example because a link failed meanwhile,
  * only the switches without a path get entries of the engine (libfabmgr/repair/standing.h). But if
- * the engine's own tables need no more writes than this, the manager uses the engine's tables.
+ * the engine's own tables need no more writes than these completed tables, the manager uses the
+ * engine's tables.
  *
  * If links were lost since an earlier sweep of this manager, for example in the instant of a
  * take-over, the manager first assumes that the fabric still has these links, and then makes a
@@ -74,9 +75,10 @@ static uint32_t quarter_of(const struct fab_target *t)
     return t->lft.switch_count * fab_target_lft_blocks(&t->lft) / NEAR;
 }
 
-/* Compares the numbers of writes: the tables that the switches hold are used (x->differs) if they
- * need fewer than the engine's tables. few: they must also need writes of less than 1/NEAR of all
- * blocks. */
+/* Compares the numbers of writes. Sets x->differs if the tables that the switches hold, with their
+ * missing paths added, need fewer writes than the engine's tables; if `few`, they must also need
+ * writes of less than 1/NEAR of all blocks. Sets x->near if the engine's tables need no more writes
+ * than those, and writes of less than 1/NEAR of all blocks. */
 static void weigh(struct sm_standing *x, const struct fab_target *t, bool few)
 {
     uint32_t most = quarter_of(t);
