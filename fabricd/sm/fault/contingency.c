@@ -256,8 +256,8 @@ static int begin(struct sm *s)
     return go_on(s, NULL);
 }
 
-/* The repair session has a new state. Starts to compute the missing plans, and to check those of
- * earlier states. */
+/* Call this function when the repair session has a new state. Starts to compute the missing plans,
+ * and to check the plans of earlier states. Returns OK or NOMEM. */
 static int follow(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -273,8 +273,9 @@ static int follow(struct sm *s)
     return go_on(s, later);
 }
 
-/* Gives the collection of plans the present state of the repair session. If this session is for
- * other tables, drops all plans. Call this function only while no worker task runs. */
+/* If the repair session was made anew, connects the collection of plans with the new session. If
+ * the networks of both do not agree (fab_repair_contingencies_adopt), drops all plans. Call this
+ * function only while no worker task runs. */
 static void take_over(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;

@@ -36,8 +36,8 @@ static void next_suspect(struct sm *s)
     s->fault->next_port = 1;
 }
 
-/* Sets *ret_node to the node of the next suspect. Returns true if it is a switch, and a directed
- * route to it is known. */
+/* If the next suspect is a switch to which a directed route is known, sets *ret_node to this
+ * switch, and returns true. */
 static bool find_suspect(struct sm *s, uint32_t *ret_node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -249,9 +249,9 @@ static int leave(struct sm *s)
     return r != FAB_OK || any ? r : SM_ROUND_OVER;
 }
 
-/* Some suspects did not answer or were not read, probably because the directed routes to them lead
- * over the failed links. Requests another port probe for them. After the repair, it uses other
- * directed routes. */
+/* Requests another port probe for the suspects that did not answer or were not read, probably
+ * because the directed routes to them lead over the failed links. After the repair, that probe uses
+ * other directed routes. */
 static void postpone_unread(struct sm *s)
 {
     struct sm_fault *x = s->fault;
@@ -296,8 +296,8 @@ const struct sm_phase sm_phase_probe = {.name = "probing ports",
 
 /* ---- the check by a sweep -------------------------------------------------------------------- */
 
-/* A node did not answer. Adds all switches on the directed route to it to `to`, because each of
- * them may be the one that hangs. */
+/* Adds to `to` all switches on the directed route to a node that did not answer, because each of
+ * these switches may be the one that hangs. */
 static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
     const struct fab_fabric *f = s->model.fabric;

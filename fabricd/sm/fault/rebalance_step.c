@@ -107,8 +107,8 @@ static void pause_after(struct sm *s, const struct sm_step *x)
     loop_timer_set(s->fault->step.timer, pause_us > DELAY_US ? pause_us : DELAY_US);
 }
 
-/* The step changes nothing, or would drop packets. Notes how far it has come, and does not apply
- * it. */
+/* Call this function for a step that changes nothing or would drop packets. Notes how far the step
+ * has come, and does not apply it. */
 static void skip(struct sm *s, const struct sm_step *x)
 {
     struct sm_step_state *a = &s->fault->step;

@@ -61,7 +61,7 @@ static int list_failed(struct sm *s, struct sm_repair_search *x)
 /* ---- computing ------------------------------------------------------------------------------- */
 
 /* Uses the contingency plan. Sets the status to NOT_FOUND if there is no plan for these links, or
- * if it is not valid any more. */
+ * if the plan is not valid any more. */
 static void take_plan(struct sm_repair_search *x, struct fab_repair *state,
                       const struct fab_lft *tables)
 {
@@ -108,7 +108,8 @@ static void drop(struct sm *s, void *ctx)
     sm_repair_search_free(ctx);
 }
 
-/* Starts a worker task that computes the repair. It owns x from now on; on NOMEM, x is freed. */
+/* Starts a worker task that computes the repair. The task owns `x` from now on. Returns OK, or
+ * NOMEM after it has freed `x`. */
 static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 {
     static const struct sm_phase_work search_work = {work, drop};
@@ -172,8 +173,8 @@ static bool writes_block(const struct fab_repair_delta *d, uint32_t block)
     return false;
 }
 
-/* Earlier writes may have failed, so that switches lack entries of the active tables. Returns true
- * if the proof of the repair depends on such an entry.
+/* Returns true if the proof of the repair depends on an entry of the active tables that a switch
+ * may lack, because an earlier write failed.
  *
  * If all missing writes are those of local repairs, the labels ascend along the paths of the
  * mixture that the switches hold (libfabmgr/repair/write_order.c). A further repair is then safe if
