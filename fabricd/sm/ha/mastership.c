@@ -72,7 +72,8 @@ void sm_ha_step_down(struct sm *s, const struct sm_other *to)
     sm_waiters_end(s, FAB_E_DENIED, "another subnet manager is master now");
 }
 
-/* The election has changed the state of this manager. Notes the reason for operators. */
+/* Call this function when an election has changed the state of this manager. Notes the reason for
+ * operators. */
 static void because_elected(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;

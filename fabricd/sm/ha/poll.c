@@ -22,8 +22,8 @@
 #define WAIT_US UINT64_C(30000000)
 /* maximum age in us of an SMInfo that an election may use without reading it again. It is longer
  * than the interval of the reads in watch.c, and shorter than the time after which the master
- * counts as gone. Otherwise a manager that was lost together with the master would count as
- * present. */
+ * counts as gone. If it were longer than that, a manager that was lost together with the master
+ * would count as present. */
 #define LATELY_US UINT64_C(800000)
 
 static uint64_t interval_us(const struct sm *s)
