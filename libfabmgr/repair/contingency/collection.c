@@ -302,7 +302,8 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
 }
 
 /* Fills d->dead with the ids of all ports whose bits are set in r->is_dead, and d->relabel with the
- * switches that are then relabelled. marked: number of these ports. */
+ * switches that are relabelled while these links are dead. marked: number of bits that are set.
+ * Returns OK or NOMEM. */
 static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
 {
     d->dead = fab_base_alloc_array(marked, sizeof(*d->dead));

@@ -16,9 +16,9 @@
  * that was made for an earlier state may still be valid: the commits since then must not have
  * changed the entries that the plan changes, the labels must be the same, and the proof of the plan
  * must succeed with the present tables (stored_plan.c). fab_repair_contingencies_find makes this
- * check. The maker first looks whether the changes since the earlier state touch the plan at all
- * (touched.c), and makes the check only if they do. It computes a contingency anew if its plan
- * fails the check.
+ * check. The maker first tests whether the changes since the earlier state touch the plan at all
+ * (touched.c), and makes the check only if they do. The maker computes a contingency anew if its
+ * plan fails the check.
  *
  *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
  *     fab_repair_contingency_set_tables(m, &lft)      shares the tables
@@ -47,9 +47,9 @@ enum fab_repair_contingency_outcome {
 struct fab_repair_stored_plan {
     int refs; /* atomic */
     uint32_t len;
-    /* true: the plan can stay valid after further commits (fab_repair_commit). When the plan was
-     * made, it used the same set of labels as the active tables, and the repair left each switch
-     * its label of the baseline, as all earlier repairs had done. */
+    /* true: the plan can stay valid after further commits (fab_repair_commit). Such a plan used the
+     * same set of labels as the active tables when it was made, and no switch was relabelled,
+     * neither in the plan nor in the active tables. */
     bool lasting;
     /* hash of the entries that the plan changes, with their old values */
     uint64_t was;
@@ -130,8 +130,8 @@ uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
 /* Checks whether `plan` is still valid. The plan must be for the failure that
  * fab_repair_contingency_next would compute next, and must have been valid after `commits` commits.
- * If the plan is still valid, the maker skips this failure. Returns NOT_FOUND if the plan is no
- * longer valid or nothing is left to compute, NOMEM, or BUSY. */
+ * Returns OK if the plan is still valid; the maker then skips this failure. Returns NOT_FOUND if
+ * the plan is no longer valid or nothing is left to compute, NOMEM, or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan, uint64_t commits);
 /* Returns the number of plans that needed no new proof for the present state, because the changes
@@ -139,9 +139,9 @@ int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
 uint32_t fab_repair_contingency_untouched(const struct fab_repair_contingency_maker *m);
 /* Computes the contingency of the next failure, in the order of order.c. If `keep` is true, stores
  * the plan in ret->plan, which the caller unrefs. Returns NOT_FOUND if nothing is left to compute.
- * Returns BUSY if fab_repair_contingency_stop_at interrupted it; a later call computes this
- * contingency. Also returns NOMEM, or the error of a proof that failed (fab_repair_prove); the next
- * call then goes on with the failure after this one. */
+ * Returns BUSY if another thread interrupted it (fab_repair_contingency_stop_at); a later call
+ * computes this contingency. Also returns NOMEM, or the error of a proof that failed
+ * (fab_repair_prove); the next call then skips this contingency. */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 

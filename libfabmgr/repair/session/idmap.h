@@ -20,7 +20,7 @@ int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *l
                             struct fab_repair_baseline **ret); /* returns NOMEM */
 void fab_repair_baseline_free(struct fab_repair_baseline *g);
 /* Returns the port at the other end of the link that this port had in the baseline; FAB_NONE: it
- * had no link that was up. Both ports are ids of the baseline. */
+ * had no link that was up. Both ports are named by their ids in the baseline. */
 uint32_t fab_repair_baseline_peer(const struct fab_repair_baseline *g, uint32_t port);
 
 /* maps node and port ids of the present fabric to ids of the baseline's fabric, and back */

@@ -64,8 +64,8 @@ uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struc
                                  uint32_t port);
 /* Applies a delta to the tables for which it was computed: those that fab_repair_session_tables
  * returns. If these are a copy that the session owns, also applies the delta to the tables of the
- * target. Other owners of references to the tables do not see the change. If it returns NOMEM, no
- * entry has changed. */
+ * target. Other owners of references to the tables do not see the change. If the function returns
+ * NOMEM, it has changed no entry. */
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
 /* Finds the LFT blocks whose entries the proof of a delta reads (fab_repair_prove). The delta must
