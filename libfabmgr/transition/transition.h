@@ -5,8 +5,8 @@
  *
  * Switches replace their tables one after the other, so packets meet mixtures of old and new
  * entries. Even if neither the old nor the new tables have a cycle of channel dependencies, a
- * mixture may have one. This file makes steps with which no mixture has a forwarding loop, or a
- * cycle on any VL, in whatever order the writes of a step take effect. There are four methods:
+ * mixture may have one. The steps are chosen so that no mixture has a forwarding loop, or a cycle
+ * on any VL, in whatever order the writes of a step take effect. There are four methods:
  *
  *   - Any order. Take, for each LID, the channel dependencies of all mixtures of its old and new
  *     entries. The union of these sets over all LIDs contains the dependencies of every mixture,
@@ -19,8 +19,8 @@
  *     updated in this round, and the old entries of the other LIDs. A round begins when the writes
  *     of the round before are answered and its packets have left the fabric. Until then, packets in
  *     flight still have their old dependencies (ghost dependencies of the Double Scheme: Pinkston,
- *     Pang, Duato, IEEE TPDS 14(8), 2003). Another method, UPR, also adds and removes dependencies
- *     step by step (Crespo et al., arXiv 2006.02332).
+ *     Pang, Duato, IEEE TPDS 14(8), 2003). UPR, another method of the literature, also adds and
+ *     removes dependencies step by step (Crespo et al., arXiv 2006.02332).
  *   - Along paths. If some orders of the writes for a LID could close a cycle, each switch is
  *     written after all later switches on its new path. A packet then meets old entries first and
  *     only new entries afterwards, so there are fewer dependencies. Such a round has several steps.

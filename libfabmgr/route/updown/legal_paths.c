@@ -87,7 +87,7 @@ static uint32_t hash_row(const struct row *row)
 }
 
 /* Looks up the hash of the path lengths of `sw` in memory[]. Returns the switch that it finds
- * there, if that switch has the same path lengths; otherwise returns `sw`. */
+ * there, if that switch has the same path lengths; otherwise stores `sw` there, and returns it. */
 static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, uint32_t n,
                                uint32_t sw)
 {
@@ -118,8 +118,8 @@ struct sweep {
     uint32_t *first;
 };
 
-/* Divides a block of memory into its parts. The callers of this file may read the first ones: the
- * path lengths (rows), row_of[] and descends[]. The arrays after them are private. */
+/* Divides a block of memory into its parts. Other files may read the first three of them: the path
+ * lengths (rows), row_of[] and descends[]. The arrays after them are private. */
 static struct sweep lay_out(const struct fab_updown *s, uint8_t *row)
 {
     size_t rows = (size_t)s->n + 1, n = s->n;
@@ -200,7 +200,7 @@ static void climb_or_descend(const struct sweep *w, uint32_t sw)
     choose(&w->row[sw], &up, &needed);
 }
 
-/* Computes the path lengths of a switch, if no other switch is known to have the same ones. */
+/* Computes the path lengths of a switch, and stores them in the switch's own row. */
 static void compute_row(const struct sweep *w, uint32_t sw)
 {
     const struct row *down = &w->down[w->s->lower_class[sw]];

@@ -48,8 +48,8 @@ int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f
 bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *o,
                              const struct fab_fabric *f, char *why, size_t why_len);
 
-/* Changes the order so that each component has a single root switch, and every switch reaches it by
- * ascending (single_root.c). Returns NOMEM if there is no memory. */
+/* Changes the order so that each component has a single root: a switch that all switches of the
+ * component reach by going up (single_root.c). Returns NOMEM if there is no memory. */
 int fab_route_order_single_root(const struct fab_graph *g, struct fab_order *o);
 
 #endif
