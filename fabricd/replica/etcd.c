@@ -192,7 +192,7 @@ int etcd_list(struct etcd *e, const char *prefix, etcd_each *each, void *ctx, in
         more = m->more && m->n_kvs > 0;
         char *last = more ? text_of(&m->kvs[m->n_kvs - 1]->key) : NULL;
         etcdserverpb__range_response__free_unpacked(m, NULL);
-        /* The next page starts at the last key with a byte 1 appended. All keys between the two
+        /* The next page starts at the last key with a byte 1 appended. All keys between these two
          * contain a NUL, and such keys are ignored anyway. */
         if (more) {
             free(from);

@@ -74,7 +74,8 @@ static int take(void *ctx, const char *key, const char *value, int64_t mod_revis
         x->heard = sscanf(value, "pending %" SCNu64, &x->heard_pending) == 1;
     if (value != NULL && strcmp(key, r->order) == 0) {
         free(x->order);
-        x->order = strdup(value); /* without memory, the manager has heard of no order */
+        /* if memory runs out, the manager behaves as if no order had arrived */
+        x->order = strdup(value);
         x->order_revision = mod_revision;
     }
     x->heard_revision = strcmp(key, r->beat) == 0 ? mod_revision : x->heard_revision;

@@ -69,7 +69,8 @@ void replica_note_leader(struct replica *r, const char *text)
     r->leader_guid = guid;
 }
 
-/* Called on the writer thread of the store. */
+/* Notes that the store has marked rows, and wakes the sender. Called on the writer thread of the
+ * store. */
 static void on_marked(void *ctx)
 {
     struct replica *r = ctx;

@@ -79,7 +79,7 @@ static void observe(struct replica *r)
     bool follows = r->role == REPLICA_FOLLOWS;
     replica_announce_seen(r, began, r->to_send.revision);
     pthread_mutex_unlock(&r->mutex);
-    if (follows) /* replica_tell is left out before a claim, which must not wait */
+    if (follows) /* before a claim, replica_tell is left out, because the claim must not wait */
         replica_tell(r, value != NULL ? revision : 0);
     pthread_mutex_lock(&r->mutex);
     if (r->role == REPLICA_FOLLOWS)
@@ -246,7 +246,7 @@ static void fenced(struct replica *r)
     if (r->role == REPLICA_LEADS)
         r->role = REPLICA_CLAIMS;
     replica_drop_marks(r, UINT64_MAX);
-    r->heard_us = 0; /* beats that arrived before are not those of the new leader */
+    r->heard_us = 0; /* the beats that have arrived so far are not those of the new leader */
     r->not_before_us = clock_now_us() + AGAIN_US;
     pthread_mutex_unlock(&r->mutex);
 }
