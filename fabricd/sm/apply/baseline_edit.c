@@ -347,8 +347,8 @@ static void unref(void *ctx)
     fab_discover_baseline_unref(ctx);
 }
 
-/* Puts the baseline that the worker task made into use, and stores it. Requests the sweep or the
- * writes that the new baseline makes necessary. */
+/* Replaces the baseline by the one that the worker task has made, and stores it. Requests the sweep
+ * or the writes that the new baseline makes necessary. */
 static void commit(struct sm *s, struct sm_baseline_edit *e)
 {
     struct sm_baseline *b = &s->apply->baseline;

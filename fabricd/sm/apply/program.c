@@ -64,8 +64,8 @@ static void note_unsure(struct sm *s)
     }
 }
 
-/* Freeing a large plan takes milliseconds: a plan for a fabric without tables has millions of
- * writes. */
+/* Freeing a large plan takes milliseconds, so a worker thread frees it: a plan for a fabric without
+ * tables has millions of writes. */
 void sm_program_tidy(struct sm *s)
 {
     struct fab_plan *plan = &s->apply->program.plan;
@@ -137,8 +137,9 @@ uint32_t sm_program_failed(const struct sm *s)
     return s->apply->program.failed;
 }
 
-/* In mode "repairs only", the manager does not bring up ISLs. A plan that brings up ISLs has tables
- * that may use them, so no write of this plan is sent. */
+/* Bars a plan that brings up ISLs if the manager is frozen in mode "repairs only", in which it does
+ * not bring up ISLs. The tables of such a plan may use these ISLs, so none of its writes is
+ * sent. */
 static void bar_set_up(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -165,8 +166,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* A fault may have come while the plan was computed. sm_rebalance_yield then stops the round if it
- * is a rebalance, before its first write is sent. Other rounds continue. */
+/* If a fault has come while the plan of a rebalance was computed, sm_rebalance_yield stops the
+ * round before its first write is sent. Other rounds continue. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -198,8 +199,8 @@ static bool stage_is_awaited(const struct sm_programming *p)
     return p->stage != FAB_STAGE_SWITCH || p->tables_wait;
 }
 
-/* When the last write of a stage is sent, enters the next stage, if it need not wait for answers.
- * Returns false if no write may be sent now, or none is left. */
+/* If all writes of the present stage have been sent, enters the next stage, unless it must first
+ * wait for answers. Returns false if no write may be sent now, or no write is left. */
 static bool may_go_on(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -238,8 +239,8 @@ static bool is_in_stage(const struct sm_programming *p, const struct fab_plan_op
 }
 
 /* Notes a failed write of a table that a switch must hold before its links become Active; is_held()
- * then prevents that they become Active. If this write had to restore a doubtful block, is_held()
- * prevents it for all new links, because the proof of the new tables assumes that the block is
+ * then keeps these links from becoming Active. If this write had to restore a doubtful block, no
+ * new link may become Active, because the proof of the new tables assumes that the block is
  * restored. */
 static void hold_links(struct sm_programming *p, const struct fab_plan_op *op)
 {
@@ -262,9 +263,9 @@ static bool is_held(const struct sm *s, const struct fab_plan_op *op)
            (peer < f->switch_count && fab_base_bits_get(p->held, peer));
 }
 
-/* Returns true if the write is for a silent switch, to which it cannot be sent. It does not count
- * as failed, because the proof of the new tables used the entries that this switch holds. Writes
- * that wait for this write are not sent either. */
+/* Returns true if the write is for a silent switch, to which it cannot be sent. Such a write does
+ * not count as failed, because the proof of the new tables used the entries that this switch holds.
+ * Writes that wait for this write are not sent either. */
 static bool is_out_of_reach(struct sm *s, const struct fab_plan_op *op)
 {
     if (!s->model.fabric->nodes[op->node].silent)
@@ -280,8 +281,8 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
-/* If it is safe (lid_routed.c), sends an LFT write as a LID-routed SMP. This is decided once for
- * each switch in a round. */
+/* Makes the request for an LFT write a LID-routed SMP if this is safe (lid_routed.c). The decision
+ * is made once in a round for each switch. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
     uint16_t *touched = &s->apply->program.touched[sw];
@@ -551,8 +552,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* For each switch with unanswered writes, lets links/silent_check.c find out whether it is silent.
- * Returns true if all these switches are already known to be silent. */
+/* For each switch with unanswered writes, lets links/silent_check.c find out whether the switch is
+ * silent. Returns true if all these switches are already known to be silent. */
 static bool suspect_awaited(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;

@@ -153,8 +153,8 @@ static int publish_to_listener(struct sm *s)
     return r;
 }
 
-/* Publishes the fabric in a view without tables. At the first start, operators see nodes and links
- * even if no engine supports the fabric. */
+/* Publishes the fabric in a view without tables. So, at the first start, operators see nodes and
+ * links even if no engine supports the fabric. */
 int sm_publish_fabric(struct sm *s)
 {
     const struct fab_view *old = s->model.view;
@@ -192,8 +192,8 @@ static void report_unchanged_reroute(struct sm *s)
 }
 
 /* Emits the event about a reroute after a local repair, in which an engine computed better balanced
- * tables. `fabricctl status` continues to show the duration of the local repair, because that ended
- * the interruption of traffic. */
+ * tables. `fabricctl status` continues to show the duration of the local repair, because the local
+ * repair ended the interruption of traffic. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

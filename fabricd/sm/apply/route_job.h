@@ -72,7 +72,7 @@ void sm_route_job_free(struct sm_route_job *j);
 
 /* ---- for route_job.c and route_sls.c ---- */
 
-/* Records the outcome for this engine, and the reason (`why`). */
+/* Adds a row to j->choice with the outcome for this engine, and the reason (`why`). */
 void sm_route_job_record(struct sm_route_job *j, const char *engine,
                          enum fab_choice_outcome outcome, const char *why);
 /* Proves the tables of j->of.target, and sets j->verdict. Returns what fab_verify returns. */

@@ -57,7 +57,7 @@ void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret)
 }
 
 /* Makes tables of the same size as `like`. Known entries come from the switches; unknown entries
- * get no route. */
+ * become NO_ROUTE. */
 static int fit(const struct sm_standing *x, const struct fab_lft *like, struct fab_lft *ret)
 {
     uint32_t blocks = fab_target_lft_blocks(like);
@@ -121,8 +121,8 @@ static int connect_lost(const struct sm_standing *x, const struct fab_fabric *f,
 }
 
 /* `former` are the tables that the switches hold, made for the fabric `before`. Repairs them for
- * the present fabric. *ret: the repaired tables. *ret_session: their repair session. Returns
- * NOT_FOUND if the repair is not possible or would leave out paths. */
+ * the present fabric. *ret: the repaired tables. *ret_session: their repair session. Returns OK,
+ * NOMEM, or NOT_FOUND if the repair is not possible or would leave out paths. */
 static int repair(const struct sm_sealed *of, const struct fab_fabric *before,
                   const struct fab_target *former, struct fab_repair_session *ret_session,
                   struct fab_lft *ret)
@@ -168,8 +168,9 @@ int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool f
     if (r == FAB_OK) {
         fab_repair_standing_compare(&in, &now, &x->count);
         weigh(x, t, few);
-        /* The repair is used even if it writes more blocks than the engine's tables would: it
-         * writes each block only once. */
+        /* Prefers the repair even if it changes more blocks than the engine's tables would: the
+         * repair writes each block once, whereas the transition to the engine's tables may write a
+         * block several times. */
         x->differs |= x->count.fresh_blocks > 0 && x->count.blocks < quarter_of(t);
     }
     if (r == FAB_OK && x->differs)

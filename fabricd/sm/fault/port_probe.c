@@ -49,8 +49,8 @@ static bool find_suspect(struct sm *s, uint32_t *ret_node)
     return true;
 }
 
-/* A silent switch cannot be read. If this suspect is silent and routes can avoid it, adds all its
- * links to the links that the local repair must exclude. Returns whether the suspect is silent. */
+/* Returns true if this suspect is a silent switch, which cannot be read. If routes can avoid this
+ * switch, adds all its links to those that the local repair must exclude. */
 static bool take_silent(struct sm *s, uint64_t guid)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -241,7 +241,8 @@ static int leave(struct sm *s)
     int r = sm_returns_verified(s);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
-    /* Until all tables are confirmed (confirm_tables.c), sweeps bring back returned links. */
+    /* After a take-over, only sweeps bring back returned links, until all tables that were read in
+     * standby are confirmed (confirm_tables.c). */
     if (s->fault->probe.gains > 0 &&
         (sm_targets_wait(s) || sm_is_frozen(s) || sm_standby_unchecked(s)))
         sm_returns_drop(s);
@@ -262,9 +263,10 @@ static void postpone_unread(struct sm *s)
         sm_request_probe(s, suspects->guid[x->next_suspect]);
 }
 
-/* Cancels the unanswered requests, and leaves the switches that they ask to a targeted sweep. If
- * the probe has found a failed link, the function does so at once, because a switch that hangs must
- * not delay the repair. If the probe has found none, the function waits for the time of one try. */
+/* Cancels the unanswered requests, and leaves the switches that have not answered to a targeted
+ * sweep. If the probe has found a failed link, the function does so at once, because a switch that
+ * hangs must not delay the repair. If the probe has found none, the function waits for the time of
+ * one try. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the repair for the links that the last port probe found failed or returned. If a
- * contingency plan exists for exactly these links, the search uses the plan; it first checks and
- * proves a plan of an earlier state. Otherwise the search computes the repair from the repair
- * session, and proves it.
+ * contingency plan exists for exactly these links, the search uses the plan. A plan that was made
+ * for an earlier state is checked and proved first. Otherwise the search computes the repair from
+ * the repair session, and proves it.
  *
  * For a few links, the loop thread searches, because the start of a worker task would take as long
  * as the search. For more links, for example after the failure of a switch, a check can take 25 ms
@@ -41,8 +41,8 @@ void sm_repair_search_free(struct sm_repair_search *x)
 }
 
 /* Lists all links that are failed now: those that the last port probe found, and those around which
- * local repairs of this session have routed before. Links that the probe found returned are left
- * out. */
+ * local repairs of this session have routed before. Leaves out the links that have come back, as
+ * the probe has found. */
 static int list_failed(struct sm *s, struct sm_repair_search *x)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);

@@ -219,8 +219,9 @@ void sm_probe_fini(struct sm_probe *p);
 /* Call this function when the probe has found that the link of this port failed. The probe then
  * finds out whether the switch at the other end has failed. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
-/* Finds the next port that must be read to find out which switches have failed, and which links
- * they had. Returns false if there is none now. */
+/* Sets *ret_port to the next port that the probe must read: to decide whether a switch in doubt[]
+ * has failed, or to find the links of a failed switch that are down. Returns false if there is no
+ * such port now. */
 bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
 /* Returns true if the next suspect must not be read yet, because answers of the first suspects may
  * still show that a switch has failed. */

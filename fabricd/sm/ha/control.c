@@ -51,8 +51,8 @@ static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
             s->wiring->offender_found(s, port, cause);
 }
 
-/* Drops a packet without an answer. An event has the number of all packets that were refused since
- * the event before; a flood of packets therefore causes few events. */
+/* Drops a packet without an answer. An event gives the number of packets that were refused since
+ * the last event, so a flood of packets causes few events. */
 static void refuse(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                    uint64_t guid, const char *reason)
 {

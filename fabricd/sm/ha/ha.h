@@ -17,7 +17,7 @@ void sm_ha_announce(struct sm *s);
 void sm_ha_lose_port(struct sm *s);
 void sm_ha_find_port(struct sm *s);
 /* Call this function if the snapshot of a standby manager is outdated. The manager then discovers
- * the fabric and elects again. */
+ * the fabric, and the master is elected again. */
 void sm_ha_rediscover(struct sm *s);
 /* Handles SubnGet and SubnSet(SMInfo) from another manager. */
 void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
@@ -25,7 +25,8 @@ void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fa
 /* Call this function after the policy was replaced. Puts subnet.sm_priority into use if it differs
  * from former_priority, its value in the policy before. */
 void sm_ha_reload(struct sm *s, uint8_t former_priority);
-/* Returns the priority of this manager: from sm_ha_set_priority, or else from the settings. */
+/* Returns the priority of this manager: the one that sm_ha_set_priority has set, or else that of
+ * the settings. */
 uint8_t sm_ha_priority(const struct sm *s);
 void sm_ha_set_priority(struct sm *s, uint8_t priority);
 /* Call this function before `ctx` is freed. The callback that was passed to sm_hand_over with this

@@ -23,8 +23,8 @@ void sm_ha_because(struct sm *s, const char *fmt, ...)
     s->ha->since_us = clock_unix_us();
 }
 
-/* As master, this manager has its own priority again, which a hand-over by command may have
- * lowered. */
+/* Begins the work of the master. This manager has its own priority again, which a hand-over by
+ * command may have lowered. */
 static void became_master(struct sm *s)
 {
     if (s->ha->poll.lost_node)
@@ -110,7 +110,8 @@ void sm_ha_role_changed(struct sm *s, uint8_t before)
     if (before != FAB_SM_MASTER && sm_is_master(s))
         became_master(s);
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
-        /* restarts the polls of the master, which were not sent in the state not-active */
+        /* in state not-active, this manager did not poll the master; became_standby begins to poll
+         * it again */
         became_standby(s);
 }
 

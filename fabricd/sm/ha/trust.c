@@ -94,8 +94,9 @@ bool sm_trust_known(const struct sm *s, uint32_t port)
            sm_guids_have(&s->ha->trusted, node);
 }
 
-/* Without an M_Key and a list of managers in the settings, this manager gives its SM_Key to
- * everybody. An equal SM_Key then proves nothing, and nothing is noted. */
+/* If the settings have neither an M_Key nor a list of managers, this manager gives its SM_Key to
+ * every requester. That a manager has the same SM_Key then proves nothing, so it is not noted as
+ * trusted. */
 void sm_trust_note(struct sm *s, const struct sm_other *o)
 {
     if (o->trusted && sm_trust_required(s))

@@ -101,7 +101,8 @@ static void consider(struct sm *s)
 
 /* ---- requests ---- */
 
-/* Moves on to the next of the managers that may hang. Returns false if none has to be asked now. */
+/* Copies the next of the managers that may hang (w->missing) to w->stranger, so that it is asked.
+ * Returns false if no such manager has to be asked now. */
 static bool ask_missing(struct sm_watch *w)
 {
     if (w->missing_count == 0 || !sm_is_master(w->s) ||
