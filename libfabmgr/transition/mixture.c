@@ -42,8 +42,8 @@ void fab_transition_deps_fini(struct fab_transition_deps *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* Returns the word with the bit for the dependency of `channel` on the channel of port `num` of the
- * next switch, on VL `vl`. */
+/* Returns the word that has the bit for one dependency: packets hold `channel` while they wait for
+ * VL `vl` of port `num` of the next switch. */
 static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channel, uint32_t num,
                                 uint32_t vl)
 {
@@ -263,7 +263,7 @@ static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_l
     const struct fab_verify_graph *graph = d->deps.graph;
     memset(l->seen, 0, (size_t)graph->n * l->classes * 2 * sizeof(*l->seen));
     for (uint32_t sw = 0; sw < graph->n; sw++) {
-        /* endports also send if their switch no longer has a path to the LID */
+        /* endports send packets even if their switch no longer has a path to the LID */
         if (graph->owners[sw] > 0)
             send(d, l, c, sw);
     }
@@ -275,7 +275,7 @@ void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition
                             const struct fab_transition_column *c)
 {
     if (c->home == FAB_NONE)
-        return; /* no switch may send packets to this LID */
+        return; /* no packets are sent to this LID */
     if (lanes != NULL)
         collect_lanes(d, lanes, c);
     else

@@ -258,7 +258,7 @@ static void unmark_dead(struct fab_repair *r, const uint32_t *dead, size_t count
 }
 
 /* Returns the contingency of the failure of switch `sw`, if the links that died are exactly the
- * last living links of this switch; otherwise NULL. newly_dead: number of ports at both ends of the
+ * links that this switch still had; otherwise NULL. newly_dead: number of ports at both ends of the
  * links that died. */
 static const struct fab_repair_contingency *row_of_switch(const struct fab_repair_contingencies *c,
                                                           const struct fab_repair *r, uint32_t sw,

@@ -17,8 +17,8 @@
  *   changes. Any other first write changes all entries that `keep` does not exclude.
  * - A further write contains the index of the block's first change, the number of the block's
  *   changes, and the number of entries that the further write itself changes. A further write sends
- *   the new values of all changes of the block, except as `keep` and `drain` say. The number does
- *   not count entries that already have their new values from an earlier write.
+ *   the new values of all changes of the block, except as `keep` and `drain` say. The last of these
+ *   three numbers does not count entries that already have their new values from an earlier write.
  *
  * The result is compressed (compress.c). For a leaf switch's link in a tree of 11,664 endports,
  * 1,764 entries in 895 writes take 1 kB.

@@ -3,7 +3,7 @@
  * Finds the legal paths to 64 destinations at once, by two sweeps over the order of the switches.
  *
  * The sweep from the bottom up computes the length of the path that only descends. The sweep from
- * the top down computes the length of the path that first ascends to a neighbour. It then chooses
+ * the top down computes the length of the path that first ascends to a neighbour, and then chooses
  * one of the two paths for each switch. A packet that has descended must not ascend again, and LFTs
  * do not consider where a packet came from. So if an upper neighbour sends packets down through a
  * switch, this switch takes its descending path, even if the ascending path is shorter. Otherwise
@@ -106,11 +106,11 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    /* by the id of a lower class (the switches with the same lower neighbours): whether a path
-     * descends from these switches to at least one destination */
+    /* [switches] over[c] is true if a path descends from the switches of lower class c (switches
+     * with the same lower neighbours) to at least one destination */
     bool *over;
-    /* by the id of a lower class: the lengths of the descending paths from the switches of the
-     * class */
+    /* [switches] down[c] has the lengths of the descending paths from the switches of lower class
+     * c */
     struct row *down;
     /* [2 * switches] first[c] is a switch of row class c (legal_paths.h) that is not a destination;
      * all members of the class that are not destinations have its path lengths. FAB_NONE: not known
