@@ -59,8 +59,8 @@ const char *etcd_endpoint(const struct etcd *e)
     return e->config->endpoint[e->at];
 }
 
-/* Closes the connection after a failure. The next call will use the next server. why: the reason of
- * the failure. */
+/* Closes the connection after a failure, so that the next call uses the next server. why: the
+ * reason of the failure. Returns IO. */
 static int fail(struct etcd *e, const char *why)
 {
     snprintf(e->why, sizeof(e->why), "%s", why);
@@ -110,8 +110,8 @@ static ProtobufCBinaryData bytes_of(const char *text)
     return (ProtobufCBinaryData){strlen(text), (uint8_t *)(uintptr_t)text};
 }
 
-/* Returns a copy as a text, which the caller frees; NULL: the bytes contain a NUL, or memory ran
- * out. */
+/* Returns a copy of the bytes as a string, which the caller frees; NULL: the bytes contain a NUL,
+ * or there is no memory. */
 static char *text_of(const ProtobufCBinaryData *b)
 {
     return b->len == 0 || memchr(b->data, 0, b->len) == NULL
@@ -192,7 +192,7 @@ int etcd_list(struct etcd *e, const char *prefix, etcd_each *each, void *ctx, in
         more = m->more && m->n_kvs > 0;
         char *last = more ? text_of(&m->kvs[m->n_kvs - 1]->key) : NULL;
         etcdserverpb__range_response__free_unpacked(m, NULL);
-        /* The next page starts at the last key with a byte 1 appended. All keys between the two
+        /* The next page starts at the last key with a byte 1 appended. All keys between these two
          * contain a NUL, and such keys are ignored anyway. */
         if (more) {
             free(from);

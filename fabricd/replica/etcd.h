@@ -29,20 +29,21 @@ struct etcd {
 };
 void etcd_init(struct etcd *e, const struct config_replication *config);
 void etcd_fini(struct etcd *e);
-/* The next two functions may be called by other threads. They end the running call of the thread
- * that uses the connection. etcd_end also makes all its later calls fail. */
+/* Other threads may call etcd_interrupt and etcd_end. Both functions end the running call of the
+ * thread that uses the connection. After etcd_end, all later calls fail, too. */
 void etcd_interrupt(struct etcd *e);
 void etcd_end(struct etcd *e);
 const char *etcd_endpoint(const struct etcd *e);
 
-/* The calls connect first if there is no connection. They return OK, or IO with the reason in
- * e->why. After a failure, the next call uses the next server. */
+/* The functions from here on connect first if there is no connection. They return OK, NOMEM, or IO
+ * with the reason in e->why. After IO, the next call uses the next server. */
 
-/* Reads a key. *ret_value is freed by the caller; NULL: the key does not exist. The answer is one
- * that a majority of the servers confirms. */
+/* Reads a key. *ret_value: the value, which the caller frees; NULL: the key does not exist.
+ * *ret_mod_revision: the revision at which the key was last changed; 0: the key does not exist. A
+ * majority of the etcd servers confirms the answer. */
 int etcd_get(struct etcd *e, const char *key, char **ret_value, int64_t *ret_mod_revision);
-/* Passes all keys with this prefix to the function `each`, all in the state of one revision of etcd
- * (*ret_revision). If each() returns an error, the call ends with this error. */
+/* Passes all keys with this prefix to the function `each`, as they are at one revision of etcd
+ * (*ret_revision). If each() returns an error, etcd_list ends and returns this error. */
 typedef int etcd_each(void *ctx, const char *key, const char *value, int64_t mod_revision);
 int etcd_list(struct etcd *e, const char *prefix, etcd_each *each, void *ctx,
               int64_t *ret_revision);
@@ -57,8 +58,9 @@ struct etcd_fence {
     int64_t revision;
 };
 #define ETCD_FENCES 2
-/* Makes all changes in one transaction, if all conditions (fences, at most ETCD_FENCES) hold.
- * Otherwise *ret_done is false, and nothing changes. After IO, etcd may still carry out the
+/* If all conditions hold (`fence`, at most ETCD_FENCES), makes all changes in one transaction, and
+ * sets *ret_done to true. Otherwise sets it to false, and changes nothing. *ret_revision: revision
+ * of etcd after the transaction. If the function returns IO, etcd may still carry out the
  * transaction, even after later calls. */
 int etcd_commit(struct etcd *e, const struct etcd_fence *fence, size_t fences,
                 const struct etcd_change *change, size_t count, bool *ret_done,
@@ -66,8 +68,8 @@ int etcd_commit(struct etcd *e, const struct etcd_fence *fence, size_t fences,
 
 /* Watches the keys with this prefix from `revision` on. Passes each change to the function `each`
  * (value NULL: the key was deleted), and after a group of changes calls batch() with the revision
- * of the last one. Ends with OK when batch() returns false. *ret_compacted is true if etcd has
- * deleted some of the changes; the caller must then read all keys again. */
+ * of the last one. Returns OK when batch() returns false. If etcd has deleted some of the changes,
+ * returns IO, and sets *ret_compacted to true; the caller must then read all keys again. */
 int etcd_watch(struct etcd *e, const char *prefix, int64_t revision, etcd_each *each,
                bool (*batch)(void *ctx, int64_t revision), void *ctx, bool *ret_compacted);
 

@@ -5,9 +5,9 @@
  * understand the rows does not start, does not lead and stores no rows.
  *
  * Format 1 has the tables of replicated_tables.c. Managers ignore the rows of tables that they do
- * not know. So a new table, or a new column that may be missing, changes no format; REPLICA_FORMAT
- * rises when the meaning of a row changes. REPLICA_READABLE_BY is one lower, so that an operator
- * can go back from an upgrade by one step.
+ * not know. So a new table, or a new column that may be missing, needs no new format.
+ * REPLICA_FORMAT rises only when the meaning of a row changes. REPLICA_READABLE_BY then becomes the
+ * format before, so that an operator can go back from an upgrade by one format.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,7 +41,8 @@ static struct replica_member *find(struct replica *r, uint64_t guid)
     return NULL;
 }
 
-/* Stores the list of managers that was just read. The caller holds the mutex. */
+/* Replaces r->member[] by the list that was just read, and counts for each manager in how many
+ * readings its key has not changed. The caller holds the mutex. */
 static void note(struct replica *r, struct reading *x)
 {
     for (unsigned i = 0; i < x->count; i++) {
@@ -69,7 +70,7 @@ void replica_tell(struct replica *r, int64_t fence)
              r->in.port_guid, r->instance, r->in.wrapping_check);
     const struct etcd_change change = {name, value};
     const struct etcd_fence leads = {r->leader, fence};
-    /* This failure is not reported here, because the sender's next request also fails, and reports
+    /* A failure is not reported here, because the sender's next request will also fail, and reports
      * it. */
     if (etcd_commit(&r->to_send, &leads, 1, &change, 1, &done, &revision) != FAB_OK ||
         etcd_list(&r->to_send, r->members, take, &x, &revision) != FAB_OK)

@@ -4,8 +4,9 @@
  * to the store, which does not mark them as changed. While this manager leads and is level, no
  * other manager sends rows, so the thread waits.
  *
- * This manager's claim changes a watched key. So when the watch reports the claim, it has reported
- * all changes before it.
+ * This manager's claim changes a watched key, and the watch reports changes in their order. So when
+ * the watch reports the claim, this manager has received all changes that others made before the
+ * claim.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@
  * end */
 #define BYTES_MAX (512u << 20)
 
-/* What was received from etcd, and is not yet given to the store. */
+/* What was received from etcd, but has not been given to the store yet. */
 struct receiving {
     struct replica *r;
     struct store_received in;
@@ -73,15 +74,17 @@ static int take(void *ctx, const char *key, const char *value, int64_t mod_revis
         x->heard = sscanf(value, "pending %" SCNu64, &x->heard_pending) == 1;
     if (value != NULL && strcmp(key, r->order) == 0) {
         free(x->order);
-        x->order = strdup(value); /* without memory, the manager has heard of no order */
+        /* if memory runs out, the manager behaves as if no order had arrived */
+        x->order = strdup(value);
         x->order_revision = mod_revision;
     }
     x->heard_revision = strcmp(key, r->beat) == 0 ? mod_revision : x->heard_revision;
     return FAB_OK;
 }
 
-/* Returns true if the beat that was received comes from the former leader, whose last beats may
- * arrive after this manager has begun to claim the lead. The caller holds the mutex. */
+/* Returns true if the received beat comes from another leader: this manager follows, or the beat is
+ * older than this manager's claim. The last beats of the former leader may arrive when this manager
+ * has already begun to claim the lead. The caller holds the mutex. */
 static bool is_former_beat(const struct receiving *x)
 {
     const struct replica *r = x->r;
@@ -89,15 +92,16 @@ static bool is_former_beat(const struct receiving *x)
            (r->heard_us != 0 && (r->role == REPLICA_CLAIMS || x->heard_revision < r->fence));
 }
 
-/* Stores the leader and the beat that were received, and that all changes up to this revision have
- * been received. The caller holds the mutex. */
+/* Notes the received leader, beat and order, and that all changes up to this revision have been
+ * received. The caller holds the mutex. */
 static void note(struct receiving *x, int64_t revision)
 {
     struct replica *r = x->r;
     if (x->leader[0] != '\0')
         replica_note_leader(r, x->leader);
-    /* Rows that came together with the claim of the other manager may have been left out, because
-     * this manager had marked them. */
+    /* The store keeps a marked row of this manager, and drops the received row. If that happened to
+     * rows that arrived together with the claim of another manager, the receiver must read them
+     * again. */
     if (r->role == REPLICA_FOLLOWS && !replica_led_last(r) && r->keeps_after != UINT64_MAX)
         replica_drop_marks(r, UINT64_MAX);
     if (x->heard && is_former_beat(x)) {
@@ -146,15 +150,16 @@ static bool give(void *ctx, int64_t revision)
     return goes_on;
 }
 
-/* Decides which rows of this manager stay marked when the receiver reads all rows. none: etcd has
- * no rows. The caller holds the mutex. */
+/* Decides which rows of this manager stay marked when the receiver reads all rows. none: no manager
+ * has led yet, so etcd has no rows. The caller holds the mutex. */
 static void choose_marks(struct replica *r, bool none)
 {
-    /* If nobody led after this manager, its marked rows are newer than the rows in etcd, and stay
-     * marked. The claim of this manager may follow the lead of another one. */
+    /* If no other manager has led since this manager led, its marked rows are newer than the rows
+     * in etcd, and stay marked. During and after a claim of this manager, had_former tells whether
+     * another manager led before. */
     bool newest = none || (replica_led_last(r) && (r->role == REPLICA_FOLLOWS || !r->had_former));
     if (r->reread)
-        r->reread = false; /* replica_drop_marks has chosen */
+        r->reread = false; /* replica_drop_marks has already set keeps_after */
     else if (newest)
         r->keeps_after = 0;
     else if (r->role == REPLICA_FOLLOWS)
@@ -169,7 +174,8 @@ static bool unsuited(struct replica *r)
     return is;
 }
 
-/* Reads all rows. Returns OK, or an error with the reason in the connection's why[]. */
+/* Reads all rows, and gives them to the store. Returns OK, UNSUPPORTED if this manager does not
+ * understand the rows, or an error of etcd_list. */
 static int read_all(struct replica *r, struct receiving *x, int64_t *ret_revision)
 {
     x->in.whole = true;
@@ -191,7 +197,8 @@ static int read_all(struct replica *r, struct receiving *x, int64_t *ret_revisio
     return status;
 }
 
-/* After a claim, the rows are read from the server that accepted the claim. */
+/* If this manager has just claimed the lead, makes the receiver read from the server that accepted
+ * the claim. Another server may be cut off from the majority (CLAIM_US in replica.c). */
 static void choose_server(struct replica *r)
 {
     pthread_mutex_lock(&r->mutex);
@@ -210,7 +217,8 @@ static void follow(struct replica *r)
     choose_server(r);
     int status = read_all(r, &x, &revision);
     if (status == FAB_OK) {
-        /* marks that are dropped must be gone before this manager claims the lead and sends */
+        /* the marks that the store drops must be gone before this manager claims the lead and sends
+         * marked rows */
         store_flush(r->in.store);
         pthread_mutex_lock(&r->mutex);
         r->been_read = !r->reread;

@@ -19,7 +19,7 @@
 #include "libfabmgr/base/status.h"
 
 #define LOOK_US 100000
-/* time in us: a follower that has received nothing from the leader for so long connects again,
+/* time in us after which a follower that has received no beat of the leader connects again,
  * possibly to another server */
 #define SILENT_US 5000000
 /* Time in us within which the watch of a new leader must report the leader's own claim. If it does
@@ -28,8 +28,7 @@
 #define CLAIM_US 50000
 /* maximum time in us that an orderly stop waits for the last rows to be sent */
 #define LAST_US 300000
-/* time in us: after so long without an answer of a majority, the event replication-lost is
- * emitted */
+/* time in us without an answer of a majority, after which the event replication-lost is emitted */
 #define LOST_US 2000000
 
 void replica_wait(struct replica *r, uint64_t us)
@@ -70,7 +69,8 @@ void replica_note_leader(struct replica *r, const char *text)
     r->leader_guid = guid;
 }
 
-/* Called on the writer thread of the store. */
+/* Notes that the store has marked rows, and wakes the sender. Called on the writer thread of the
+ * store. */
 static void on_marked(void *ctx)
 {
     struct replica *r = ctx;
@@ -153,8 +153,8 @@ bool replica_former_was_level(const struct replica *replica)
     return level;
 }
 
-/* Like replica_has_sent_all, but looks only at rows that the store had marked up to this version.
- * The caller holds the mutex. */
+/* Like replica_has_sent_all, but considers only rows that the store marked up to this version. The
+ * caller holds the mutex. */
 static bool has_sent(struct replica *r, uint64_t version)
 {
     if (r->role != REPLICA_LEADS || !r->quorum ||

@@ -2,13 +2,14 @@
 /*
  * The sender. While this manager leads, this thread sends marked rows to etcd, in the order in
  * which they changed, in transactions of at most ETCD_OPERATIONS operations. Each transaction also
- * renews the key `beat`, and is fenced by the keys `leader` and `beat`. The fence of `beat` keeps
- * the transactions in order: a transaction whose answer did not arrive in time has no effect if it
- * reaches etcd after a later one.
+ * renews the key `beat`. The keys `leader` and `beat` fence it: the transaction has no effect if
+ * one of them has changed since the thread last read or wrote it. The fence of `beat` keeps the
+ * transactions in order: if a transaction seemed lost and reaches etcd after a later one, it has no
+ * effect.
  *
  * If the fence of `leader` does not hold, another manager has claimed the key. The thread does not
- * decide which of the two managers is master. The receiver reads what the other manager sent. If
- * this manager is still master after AGAIN_US, the thread claims the key again.
+ * decide which of the two managers is master. The receiver thread reads what the other manager
+ * sent. If this manager is still master after AGAIN_US, the thread claims the key again.
  *
  * While another manager leads, the thread reads the key `leader` every second, to know whether a
  * majority of the etcd servers answers.
@@ -25,13 +26,13 @@
 #include "libfabmgr/base/status.h"
 
 #define BEAT_US 1000000
-/* Time in us: when the sender has sent rows, and no further rows come for so long, it sends a beat
- * that says that none is left. */
+/* Time in us that the sender waits for further rows after it has sent rows. If none come, it sends
+ * a beat which says that no rows are left. */
 #define REST_US 50000
 #define RETRY_US 200000
 #define AGAIN_US 3000000
-/* Time in us: after one etcd server has failed, the others have so long to answer; then the
- * majority counts as lost. */
+/* Time in us that the other etcd servers have to answer after one server has failed. If none of
+ * them answers, the majority counts as lost. */
 #define OTHERS_US 1000000
 /* Besides the rows, a transaction may change the keys `beat` and `order`. */
 #define ROWS (ETCD_OPERATIONS - 2)
@@ -78,7 +79,7 @@ static void observe(struct replica *r)
     bool follows = r->role == REPLICA_FOLLOWS;
     replica_announce_seen(r, began, r->to_send.revision);
     pthread_mutex_unlock(&r->mutex);
-    if (follows) /* replica_tell is left out before a claim, which must not wait */
+    if (follows) /* before a claim, replica_tell is left out, because the claim must not wait */
         replica_tell(r, value != NULL ? revision : 0);
     pthread_mutex_lock(&r->mutex);
     if (r->role == REPLICA_FOLLOWS)
@@ -110,10 +111,12 @@ static void mark_all(struct replica *r)
         store_flush(r->in.store);
 }
 
-/* Notes whether another manager led until now. To be called before the claim, because the receiver
- * may report the claim before the sender gets its answer, which may even get lost. value: value of
- * the key `leader`, which was last changed at this revision; NULL: nobody led. Returns false if the
- * claim must wait: the receiver has not heard of that manager, so it must read all rows first. */
+/* Notes whether another manager led until now. value: value of the key `leader`, which was last
+ * changed at `revision`; NULL: no manager has led yet. Returns false if the claim must wait,
+ * because the receiver has not heard of the other manager yet, and must read all rows first.
+ *
+ * The sender must call this before the claim. Afterwards would be too late: the receiver may report
+ * the claim before etcd's answer to the claim arrives, and the answer may even get lost. */
 static bool note_former(struct replica *r, const char *value, int64_t revision)
 {
     bool heard = true;
@@ -194,9 +197,10 @@ static void batch_fini(struct batch *b)
     free(b);
 }
 
-/* Returns how many rows are left to send, according to the beat of this batch. Registrations in
- * this batch count as left, because more of them may have come since the batch was read. If this is
- * the last transaction of a master, the next master must then ask the hosts to register again. */
+/* Returns the number of rows that the beat of this batch reports as left to send. Registrations in
+ * this batch count as left, because hosts may have registered more since the batch was read. If
+ * this is the last transaction of a master, the next master must then ask the hosts to register
+ * again. */
 static uint64_t count_left(const struct batch *b)
 {
     uint64_t count = b->all - b->rows.count;
@@ -242,7 +246,7 @@ static void fenced(struct replica *r)
     if (r->role == REPLICA_LEADS)
         r->role = REPLICA_CLAIMS;
     replica_drop_marks(r, UINT64_MAX);
-    r->heard_us = 0; /* beats that arrived before are not those of the new leader */
+    r->heard_us = 0; /* the beats that have arrived so far are not those of the new leader */
     r->not_before_us = clock_now_us() + AGAIN_US;
     pthread_mutex_unlock(&r->mutex);
 }
@@ -344,7 +348,8 @@ static void send_batch(struct replica *r, int64_t fence)
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Returns true if this manager may claim the key now: the receiver has read the rows of the other
- * managers, and not_before_us has passed. If not, waits. The caller holds the mutex. */
+ * managers, and not_before_us has passed. If not, waits up to RETRY_US, and returns false. The
+ * caller holds the mutex. */
 static bool may_claim(struct replica *r)
 {
     uint64_t now = clock_now_us();

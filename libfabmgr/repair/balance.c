@@ -3,8 +3,8 @@
  * Counts the link loads by which a rebalance chooses among equally long paths.
  *
  * All paths are counted, one column (LID) after the other. For one LID, the paths of all endports
- * form a tree. The count starts at the switches with endports and adds up the paths that meet, so
- * each switch of the tree is visited about once.
+ * form a tree. The count starts at the switches with endports, and adds up the paths that meet at a
+ * switch, so it visits each switch of the tree about once.
  *
  * A commit records the entries that it changes. If the dead links stay the same, as in successive
  * steps of a rebalance, the next count reads only the columns of these entries: it subtracts the

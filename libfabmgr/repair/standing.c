@@ -20,8 +20,8 @@ struct work {
     const struct fab_standing *in;
     uint32_t switches;
     uint64_t *reached; /* bitset of the switches whose paths lead to the LID */
-    /* [switches] entry: the entry of each switch for the LID. mixed: a copy of entry[] while it
-     * mixes held and fresh entries */
+    /* [switches] entry: the entry of each switch for the LID. mixed: copy of the entry[] that has
+     * held and fresh entries, while the fresh entries alone are tried */
     uint8_t *entry, *mixed;
     /* [switches] Lists of switches: the list of switch i has the switches whose entries lead to i.
      * It begins with first[i]; more[] has the next switch of a list. */
@@ -55,7 +55,8 @@ static bool find_end(const struct fab_standing *in, uint32_t lid, uint32_t *ret_
     return true;
 }
 
-/* Adds the switches whose entries lead to `end`, or to a switch that was added before. */
+/* Adds to `reached` the switch `end`, and all switches whose entries lead to it or to a switch that
+ * was added before. */
 static void spread(struct work *w, uint32_t end)
 {
     uint32_t head = 0, tail = 0;
@@ -69,7 +70,9 @@ static void spread(struct work *w, uint32_t end)
             }
 }
 
-/* Finds the switches whose entries lead to the LID, and returns their number. */
+/* Finds the switches whose entries lead to the LID, and returns their number. end: the switch to
+ * which the owner of the LID is connected. at_end: the entry with which this switch delivers
+ * packets to the owner. */
 static uint32_t search(struct work *w, uint32_t end, uint8_t at_end)
 {
     uint32_t count = 0;

@@ -2,9 +2,9 @@
 /*
  * Makes the steps of stage EARLY (plan.h) if switches that are cut off from the fabric have Active
  * links between them. An example is a part of the fabric that was separated and comes back. While
- * their tables change, packets pass between these switches, but not to or from the rest of the
- * fabric. So the steps are those of a transition in which the fabric has only the Active links, and
- * only the tables of these switches change. The SL-to-VL tables are still the old ones.
+ * the tables of these switches change, packets pass between them, but not to or from the rest of
+ * the fabric. So the steps are those of a transition in which the fabric has only the Active links,
+ * and only the tables of these switches change. The SL-to-VL tables are still the old ones.
  */
 #include <string.h>
 

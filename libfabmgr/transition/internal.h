@@ -35,7 +35,7 @@ struct fab_transition_deps {
     /* [count] the dependencies that were added since the caller last set `count` to 0 */
     struct fab_transition_edge *list;
     size_t count, room;
-    /* true: list[] also gets the dependencies that are added */
+    /* true: each dependency that is added to `deps` is also appended to list[] */
     bool listing;
     bool failed; /* memory ran out */
 };

@@ -14,10 +14,10 @@
  *     `a` is old, `b` may be old or new. If `a` is new, `b` is new.
  *
  * With one VL, this file assumes that packets may start at every switch, because switches send
- * management packets themselves. With several VLs, it follows packets from each switch with LID
- * owners, with the SLs of the pair of source switch and destination LID. The state of a packet has
- * five parts: the switch, the old and the new class of the port through which the packet entered,
- * the SL, and whether the packet has met a new entry.
+ * management packets themselves. With several VLs, this file follows packets from each switch that
+ * has LID owners. These packets have the SLs of the pair of source switch and destination LID. The
+ * state of a packet has five parts: the switch, the old and the new class of the port through which
+ * the packet entered, the SL, and whether the packet has met a new entry.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,8 @@ void fab_transition_deps_fini(struct fab_transition_deps *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* Returns the word with the bit for the dependency of `channel` on the channel of port `num` of the
- * next switch, on VL `vl`. */
+/* Returns the word that has the bit for one dependency: packets hold `channel` while they wait for
+ * VL `vl` of port `num` of the next switch. */
 static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channel, uint32_t num,
                                 uint32_t vl)
 {
@@ -190,9 +190,10 @@ static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint
     return v->vl[in][fab_target_vls_port_class(v, port)][sl] % v->count;
 }
 
-/* Adds the dependencies of packets on two hops: they leave switch `sw` through `port`, and then the
- * next switch through port `num`. They enter the next switch through a port of class `class`. If
- * switches may hold old and new SL-to-VL tables, adds the dependencies on the VLs of both. */
+/* Adds the dependencies of packets in state *s on two hops: they leave switch s->sw through `port`,
+ * and then the next switch through port `num`. They enter the next switch through a port of class
+ * `class`. If switches may hold old and new SL-to-VL tables, adds the dependencies on the VLs of
+ * both. */
 static void add_lanes(struct fab_transition_deps *d, const struct fab_transition_lanes *l,
                       const struct fab_transition_state *s, uint32_t port, uint32_t class,
                       uint8_t num)
@@ -262,7 +263,7 @@ static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_l
     const struct fab_verify_graph *graph = d->deps.graph;
     memset(l->seen, 0, (size_t)graph->n * l->classes * 2 * sizeof(*l->seen));
     for (uint32_t sw = 0; sw < graph->n; sw++) {
-        /* endports also send if their switch no longer has a path to the LID */
+        /* endports send packets even if their switch no longer has a path to the LID */
         if (graph->owners[sw] > 0)
             send(d, l, c, sw);
     }
@@ -274,7 +275,7 @@ void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition
                             const struct fab_transition_column *c)
 {
     if (c->home == FAB_NONE)
-        return; /* no switch may send packets to this LID */
+        return; /* no packets are sent to this LID */
     if (lanes != NULL)
         collect_lanes(d, lanes, c);
     else

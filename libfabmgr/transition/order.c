@@ -16,8 +16,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/internal.h"
 
-/* If fab_transition_order_add has visited more channels than this after a forward search, it gives
- * up and refuses the dependencies. */
+/* Maximum number of channels that fab_transition_order_add visits. If it has visited more after a
+ * forward search, it refuses the dependencies. */
 #define STEPS_MOST 2000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)
@@ -147,9 +147,9 @@ bool fab_transition_order_sort(struct fab_transition_order *o)
 
 /* ---- adding a dependency --------------------------------------------------------------------- */
 
-/* Collects in found[] the channel `from` and all channels to which dependencies lead from it, up to
- * position `last` of the order. Returns the number of these channels. If the search meets the
- * channel `stop`, the dependencies form a cycle, and the function returns FAB_NONE. */
+/* Collects in found[] the channel `from` and all channels to which chains of dependencies lead from
+ * `from`, up to position `last` of the order. Returns the number of these channels. If the search
+ * meets the channel `stop`, the dependencies form a cycle, and the function returns FAB_NONE. */
 static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, uint32_t stop,
                                uint32_t last, uint32_t *found)
 {
@@ -173,8 +173,8 @@ static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, ui
     return closed ? FAB_NONE : count;
 }
 
-/* Collects in found[] the channel `to` and all channels from which dependencies lead to `to`, down
- * to position `first` of the order. Returns the number of these channels. */
+/* Collects in found[] the channel `to` and all channels from which chains of dependencies lead to
+ * `to`, down to position `first` of the order. Returns the number of these channels. */
 static uint32_t search_backward(struct fab_transition_order *o, uint32_t to, uint32_t first,
                                 uint32_t *found)
 {

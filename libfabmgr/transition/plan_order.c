@@ -41,7 +41,8 @@ struct ordering {
 
 /* ---- the input of the transition ------------------------------------------------------------- */
 
-/* Lists the writes that the plan makes in stage EARLY, before links come up. Returns NOMEM. */
+/* Lists the writes that the plan makes in stage EARLY, before links come up. Returns OK or
+ * NOMEM. */
 static int list_early(const struct fab_plan *plan, struct fab_transition_write **ret)
 {
     uint32_t first = plan->stage_start[FAB_STAGE_EARLY];

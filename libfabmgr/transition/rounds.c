@@ -499,7 +499,7 @@ static int write_drained(struct fab_transition_work *w, uint32_t block,
     return status;
 }
 
-/* Makes the step whose writes let the drained LIDs drop packets. */
+/* Makes the step whose writes make the changed entries of the drained LIDs drop packets. */
 static int make_drain_step(struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.first = w->made.write_count,
@@ -548,10 +548,10 @@ static int drain_all(struct fab_transition_work *w)
     return status == FAB_OK ? fab_transition_move_all(w, false) : status;
 }
 
-/* Called if no LID can be updated while all others keep their old entries. Updates one LID, drains
- * the LIDs that prevent its update, and updates further LIDs as far as the dependencies permit.
- * Drains all waiting LIDs after ROUNDS_MOST rounds, or if no LID could be updated even while all
- * other waiting LIDs were drained. */
+/* Called if no LID can be updated while all other LIDs keep their old entries. Updates one LID,
+ * drains the LIDs that prevent its update, and updates further LIDs as far as the dependencies
+ * permit. Drains all waiting LIDs after ROUNDS_MOST rounds, or if no LID could be updated even
+ * while all other waiting LIDs were drained. */
 static int drain(struct fab_transition_work *w)
 {
     if (w->made.rounds >= ROUNDS_MOST || !fab_transition_is_acyclic(w, FAB_TRANSITION_COMMON) ||

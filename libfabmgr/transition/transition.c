@@ -4,8 +4,8 @@
  *
  * Most transitions are safe in any order of writes, or if each switch is written after all later
  * switches on its new paths. union.c checks this first, as if there were one VL, because this check
- * is fast. If it finds a cycle, and the tables have several VLs, mixture.c repeats the check with
- * VLs.
+ * is fast. If union.c finds a cycle, and the tables have several VLs, mixture.c repeats the check
+ * with VLs.
  *
  * If mixture.c also finds a cycle, rounds.c divides the transition into rounds.
  */
@@ -196,9 +196,9 @@ static bool same_tables(const struct fab_vls *a, const struct fab_vls *b)
     return a->port_class == NULL || memcmp(a->port_class, b->port_class, a->ports) == 0;
 }
 
-/* Called if there are several VLs. Checks that the old LFTs are free of cycles while SL-to-VL
- * tables change. Checks that the new tables are free of cycles while some hosts use old and others
- * new SLs. */
+/* Called if there are several VLs. Sets made.unproven_lanes if the old LFTs may have a cycle while
+ * SL-to-VL tables change, and made.stale_sls if the new tables may have a cycle while some hosts
+ * use old and others new SLs. Also counts the pairs whose SL changes. */
 static void check_lanes(struct fab_transition_work *w)
 {
     if (!same_tables(w->lanes_state.vls[0], w->lanes_state.vls[1])) {

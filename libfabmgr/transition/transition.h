@@ -5,8 +5,8 @@
  *
  * Switches replace their tables one after the other, so packets meet mixtures of old and new
  * entries. Even if neither the old nor the new tables have a cycle of channel dependencies, a
- * mixture may have one. This file makes steps with which no mixture has a forwarding loop, or a
- * cycle on any VL, in whatever order the writes of a step take effect. There are four methods:
+ * mixture may have one. The steps are chosen so that no mixture has a forwarding loop, or a cycle
+ * on any VL, in whatever order the writes of a step take effect. There are four methods:
  *
  *   - Any order. Take, for each LID, the channel dependencies of all mixtures of its old and new
  *     entries. The union of these sets over all LIDs contains the dependencies of every mixture,
@@ -19,8 +19,8 @@
  *     updated in this round, and the old entries of the other LIDs. A round begins when the writes
  *     of the round before are answered and its packets have left the fabric. Until then, packets in
  *     flight still have their old dependencies (ghost dependencies of the Double Scheme: Pinkston,
- *     Pang, Duato, IEEE TPDS 14(8), 2003). Another method, UPR, also adds and removes dependencies
- *     step by step (Crespo et al., arXiv 2006.02332).
+ *     Pang, Duato, IEEE TPDS 14(8), 2003). UPR, another method of the literature, also adds and
+ *     removes dependencies step by step (Crespo et al., arXiv 2006.02332).
  *   - Along paths. If some orders of the writes for a LID could close a cycle, each switch is
  *     written after all later switches on its new path. A packet then meets old entries first and
  *     only new entries afterwards, so there are fewer dependencies. Such a round has several steps.
@@ -118,9 +118,9 @@ enum fab_transition_verdict {
 struct fab_transition_step {
     /* the writes of the step: index of the first in writes[], and their number */
     uint32_t first, count;
-    /* true: the packets of earlier steps must have left the fabric before the step begins. So after
-     * the last answer, the manager waits for as long as a packet can stay in the fabric (HOQLife at
-     * each switch). */
+    /* true: the packets of earlier steps must have left the fabric before the step begins. So the
+     * manager waits for some time after the last answer; a packet may stay in the fabric for
+     * HOQLife at each switch. */
     bool settle;
     /* moved: number of LIDs whose first new entries this step writes. drained: number of LIDs that
      * this step drains. */
@@ -151,13 +151,13 @@ struct fab_transition {
     /* true: a mixture of old and new SL-to-VL tables may have a cycle */
     bool unproven_lanes;
 };
-/* Makes the steps of a transition. Returns NOMEM; INVAL if the tables belong to another fabric, or
- * if SLs, VLs or port classes are out of range; BUSY if in->stopped returned true. */
+/* Makes the steps of a transition. Returns OK; NOMEM; INVAL if the tables belong to another fabric,
+ * or if SLs, VLs or port classes are out of range; BUSY if in->stopped returned true. */
 int fab_transition_make(const struct fab_transition_input *in, struct fab_transition *ret);
 void fab_transition_fini(struct fab_transition *t);
 /* Makes a copy of the snapshot without the ISLs that are not Active. An ISL that is not Active
  * carries no data packets, so entries that lead into it cause no channel dependencies. If all ISLs
- * are Active, *ret is another reference to f. Returns NOMEM. */
+ * are Active, *ret is another reference to f. Returns OK or NOMEM. */
 int fab_transition_carrying(const struct fab_fabric *f, struct fab_fabric **ret);
 /* Carries out a write on `lft`, which must be of the same size as new_lft. */
 void fab_transition_apply(const struct fab_transition_write *w, const struct fab_lft *new_lft,
@@ -175,7 +175,7 @@ struct fab_transition_judgement {
 };
 /* Judges the tables `lft` as if they were in the switches, while hosts use the SLs of `sls` and the
  * switches have the SL-to-VL tables of `lanes`. If `sls` and `lanes` are NULL, there is one VL.
- * Returns NOMEM or INVAL. */
+ * Returns OK, NOMEM or INVAL. */
 int fab_transition_judge(const struct fab_fabric *f, const struct fab_lids *lids,
                          const struct fab_lft *lft, const struct fab_vls *sls,
                          const struct fab_vls *lanes, struct fab_transition_judgement *ret);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks quickly whether the channel dependencies of all mixtures together have no cycle, so that
- * the transition needs no rounds. Most transitions are of this kind.
+ * Checks quickly whether the channel dependencies of all mixtures together have no cycle. If they
+ * have none, as in most transitions, the transition needs no rounds.
  *
  * The check begins with the dependencies of the new tables, which libfabmgr/verify computes. Only
- * changed entries add further dependencies, in time proportional to the number of changed entries.
- * Let the entry of switch s for a LID change from `a` to `b`:
+ * changed entries add further dependencies; adding these takes time proportional to the number of
+ * changed entries. Let the entry of switch s for a LID change from `a` to `b`:
  *
  *   - The channel of `a` leads to a switch t. Packets at t continue by the old or by the new entry
  *     of t.

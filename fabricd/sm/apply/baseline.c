@@ -45,9 +45,9 @@ static int compare(const void *x, const void *y)
     return compare_places(&a->what.place, &b->what.place);
 }
 
-/* For each device that was unapproved before and still is, copies from the previous list when it
- * was found, whether its event was emitted, and whether its link was reset. Both lists are sorted
- * by place. */
+/* For each device that was unapproved before and still is, copies three members from the previous
+ * list: since_us (when the device was found), told (its event was emitted) and reset (its link was
+ * reset). Both lists are sorted by place. */
 static void carry_over(struct sm_baseline_job *j)
 {
     for (uint32_t i = 0, k = 0; i < j->count; i++) {
@@ -170,10 +170,11 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
                    .holder = u->holder, .effect = effect);
 }
 
-/* Decides whether an event about the device at this switch port may be emitted now, and notes the
- * time. Returns false if an event about this port was emitted within TELL_EVERY_US. If TELL_MOST
- * events were emitted in this period, counts the device in b->untold for the summary event, and
- * returns true. */
+/* Decides whether the device at this switch port may be reported now. Returns false if an event
+ * about this port was emitted within TELL_EVERY_US, or if there is no memory. Otherwise returns
+ * true, and either notes the time, so that the caller emits an event; or, if TELL_MOST events were
+ * already emitted in this period, counts the device in b->untold, and the caller emits no event:
+ * the device is part of the summary event. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;
@@ -268,8 +269,8 @@ int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_bas
     return FAB_OK;
 }
 
-/* Counts the quarantined ports. Returns true if other ports are quarantined than at the last call,
- * so that new P_Key tables are needed. */
+/* Counts the quarantined ports. Returns true if other ports are quarantined than at the last call;
+ * new P_Key tables are then needed. */
 static bool count_quarantined(struct sm_baseline *b)
 {
     uint64_t was = b->quarantine, hash = 0;

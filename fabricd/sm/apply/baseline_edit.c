@@ -5,10 +5,11 @@
  * milliseconds. Changes wait in a queue and are made one after the other.
  *
  * The worker task begins between two rounds. It counts as a reader of the snapshot (model.readers),
- * so rounds do not change the snapshot meanwhile. Then the loop thread takes over the new baseline
- * and the new list of unapproved devices. If a round has replaced this list meanwhile, the task
- * runs again, at most TRIES_MOST times. If this does not help, or if a round runs for longer than
- * WAIT_MOST_US, the change is made without the list, and a heavy sweep makes the list later. The
+ * so rounds do not change the snapshot while the task runs. When the task has ended, the loop
+ * thread takes over the new baseline and the new list of unapproved devices. If a round has
+ * replaced the list of unapproved devices since the task began, the task runs again, at most
+ * TRIES_MOST times. If the list is still outdated then, or if a round runs for longer than
+ * WAIT_MOST_US, the change is made without a new list, and a heavy sweep makes the list later. The
  * manager calls done() of a change when the change is committed to the database.
  */
 #include <inttypes.h>
@@ -128,7 +129,8 @@ static int list_places(const struct sm_baseline_edit *e, struct fab_approved **r
     return FAB_OK;
 }
 
-/* Makes e->after: a copy of the present baseline without the nodes that the operator named. */
+/* Makes e->after: a copy of the present baseline without the nodes that the operator named. Returns
+ * OK, NOMEM, or NOT_FOUND or INVAL with the reason in e->wrong. */
 static int remove_named(struct sm_baseline_edit *e)
 {
     size_t wrong = 0;
@@ -308,8 +310,8 @@ static void report(struct sm *s, const struct sm_baseline_edit *e)
                    .by = e->by);
 }
 
-/* A change of many nodes emits one event for each of them, at most EVENTS_A_TURN in one call.
- * Returns whether all have been emitted. */
+/* Emits one event for each node that the change disapproves, at most EVENTS_A_TURN events in one
+ * call. Returns true if all events have been emitted. */
 static bool report_nodes(struct sm *s, struct sm_baseline_edit *e)
 {
     uint32_t count = e->kind == EDIT_DISAPPROVE ? e->count : 0;
@@ -345,8 +347,8 @@ static void unref(void *ctx)
     fab_discover_baseline_unref(ctx);
 }
 
-/* Puts the baseline that the worker task made into use, and stores it. Requests the sweep or the
- * writes that the new baseline makes necessary. */
+/* Replaces the baseline by the one that the worker task has made, and stores it. Requests the sweep
+ * or the writes that the new baseline makes necessary. */
 static void commit(struct sm *s, struct sm_baseline_edit *e)
 {
     struct sm_baseline *b = &s->apply->baseline;
@@ -408,15 +410,15 @@ static void on_dropped(void *owner, void *ctx)
 {
     struct sm_baseline_edit *e = ctx;
     if (owner)
-        /* The loop calls drop() also if it has no memory for the task; begin() then returns
+        /* The loop also calls on_dropped if it has no memory for the task; begin() then returns
          * NOMEM. */
         e->computing = false;
     else
         edit_free(e);
 }
 
-/* Begins with the first change of the queue. Returns OK; DENIED if another manager is master; BUSY
- * if no view is published; or NOMEM. */
+/* Starts the worker task for the first change of the queue. Returns OK; DENIED if another manager
+ * is master; BUSY if no view is published; or NOMEM. */
 static int begin(struct sm *s, struct sm_baseline_edit *e)
 {
     static const struct loop_task_ops ops = {"baseline", work, on_made, on_dropped};

@@ -3,10 +3,11 @@
  * Emits events about the changes between two snapshots. The names of removed nodes and links come
  * from the old snapshot.
  *
- * Up to SINGLY changes of one kind get one event each. If there are more, or if the tables changed
- * several times within seconds, one summary event replaces them. It has the number of changes and
- * some of the names, switches first. If all changed links end at one node, it names this node. All
- * changed nodes and ports are places of the event, so that the history of each has the event.
+ * Up to SINGLY changes of one kind get one event each, but only one change if the tables changed
+ * several times within seconds. If there are more changes, one summary event replaces these events.
+ * It has the number of changes and some of the names, switches first. If all changed links end at
+ * one node, the summary event names this node. All changed nodes and ports are places of the
+ * summary event, so that the history of each of them has this event.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -17,8 +17,9 @@ bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
     return fab_target_vls_levels(v) == fab_policy_classes_count(p->classes);
 }
 
-/* For each traffic class, finds the lowest share of the bandwidth, per mille, that the
- * VLArbitration table of a port guarantees to the class. Examines up to PORTS_LOOKED_AT ports. */
+/* Finds the share of the bandwidth of a port that its VLArbitration table guarantees to each
+ * traffic class, in per mille. Examines up to PORTS_LOOKED_AT ports; ret->guaranteed[] receives the
+ * lowest share of each class. */
 static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 {
     const struct fab_fabric *f = of->fabric;

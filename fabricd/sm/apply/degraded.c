@@ -8,8 +8,9 @@
  * it comes back at its best width and speed. It is removed without an event when both its nodes
  * have left the fabric, or when one of its ports is connected to another port.
  *
- * After a sweep, the worker that compares the snapshots lists the degraded links of the new one.
- * After a local repair, only the links that came back are compared.
+ * After a sweep, the worker task that compares the old snapshot with the new one (publish.c) lists
+ * the degraded links of the new one. After a local repair, only the links that came back are
+ * compared.
  *
  * Up to sm_events_singly() links get one event each; more links get one summary event.
  */
@@ -21,8 +22,9 @@
 
 /* ---- lists of degraded links ----------------------------------------------------------------- */
 
-/* The port with the lower id is the first end of a link. All snapshots have the ports in the same
- * order, so the first end is the same in all of them. */
+/* Compares two links by their first ends. The first end of a link is the port with the lower id.
+ * All snapshots have the ports in the same order, so a link has the same first end in all of
+ * them. */
 static int compare_links(const void *x, const void *y)
 {
     const struct sm_degraded_link *a = x, *b = y;
@@ -175,8 +177,8 @@ static bool is_news(const struct sm_degraded_link *was, const struct sm_degraded
                   sizeof(was->condition.enabled)) != 0;
 }
 
-/* A link that was degraded before and is not degraded now: emits link-restored if it is up, keeps
- * it in the list while it is down, and removes it if it no longer exists. */
+/* Decides about a link that was degraded before and is not degraded now: adds it to `restored` if
+ * it is up, to `kept` while it is down, and to neither if it no longer exists. */
 static void settle_old(const struct fab_fabric *f, const struct sm_degraded_link *l,
                        struct sm_degraded *kept, struct sm_degraded *restored)
 {

@@ -150,13 +150,14 @@ void sm_dry_run_forget(struct sm *s, const void *ctx)
 
 void sm_dry_run_fini(struct sm *s)
 {
-    /* the task is cancelled by loop_tasks_orphan, and then frees the dry run */
+    /* sm_apply_fini calls loop_tasks_orphan, which cancels the task; on_dropped then frees the dry
+     * run */
     s->apply->dry_run = NULL;
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-/* Makes the input of the routing task from the view. */
+/* Makes the input of the routing task from the view. Returns OK or NOMEM. */
 static int make_job(struct sm *s, struct fab_view *v, bool if_better, struct sm_route_job **ret)
 {
     struct sm_route_job *j = calloc(1, sizeof(*j));

@@ -5,10 +5,10 @@
  * it.
  *
  * If routes cannot avoid a silent switch, the proof of new tables includes the entries that this
- * switch holds. Tables with a loop or a cycle of channel dependencies are not accepted. But pairs
- * of endports may have no path, because a fixed entry leads to a failed link. Such pairs are only
- * counted, and stay lost until the switch answers. The VLs of such a switch cannot change either,
- * so new tables must use the VLs of the active tables.
+ * switch holds. Tables with a loop or a cycle of channel dependencies are not accepted. But the
+ * tables may leave pairs of endports without a path, because a fixed entry leads to a failed link.
+ * Such pairs are only counted, and stay without a path until the switch answers. The VLs of such a
+ * switch cannot change either, so new tables must use the VLs of the active tables.
  *
  * If the manager does not know an entry of a silent switch, it assumes the entry that the engine
  * computed.
@@ -18,8 +18,8 @@
 
 #include "fabricd/sm/apply/state.h"
 
-/* Returns whether the snapshot has links of this silent switch. It has none if routes can avoid the
- * switch: links/silent.c has then removed them. */
+/* Returns true if the snapshot has links of this silent switch. If routes can avoid the switch, the
+ * snapshot has none: links/silent.c has removed them. */
 static bool is_linked(const struct fab_fabric *f, uint32_t sw)
 {
     bool linked = false;

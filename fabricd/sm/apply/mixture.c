@@ -5,9 +5,9 @@
  * a worker thread, and publishes the verdict with the view.
  *
  * The view of a local repair is published before its writes are sent. If writes then fail, the next
- * sweep repeats them. It begins with phase "judging repairs", which verifies the mixture and
- * replaces the verdict of the view. If a fault occurs, the phase stops after at most 256 further
- * LIDs, and the sweep is postponed.
+ * sweep repeats them. This sweep begins with phase "judging repairs", which verifies the mixture
+ * and replaces the verdict of the view. If a fault occurs, the phase stops after at most 256
+ * further LIDs, and the sweep is postponed.
  *
  * The contents of a block whose write failed are uncertain: the switch holds the old or the new
  * entries. The verdict says "may deadlock" if any combination of old and new entries in these
@@ -104,8 +104,8 @@ static bool is_stopped(void *ctx)
     return __atomic_load_n(&j->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Each failed block may have its old or its new entries. Sets *ret_safe to true if no combination
- * of them has a cycle of channel dependencies. Returns OK or NOMEM. */
+/* Sets *ret_safe to true if the tables have no cycle of channel dependencies in any case, whether a
+ * failed block has its old or its new entries. Returns OK, NOMEM, or BUSY if it was stopped. */
 static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
 {
     struct fab_transition t = {0};
@@ -132,7 +132,7 @@ static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
 /* Verifies the tables that the switches hold if no failed write took effect. */
 static int judge_held(struct sm_judging *j)
 {
-    /* has room for at least as many switches as the fabric has */
+    /* the observed tables have room for at least as many switches as the fabric has */
     struct fab_lft held = j->model.observed.lft;
     held.switch_count = j->carrying->switch_count;
     const struct fab_verify_input in = {.fabric = j->carrying,
@@ -165,8 +165,8 @@ static void work(void *ctx)
     j->verdict.deadlock_free = j->verdict.deadlock_free && safe;
 }
 
-/* Copies from the list of failed blocks those writes that were sent (and not those that were never
- * sent). */
+/* Copies from the list of failed blocks the writes that were sent and failed, but not those that
+ * were never sent. Returns OK or NOMEM. */
 static int take_failed(const struct sm *s, struct sm_judging *j)
 {
     uint32_t switches = s->model.target->lft.switch_count;
@@ -208,9 +208,9 @@ static int begin(struct sm *s)
     return sm_phase_task_begin(s, &judging, j);
 }
 
-/* Returns true if the verdict is not that of the tables that the switches hold. Either table writes
- * of this round failed. Or this round has repeated writes that had failed before, and the verdict
- * is still that of the mixture before. */
+/* Returns true if the verdict is not that of the tables that the switches hold. There are two
+ * cases: table writes of this round failed; or this round has repeated writes that had failed
+ * before, and the verdict is still that of the former mixture. */
 static bool is_outdated(const struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

@@ -129,9 +129,9 @@ static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
                .differences = 1, .author = "author unknown");
 }
 
-/* Some ports enforced partitions in the last sweep and do not do so any more, although the manager
- * wanted it: another program changed the setting. Emits settings-changed for each such port. The
- * plan of this round writes the setting again. */
+/* Emits settings-changed for each port that enforced partitions in the last sweep, as the manager
+ * had set it, and does not do so any more: another program has changed the setting. The plan of
+ * this round writes the setting again. */
 static void find_changed(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -146,8 +146,8 @@ static void find_changed(struct sm *s)
     }
 }
 
-/* Returns whether a port of this switch enforces partitions in another way than the switch has
- * acknowledged when the manager wrote the setting. */
+/* Returns true if a port of this switch does not enforce partitions as the manager has set it,
+ * although the switch acknowledged the write of this setting. */
 static bool refuses(const struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "pinning names" binds the names of hosts that a policy selects to their node GUIDs
- * (libfabmgr/policy/pins.h). The phase runs before routes and partitions are computed. A worker
- * thread compares the descriptions of all nodes with the policy.
+ * Phase "pinning names" binds the names by which a policy selects hosts to the node GUIDs of these
+ * hosts (libfabmgr/policy/pins.h). The phase runs before routes and partitions are computed. A
+ * worker thread compares the descriptions of all nodes with the policy.
  *
  * Pins are kept in the store, so that they survive a restart. The list of nodes that wait for an
  * approval is not stored, because the manager computes it from the pins and the fabric.
@@ -52,8 +52,8 @@ void sm_pins_attach(struct sm *s)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* A host is connected to the peer of its first linked port. Writes the name of this switch port to
- * `place`. *ret_port: the number of the switch port; 0: the host has no linked port. */
+/* Writes to `place` the name of the switch port at the other end of the host's first link.
+ * *ret_port: the number of this switch port; 0: the host has no link. */
 static void find_place(const struct fab_fabric *f, uint32_t node, char place[SM_PLACE_LEN],
                        uint8_t *ret_port)
 {
@@ -98,8 +98,8 @@ static void emit(struct sm *s, const struct fab_pin_waiting *w, uint32_t node)
                    .name = name, .was = was, .holder = 0);
 }
 
-/* Returns whether an event about this node may be emitted now (at most one in 10 minutes). If so,
- * the time counts as that of the last event. */
+/* Returns true if an event about this node may be emitted now (at most one in 10 minutes). If so,
+ * notes the time as that of the last event. */
 static bool may_tell(struct sm_pins *p, uint64_t guid)
 {
     uint32_t last, now = (uint32_t)(clock_now_us() / 1000000);

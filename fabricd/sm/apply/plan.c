@@ -7,7 +7,7 @@
  * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
  * channel dependencies. (If the new tables are a repair of the old ones, the labels of the repair
  * prove it.) If there is such a mixture, libfabmgr/transition divides the writes into steps, so
- * that it cannot occur. The proof assumes that hosts use the SLs of the published view.
+ * that the mixture cannot occur. The proof assumes that hosts use the SLs of the published view.
  * transition.c emits an event if the proof fails, or if pairs have no path during the transition.
  *
  * Before the first write of tables that an engine computed, standby managers must know that the
@@ -91,9 +91,8 @@ static bool any_entry_leads_to(const struct fab_observed *o, uint32_t sw, uint8_
     return any;
 }
 
-/* Links that are excluded may be up, and entries that the switches still hold may lead over them.
- * Returns whether there is such an entry. f: the snapshot to which the excluded links that are up
- * were added again. */
+/* Returns true if an entry that a switch still holds leads over an excluded link that is up. f: the
+ * snapshot to which the excluded links that are up were added again. */
 static bool excluded_links_carry(const struct planning *p, const struct fab_fabric *f)
 {
     bool any = false;
@@ -118,11 +117,12 @@ static int order_change(struct planning *p, const struct fab_fabric *f, const st
 }
 
 /* Proves that the order of the writes is safe, or makes a safe order. There are two proofs. If the
- * new tables are a repair of the tables that the switches hold, its labels are the proof. Else
- * order_change makes the proof. It must do so also after a repair if entries still lead over
- * excluded links (links/excluded.c) that are up: for the repair these links are dead, so labels
- * need not ascend on paths over them. Both proofs assume the SLs of the published view, because
- * hosts got path records from it; without a view, they assume the SLs of the new tables. */
+ * new tables are a repair of the tables that the switches hold, the labels of the repair are the
+ * proof. Otherwise order_change makes the proof. After a repair, order_change must also make it if
+ * entries still lead over excluded links (links/excluded.c) that are up: these links are dead for
+ * the repair, so labels need not ascend on paths over them. Both proofs assume the SLs of the
+ * published view, because hosts got path records from it; without a view, they assume the SLs of
+ * the new tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();

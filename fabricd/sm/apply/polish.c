@@ -6,9 +6,9 @@
  * lowers the maximum link load (libfabmgr/route/local_search/polish.h), and measures whether the
  * result is worth its writes (libfabmgr/study/polish_gain.h).
  *
- * If it is, a rebalance follows, which takes the polished tables instead of running an engine. So
- * the polished tables are proved, their writes have a safe order, and a fault interrupts them, as
- * for any rebalance (rebalance.c). They keep the SLs of all paths.
+ * If it is, a rebalance follows, which takes the polished tables instead of running an engine. So,
+ * as in any rebalance (rebalance.c), the polished tables are proved, their writes have a safe
+ * order, and a fault interrupts the writes. The polished tables keep the SLs of all paths.
  *
  * The task runs in slices, and takes at most PERCENT of one core. No slice begins while a round
  * runs. If the tables change meanwhile, for example by a local repair, the result is dropped. The
@@ -48,7 +48,7 @@ struct sm_polish_job {
     /* set by the loop thread to end a measurement */
     int stop;
     bool searched; /* the search has ended */
-    bool over;     /* the task is complete: gain, or status */
+    bool over;     /* the task is complete; if `status` is OK, `gain` has its result */
     int status;
     uint64_t slice_ns; /* processor time of the last slice */
 };
@@ -137,8 +137,8 @@ static bool is_current(const struct sm *s, const struct sm_polish_job *j)
 }
 
 /* Returns true if a search has ended for the active tables, or for earlier tables of the same run
- * of an engine. A sweep that finds another host changes the number of the tables, but hardly their
- * loads. */
+ * of an engine. A sweep that finds a new host changes the number (model.tables) of the tables, but
+ * hardly their link loads. */
 static bool is_done(const struct sm *s)
 {
     const struct sm_polish *p = &s->apply->polish;
@@ -168,9 +168,9 @@ static bool is_automatic(const struct sm *s)
            chain.automatic;
 }
 
-/* Returns true if the active tables are to be polished. They are not if a rebalance is due, because
- * an engine will then compute other tables; nor in a recording, because a replay computes on the
- * loop thread. */
+/* Returns true if the active tables are to be polished now. Returns false if a rebalance is due,
+ * because an engine will then compute other tables; and while a recording is made or replayed,
+ * because a replay has no worker thread. */
 static bool is_due(const struct sm *s)
 {
     uint64_t at;
@@ -233,7 +233,8 @@ static void describe_result(struct sm_polish *p)
                  g->all_blocks);
 }
 
-/* Lets a rebalance program the polished tables, if they are worth it. */
+/* If the polished tables are worth their writes, requests a rebalance, which programs them.
+ * Otherwise drops them. */
 static void finish(struct sm *s)
 {
     struct sm_polish *p = &s->apply->polish;
@@ -393,7 +394,7 @@ int sm_polish_init(struct sm *s)
     return s->apply->polish.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* A slice may be running. Its task then owns the job, and frees it when it ends. */
+/* If a slice is running, its task owns the job, and frees the job when the slice has ended. */
 void sm_polish_fini(struct sm *s)
 {
     drop_job(s);

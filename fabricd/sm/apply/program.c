@@ -36,8 +36,9 @@ void sm_program_fini(struct sm_programming *p)
     *p = (struct sm_programming){0};
 }
 
-/* LFT writes wait for all SwitchInfo writes if a LinearFDBTop changes. Returns whether this is so.
- * If LFT writes always waited, a switch that hangs would delay the routes around it. */
+/* Returns true if LFT writes must wait for all SwitchInfo writes, because the LinearFDBTop of a
+ * switch changes. If LFT writes always waited, a switch that hangs would delay the routes around
+ * it. */
 static bool tables_wait(const struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -63,8 +64,8 @@ static void note_unsure(struct sm *s)
     }
 }
 
-/* Freeing a large plan takes milliseconds: a plan for a fabric without tables has millions of
- * writes. */
+/* Freeing a large plan takes milliseconds, so a worker thread frees it: a plan for a fabric without
+ * tables has millions of writes. */
 void sm_program_tidy(struct sm *s)
 {
     struct fab_plan *plan = &s->apply->program.plan;
@@ -136,8 +137,9 @@ uint32_t sm_program_failed(const struct sm *s)
     return s->apply->program.failed;
 }
 
-/* In mode "repairs only", the manager does not bring up ISLs. A plan that brings up ISLs has tables
- * that may use them, so no write of this plan is sent. */
+/* Bars a plan that brings up ISLs if the manager is frozen in mode "repairs only", in which it does
+ * not bring up ISLs. The tables of such a plan may use these ISLs, so none of its writes is
+ * sent. */
 static void bar_set_up(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -164,8 +166,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* A fault may have come while the plan was computed. sm_rebalance_yield then stops the round if it
- * is a rebalance, before its first write is sent. Other rounds continue. */
+/* If a fault has come while the plan of a rebalance was computed, sm_rebalance_yield stops the
+ * round before its first write is sent. Other rounds continue. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -197,8 +199,8 @@ static bool stage_is_awaited(const struct sm_programming *p)
     return p->stage != FAB_STAGE_SWITCH || p->tables_wait;
 }
 
-/* When the last write of a stage is sent, enters the next stage, if it need not wait for answers.
- * Returns false if no write may be sent now, or none is left. */
+/* If all writes of the present stage have been sent, enters the next stage, unless it must first
+ * wait for answers. Returns false if no write may be sent now, or no write is left. */
 static bool may_go_on(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -215,10 +217,10 @@ static bool waits_for_failed(const struct sm_programming *p, const struct fab_pl
     return op->waits && (p->failed_block[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* A write of an LFT block failed. If writes that wait for it were sent, packets could loop. So this
- * round sends no further waiting write of a block with the same number (LID / 64), at any switch.
- * In a transition in several steps, it sends no further waiting write at all. The next round writes
- * the missing blocks. */
+/* Handles a failed write of an LFT block. If writes that wait for it were sent, packets could loop.
+ * So this round sends no further waiting write of a block with the same number (LID / 64), at any
+ * switch. In a transition in several steps, the round sends no further waiting write at all. The
+ * next round writes the missing blocks. */
 static void note_failed_block(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -237,8 +239,8 @@ static bool is_in_stage(const struct sm_programming *p, const struct fab_plan_op
 }
 
 /* Notes a failed write of a table that a switch must hold before its links become Active; is_held()
- * then prevents that they become Active. If this write had to restore a doubtful block, is_held()
- * prevents it for all new links, because the proof of the new tables assumes that the block is
+ * then keeps these links from becoming Active. If this write had to restore a doubtful block, no
+ * new link may become Active, because the proof of the new tables assumes that the block is
  * restored. */
 static void hold_links(struct sm_programming *p, const struct fab_plan_op *op)
 {
@@ -261,9 +263,9 @@ static bool is_held(const struct sm *s, const struct fab_plan_op *op)
            (peer < f->switch_count && fab_base_bits_get(p->held, peer));
 }
 
-/* Returns true if the write is for a silent switch, to which it cannot be sent. It does not count
- * as failed, because the proof of the new tables used the entries that this switch holds. Writes
- * that wait for this write are not sent either. */
+/* Returns true if the write is for a silent switch, to which it cannot be sent. Such a write does
+ * not count as failed, because the proof of the new tables used the entries that this switch holds.
+ * Writes that wait for this write are not sent either. */
 static bool is_out_of_reach(struct sm *s, const struct fab_plan_op *op)
 {
     if (!s->model.fabric->nodes[op->node].silent)
@@ -279,8 +281,8 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
-/* If it is safe (lid_routed.c), sends an LFT write as a LID-routed SMP. This is decided once for
- * each switch in a round. */
+/* Makes the request for an LFT write a LID-routed SMP if this is safe (lid_routed.c). The decision
+ * is made once in a round for each switch. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
     uint16_t *touched = &s->apply->program.touched[sw];
@@ -293,9 +295,9 @@ static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
     }
 }
 
-/* Some writes must wait until packets that were sent before the last answer have left the fabric.
- * Returns true if this time has passed, or if `op` need not wait for it. Otherwise sets the timer
- * that sends the next writes. */
+/* Some writes must wait until the packets that were in flight at the last awaited answer have left
+ * the fabric. Returns true if write `op` need not wait for this, or if the time for it has passed.
+ * Otherwise sets the timer that sends the next writes. */
 static bool has_settled(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -307,9 +309,10 @@ static bool has_settled(struct sm *s, const struct fab_plan_op *op)
     return false;
 }
 
-/* A write has failed or could not be sent. A local repair first brings up links (stages before
- * ROUTES), and then routes over them. If a link did not come up, the repair must not route packets
- * to it, so no further writes are sent. A targeted sweep then reads both ends of the link. */
+/* Call this function when a write has failed or could not be sent. A local repair first brings up
+ * links (stages before ROUTES), and then routes packets over them. If a link did not come up, the
+ * repair must not route packets to it, so no further writes are sent. A targeted sweep then reads
+ * both ends of the link. */
 static void stop_before_routes(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -389,9 +392,9 @@ void sm_program_stop(struct sm *s)
     sm_run_check(s);
 }
 
-/* Returns whether a failed write is the fault of the node, so that an event names it. If there was
- * no answer, perhaps a link on the route has just failed; a sweep then repeats the write over a new
- * route. Only after a second write without an answer is the node at fault. */
+/* Returns true if a failed write is the fault of the node; an event then names the node. If there
+ * was no answer, perhaps a link on the route has just failed; a sweep then repeats the write over a
+ * new route. Only after a second write without an answer is the node at fault. */
 static bool is_to_blame(const struct sm *s, uint64_t guid, const struct fab_mads_answer *a)
 {
     return a->status != FAB_E_TIMEOUT || (s->run.round->targets && sm_is_refusing(s, guid));
@@ -454,8 +457,8 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
            !fab_fabric_node_is_switch(f, fab_fabric_port(f, lids->owner[lid])->node);
 }
 
-/* Adds the number of LFT entries that this write changed to the number of the round. If the
- * contents of the block before the write are not known, counts all entries that have a route. */
+/* Adds the number of LFT entries that this write has changed to the count of the round. If the
+ * former contents of the block are not known, counts all entries that have a route. */
 static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
 {
     const struct fab_observed *o = &s->model.observed;
@@ -549,8 +552,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* For each switch with unanswered writes, lets links/silent_check.c find out whether it is silent.
- * Returns true if all these switches are already known to be silent. */
+/* For each switch with unanswered writes, lets links/silent_check.c find out whether the switch is
+ * silent. Returns true if all these switches are already known to be silent. */
 static bool suspect_awaited(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -579,8 +582,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     sm_run_give_up(s);
 }
 
-/* All writes are answered. Marks the SL2VL and VLArbitration tables of all nodes as known again,
- * except at nodes where a write failed. Returns OK or NOMEM. */
+/* Call this function when all writes have been answered. Marks the SL2VL and VLArbitration tables
+ * of all nodes as known again, except at nodes where a write failed. Returns OK or NOMEM. */
 static int keep_lanes(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -591,9 +594,10 @@ static int keep_lanes(struct sm *s)
     return r;
 }
 
-/* Updates the list of nodes at which writes fail (sm_refusing_set): a node with a failed write of
- * this round is in it, a node that acknowledged all its writes is not. A heavy sweep writes to all
- * nodes that need it, so all other nodes leave the list, too. */
+/* Updates the list of nodes at which writes fail (sm_refusing_set): adds the nodes at which a write
+ * of this round failed, and removes those that acknowledged all their writes. A heavy sweep writes
+ * to all nodes that need writes, so after it only nodes at which a write failed stay in the
+ * list. */
 static void note_refusing(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -650,7 +654,7 @@ static int leave(struct sm *s)
     return s->apply->program.stopped ? SM_ROUND_OVER : keep_lanes(s);
 }
 
-/* the phase "programming" of local repairs; sm_program_take has got the plan */
+/* the phase "programming" of local repairs; sm_program_take has taken over the plan before */
 const struct sm_phase sm_phase_program_repair = {.name = "programming",
                                                  .next = next,
                                                  .answer = answer,

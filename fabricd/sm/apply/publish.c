@@ -153,8 +153,8 @@ static int publish_to_listener(struct sm *s)
     return r;
 }
 
-/* Publishes the fabric in a view without tables. At the first start, operators see nodes and links
- * even if no engine supports the fabric. */
+/* Publishes the fabric in a view without tables. So, at the first start, operators see nodes and
+ * links even if no engine supports the fabric. */
 int sm_publish_fabric(struct sm *s)
 {
     const struct fab_view *old = s->model.view;
@@ -192,8 +192,8 @@ static void report_unchanged_reroute(struct sm *s)
 }
 
 /* Emits the event about a reroute after a local repair, in which an engine computed better balanced
- * tables. `fabricctl status` continues to show the duration of the local repair, because that ended
- * the interruption of traffic. */
+ * tables. `fabricctl status` continues to show the duration of the local repair, because the local
+ * repair ended the interruption of traffic. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -247,8 +247,9 @@ static void emit_tables_published(struct sm *s)
                .longest_path = s->apply->verdict.longest_path, .reason = s->model.target->reason);
 }
 
-/* All reachable ports were asked to register again (ClientReregister). Notes this in the store, so
- * that it is not repeated. A port that is unreachable now is asked when it comes up. */
+/* If this round has asked all reachable ports to register again (ClientReregister), notes this in
+ * the store, so that the manager does not ask them again. A port that is unreachable now is asked
+ * when it comes up. */
 static void note_asked(struct sm *s)
 {
     if (s->apply->asking && s->in.store)

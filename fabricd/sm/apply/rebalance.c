@@ -132,8 +132,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
     return FAB_OK;
 }
 
-/* Called after a trap or a fault. The quiet time begins again. A rebalance that has not sent a
- * write is postponed; one that has sent writes sends no more. */
+/* Called after a trap or a fault. The quiet time begins again. A running rebalance that has not
+ * sent a write yet is postponed; a rebalance that has sent writes sends no more. */
 void sm_rebalance_yield(struct sm *s)
 {
     s->apply->rebalance.changed_us = clock_now_us();

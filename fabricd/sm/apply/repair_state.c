@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps the repair session (libfabmgr/repair) of the active tables. A worker task makes the
- * session. It makes local repairs fast: their time depends on the number of routes over the failed
- * links, and not on the size of the fabric.
+ * session. With the session, local repairs are fast: their time depends on the number of routes
+ * over the failed links, and not on the size of the fabric.
  *
  * The task begins together with the writes of new tables, so that the session is ready if a fault
  * follows soon after the round. The writes change the snapshot in place, and the task must not see
@@ -169,10 +169,10 @@ void sm_repair_prepare(struct sm *s)
         log_debug("sm", "no memory to prepare for local repairs");
 }
 
-/* Failed writes may have left a mixture of old and new tables. Returns true if pairs are lost in
- * it, or if packets may loop or deadlock. No local repair may begin then, because its proof assumes
- * the new tables; instead, a sweep writes what is missing. Pairs whose paths a local repair left
- * out do not count as lost. */
+/* Returns true if failed writes have left a mixture of old and new tables in which some pairs have
+ * no path, or packets may loop or deadlock. No local repair may begin then, because its proof
+ * assumes the new tables; instead, a sweep writes what is missing. Pairs whose paths a local repair
+ * left out do not count. */
 static bool stands_on_bad_mixture(const struct sm *s)
 {
     const struct fab_verdict *v = &s->apply->verdict;

@@ -394,7 +394,7 @@ int sm_reproof_init(struct sm *s)
     return s->apply->reproof.timer ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* A slice may be running. Its task then owns the job, and frees it when it ends. */
+/* If a slice is running, its task owns the job, and frees the job when the slice has ended. */
 void sm_reproof_fini(struct sm *s)
 {
     drop_job(s);

@@ -150,7 +150,7 @@ static void emit_refused(struct sm *s, const struct sm_route_job *j)
                .have_tables = s->model.view && s->model.view->target);
 }
 
-/* Returns true if a rebalance found no better tables, so that the active tables stay. */
+/* Returns true if this is a rebalance that found no better tables; the active tables then stay. */
 static bool keep(struct sm *s, const struct sm_route_job *j)
 {
     bool good = j->status == FAB_OK && sm_route_job_is_good(j);
@@ -169,9 +169,10 @@ void sm_route_drop_replaced(struct sm *s)
     *old = (struct sm_replaced){0};
 }
 
-/* The results of the routing task are about to replace the active tables. Stores the active tables,
- * and what belongs to them, in s->apply->replaced, so that they can be restored. Stores nothing if
- * no tables are active, for example because a sweep found other ids or links than before. */
+/* Call this function before the result of the routing task replaces the active tables. Stores the
+ * active tables, and what belongs to them, in s->apply->replaced, so that they can be restored.
+ * Stores nothing if no tables are active, for example because a sweep found other ids or links than
+ * before. */
 static void keep_replaced(struct sm *s)
 {
     struct sm_replaced *old = &s->apply->replaced;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The work of the routing task, on a worker thread. New tables come from four sources: a repair of
- * the previous tables, the engines in the chain (the list of engines to try), the tables that the
- * switches hold, or the polish of the active tables (polish.c). The task proves the tables and
- * compares their load.
+ * The work of the routing task, on a worker thread. New tables come from one of four sources: a
+ * repair of the previous tables; an engine of the chain (the list of engines to try); the tables
+ * that the switches hold; or the polish of the active tables (polish.c). The task proves the tables
+ * and compares their load.
  */
 #include "fabricd/sm/apply/route_job.h"
 
@@ -149,8 +149,8 @@ static void give_reason(struct sm_route_job *j)
     t->choice = fab_target_choice_ref(j->choice);
 }
 
-/* `standing`: completed tables of the switches. If they pass the proof, they replace the tables of
- * the engine, otherwise they are freed. */
+/* Proves `standing`: the tables that the switches hold, with the missing paths added. If they pass
+ * the proof, they replace the tables of the engine; otherwise they are freed. */
 static int try_standing(struct sm_route_job *j, struct fab_lft *standing)
 {
     struct fab_lft fresh = j->of.target->lft;
@@ -208,9 +208,9 @@ static bool may_adopt(const struct sm_route_job *j)
 /* ---- the chain of engines -------------------------------------------------------------------- */
 
 /* Tries the engines of the chain in order, until the tables of one pass the proof. With "auto",
- * later engines may then be compared with it, unless the tables that the switches hold are adopted:
- * a take-over must not wait for a comparison. If no engine succeeds, the verdict is that of the
- * last one. */
+ * later engines may then be compared with this one, unless the tables that the switches hold are
+ * adopted: a take-over must not wait for a comparison. If no engine succeeds, the verdict is that
+ * of the last one. */
 static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain)
 {
     for (uint32_t i = 0; i < chain->count; i++) {
@@ -264,10 +264,10 @@ static int route(struct sm_route_job *j)
     return r;
 }
 
-/* Makes the new tables as a repair of the former ones. Returns false if this is not possible, so
- * that an engine must compute them. The repair may lack some paths from and to switches; a later
- * reroute adds them (reroutes.c). To compute them now, an engine would have to run in a sweep,
- * which faults cannot interrupt; the reroute can be interrupted. */
+/* Makes the new tables as a repair of the former ones. Returns false if this is not possible; an
+ * engine must then compute the tables. The repair may lack some paths from and to switches; a later
+ * reroute adds these paths (reroutes.c). To compute them now, an engine would have to run in a
+ * sweep, which faults cannot interrupt; a fault can interrupt the reroute. */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
@@ -295,8 +295,8 @@ static bool follow(struct sm_route_job *j)
     return false;
 }
 
-/* The engine has used the VLs of one class. Gives the other classes their VLs, and proves the
- * tables on the VLs of all classes. */
+/* Assigns VLs to all traffic classes, because the engine has used the VLs of one class only. Then
+ * proves the tables on the VLs of all classes. */
 static int compose(struct sm_route_job *j)
 {
     int r = sm_classes_compose(&j->of, &j->classes);
@@ -332,8 +332,8 @@ static bool same_lids(const struct fab_lids *a, const struct fab_lids *b)
            memcmp(a->base, b->base, a->port_count * sizeof(*a->base)) == 0;
 }
 
-/* Takes the polished tables, which replace the active ones. They need the same LIDs and VLs.
- * Returns UNSUPPORTED if ports have other LIDs now. */
+/* Makes the polished tables the new ones, with the VLs of the active tables, and proves them.
+ * Returns UNSUPPORTED if ports have other LIDs now than in the active tables. */
 static int take_polished(struct sm_route_job *j)
 {
     struct fab_target *t = j->of.target;

@@ -65,21 +65,21 @@ struct sm_route_job {
 /* Computes and proves the tables. Called on the worker thread; ctx is the job. */
 void sm_route_job_work(void *ctx, struct loop_task *task);
 /* Returns whether the tables passed their proof. Two kinds of pairs without a path do not count as
- * a failure: those that lack a path only because of the fixed tables of a silent switch, and those
- * with a switch at one end whose path a repair left out. */
+ * a failure: pairs that lack a path only because of the fixed tables of a silent switch; and pairs
+ * of which one end is a switch, and whose path a repair left out. */
 bool sm_route_job_is_good(const struct sm_route_job *j);
 void sm_route_job_free(struct sm_route_job *j);
 
 /* ---- for route_job.c and route_sls.c ---- */
 
-/* Records the outcome for this engine, and the reason (`why`). */
+/* Adds a row to j->choice with the outcome for this engine, and the reason (`why`). */
 void sm_route_job_record(struct sm_route_job *j, const char *engine,
                          enum fab_choice_outcome outcome, const char *why);
 /* Proves the tables of j->of.target, and sets j->verdict. Returns what fab_verify returns. */
 int sm_route_job_prove(struct sm_route_job *j);
 struct fab_route_input sm_route_job_input(struct sm_route_job *j);
 /* If the engine's tables could deadlock with the SLs of the former tables, replaces them by up/down
- * tables with these SLs. Returns NOMEM. */
+ * tables with these SLs. Returns OK or NOMEM. */
 int sm_route_job_keep_sls(struct sm_route_job *j);
 
 #endif

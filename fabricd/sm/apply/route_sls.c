@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns true if the former tables were made for the same switches, with the same ids. A switch
- * keeps its LID. */
+/* Returns true if the former tables were made for the same switches, with the same ids. Compares
+ * the LIDs of the switches for this, because a switch keeps its LID. */
 static bool same_switches(const struct sm_route_job *j)
 {
     const struct fab_fabric *f = j->of.fabric;
@@ -24,7 +24,8 @@ static bool same_switches(const struct sm_route_job *j)
 }
 
 /* Returns true if the former tables have an SL for each pair of switches, and several VLs are in
- * use before and after the change. A rebalance changes no SL anyway if that is not safe. */
+ * use before and after the change. Returns false for a rebalance, whose tables are only used if
+ * hosts may keep their SLs (sm_rebalance_order). */
 static bool may_keep_sls(const struct sm_route_job *j)
 {
     const struct fab_target *was = j->former, *now = j->of.target;
@@ -33,7 +34,7 @@ static bool may_keep_sls(const struct sm_route_job *j)
            was->vls.classes <= 1 && fab_target_vls_multiple(&now->vls) && same_switches(j);
 }
 
-/* Makes *ret the new SL-to-VL tables with the SLs of the former tables. */
+/* Sets *ret to a copy of the new VLs and SL-to-VL tables, but with the SLs of the former tables. */
 static int mix(const struct sm_route_job *j, struct fab_vls *ret)
 {
     const struct fab_vls *was = &j->former->vls;
@@ -68,7 +69,7 @@ static int check_former_sls(const struct sm_route_job *j, bool *ret_safe)
 }
 
 /* Computes up/down tables with the SLs of the former tables. Up/down paths form no cycle on a
- * single VL, so they form none with any SLs. Returns FAB_OK also if the result does not pass the
+ * single VL, so they form none with any SLs. Returns OK even if the result does not pass the
  * proof. */
 static int route_with_former_sls(struct sm_route_job *j)
 {

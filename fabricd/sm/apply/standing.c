@@ -5,7 +5,8 @@
  * remembers, or may come from another routing engine. If they pass the proof for the present
  * fabric, the manager keeps them. If they lack paths, for example because a link failed meanwhile,
  * only the switches without a path get entries of the engine (libfabmgr/repair/standing.h). But if
- * the engine's own tables need no more writes than this, the manager uses the engine's tables.
+ * the engine's own tables need no more writes than these completed tables, the manager uses the
+ * engine's tables.
  *
  * If links were lost since an earlier sweep of this manager, for example in the instant of a
  * take-over, the manager first assumes that the fabric still has these links, and then makes a
@@ -56,7 +57,7 @@ void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret)
 }
 
 /* Makes tables of the same size as `like`. Known entries come from the switches; unknown entries
- * get no route. */
+ * become NO_ROUTE. */
 static int fit(const struct sm_standing *x, const struct fab_lft *like, struct fab_lft *ret)
 {
     uint32_t blocks = fab_target_lft_blocks(like);
@@ -74,9 +75,10 @@ static uint32_t quarter_of(const struct fab_target *t)
     return t->lft.switch_count * fab_target_lft_blocks(&t->lft) / NEAR;
 }
 
-/* Compares the numbers of writes: the tables that the switches hold are used (x->differs) if they
- * need fewer than the engine's tables. few: they must also need writes of less than 1/NEAR of all
- * blocks. */
+/* Compares the numbers of writes. Sets x->differs if the tables that the switches hold, with their
+ * missing paths added, need fewer writes than the engine's tables; if `few`, they must also need
+ * writes of less than 1/NEAR of all blocks. Sets x->near if the engine's tables need no more writes
+ * than those, and writes of less than 1/NEAR of all blocks. */
 static void weigh(struct sm_standing *x, const struct fab_target *t, bool few)
 {
     uint32_t most = quarter_of(t);
@@ -119,8 +121,8 @@ static int connect_lost(const struct sm_standing *x, const struct fab_fabric *f,
 }
 
 /* `former` are the tables that the switches hold, made for the fabric `before`. Repairs them for
- * the present fabric. *ret: the repaired tables. *ret_session: their repair session. Returns
- * NOT_FOUND if the repair is not possible or would leave out paths. */
+ * the present fabric. *ret: the repaired tables. *ret_session: their repair session. Returns OK,
+ * NOMEM, or NOT_FOUND if the repair is not possible or would leave out paths. */
 static int repair(const struct sm_sealed *of, const struct fab_fabric *before,
                   const struct fab_target *former, struct fab_repair_session *ret_session,
                   struct fab_lft *ret)
@@ -166,8 +168,9 @@ int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool f
     if (r == FAB_OK) {
         fab_repair_standing_compare(&in, &now, &x->count);
         weigh(x, t, few);
-        /* The repair is used even if it writes more blocks than the engine's tables would: it
-         * writes each block only once. */
+        /* Prefers the repair even if it changes more blocks than the engine's tables would: the
+         * repair writes each block once, whereas the transition to the engine's tables may write a
+         * block several times. */
         x->differs |= x->count.fresh_blocks > 0 && x->count.blocks < quarter_of(t);
     }
     if (r == FAB_OK && x->differs)

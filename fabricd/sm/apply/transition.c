@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Emits two kinds of events about the change from old to new tables. Some pairs lose their path for
- * a while; or some mixture of old and new tables may have a loop or a cycle of channel
- * dependencies.
+ * Emits two kinds of events about the change from old to new tables: that some pairs lose their
+ * path for a while, and that some mixture of old and new tables may have a loop or a cycle of
+ * channel dependencies.
  *
  * Between two rounds of a transition, the manager pauses until packets in flight have left the
  * fabric. Some pairs have no path during this pause, so it must be short. A pause of a few times
@@ -16,8 +16,7 @@
 #include "libfabmgr/transition/plan_order.h"
 
 #define SETTLE_MOST_US 10000u
-/* the longest pause is SETTLE_MOST_US; this is the greatest HOQLife with 4.096 us * 2^HOQLife below
- * it */
+/* the greatest HOQLife whose time, 4.096 us * 2^HOQLife, is shorter than SETTLE_MOST_US */
 #define HOQ_LIFE_LONGEST 11u
 
 uint64_t sm_transition_settle_us(const struct sm *s)

@@ -43,9 +43,10 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-/* Frees a plan to make room for a new one: a plan that was computed for an earlier state of the
- * repair session, and whose case was not handled yet for the present state. Searches from the end
- * of the list, where the cases are least likely. Returns false if there is no such plan. */
+/* Frees one plan to make room for a new one. Only a plan that was computed for an earlier state of
+ * the repair session can be freed, and only if its case has not been handled yet for the present
+ * state. The search begins at the end of the list, where the cases are least likely. Returns false
+ * if there is no such plan. */
 static bool evict_last(struct sm_contingency_state *a)
 {
     size_t left = fab_repair_contingency_left(a->maker);
@@ -88,9 +89,9 @@ static void take(struct sm *s, struct sm_contingency_job *j)
     j->count = 0;
 }
 
-/* Ends the computation: nothing is left to compute for the present state of the repair session. The
- * maker (struct fab_repair_contingency_maker) is kept for the next state, unless the computation
- * failed. */
+/* Ends the computation for the present state of the repair session. status: NOT_FOUND if nothing is
+ * left to compute, otherwise the error with which the computation failed. The maker (struct
+ * fab_repair_contingency_maker) is kept for the next state, unless the computation failed. */
 static void finish(struct sm *s, int status)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -155,8 +156,8 @@ static void done(void *owner, void *ctx)
         finish(s, j->status);
     sm_contingency_job_free(j);
     if (!loop_timer_pending(a->timer))
-        /* The repair session may have changed while the task ran; this function then begins
-         * again. */
+        /* The repair session may have changed while the task ran; sm_contingency_prepare then
+         * begins the computation for the new state. */
         sm_contingency_prepare(s);
 }
 
@@ -256,8 +257,8 @@ static int begin(struct sm *s)
     return go_on(s, NULL);
 }
 
-/* The repair session has a new state. Starts to compute the missing plans, and to check those of
- * earlier states. */
+/* Call this function when the repair session has a new state. Starts to compute the missing plans,
+ * and to check the plans of earlier states. Returns OK or NOMEM. */
 static int follow(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -273,8 +274,9 @@ static int follow(struct sm *s)
     return go_on(s, later);
 }
 
-/* Gives the collection of plans the present state of the repair session. If this session is for
- * other tables, drops all plans. Call this function only while no worker task runs. */
+/* If the repair session was made anew, connects the collection of plans with the new session. If
+ * the networks of both do not agree (fab_repair_contingencies_adopt), drops all plans. Call this
+ * function only while no worker task runs. */
 static void take_over(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;

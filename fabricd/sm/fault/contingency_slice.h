@@ -37,7 +37,7 @@ struct sm_contingency_job {
      * of confirmed[]. */
     uint32_t cases, count, confirms;
     uint64_t cpu_ns;
-    /* true: the maker cannot go on from its state to `later`, so another maker must begin again */
+    /* true: the maker cannot go on from its state to `later`, so a new maker must begin */
     bool strays;
     int status; /* result of the slice; NOT_FOUND: all contingencies are computed */
 };

@@ -51,8 +51,8 @@ struct selection {
     uint32_t doubt;
 };
 
-/* Decides whether to cancel this request of the probe. If so, notes the switch that it should have
- * read. */
+/* Returns true if this request of the probe must be cancelled. In this case, notes the switch that
+ * the request was to read. */
 static bool select_cut(void *arg, uint64_t tag, const struct fab_path *path)
 {
     const struct selection *x = arg;

@@ -51,8 +51,9 @@ static uint32_t count_failed_links_to(const struct sm *s, uint32_t node)
     return count;
 }
 
-/* Returns the peer of port `num` of the switch `node`, if it is a port of another switch and the
- * probe has not found the link failed. Otherwise returns FAB_NONE. */
+/* Returns the port at the other end of the link at port `num` of the switch `node`, if it is a port
+ * of another switch, and the link is up and was not found failed by the probe. Otherwise returns
+ * FAB_NONE. */
 static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -63,8 +64,9 @@ static uint32_t port_to(const struct sm *s, uint32_t node, uint32_t num)
     return fab_fabric_port(f, port)->peer;
 }
 
-/* Finds a neighbour of the switch `node` that can tell whether `node` has failed: not `suspect`,
- * and with a directed route around `node`. Returns the neighbour's port to `node`, or FAB_NONE. */
+/* Finds a neighbour of the switch `node` that can tell whether `node` has failed: a neighbour that
+ * is not `suspect`, and that a directed route reaches without passing `node`. Returns the id of the
+ * neighbour's port to `node`; FAB_NONE: there is no such neighbour. */
 static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t suspect)
 {
     const struct sm_model *m = &s->model;
@@ -78,8 +80,8 @@ static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t
     return FAB_NONE;
 }
 
-/* The link between the switches `node` and `suspect` has failed, so perhaps `node` has failed.
- * Notes that the probe must ask another neighbour of `node`. */
+/* Call this function when the link between the switches `node` and `suspect` has failed, so that
+ * perhaps `node` has failed. Notes that the probe must ask another neighbour of `node`. */
 static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
 {
     struct sm_lost_switches *l = &s->fault->lost;

@@ -36,8 +36,8 @@ static void next_suspect(struct sm *s)
     s->fault->next_port = 1;
 }
 
-/* Sets *ret_node to the node of the next suspect. Returns true if it is a switch, and a directed
- * route to it is known. */
+/* If the next suspect is a switch to which a directed route is known, sets *ret_node to this
+ * switch, and returns true. */
 static bool find_suspect(struct sm *s, uint32_t *ret_node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -49,8 +49,8 @@ static bool find_suspect(struct sm *s, uint32_t *ret_node)
     return true;
 }
 
-/* A silent switch cannot be read. If this suspect is silent and routes can avoid it, adds all its
- * links to the links that the local repair must exclude. Returns whether the suspect is silent. */
+/* Returns true if this suspect is a silent switch, which cannot be read. If routes can avoid this
+ * switch, adds all its links to those that the local repair must exclude. */
 static bool take_silent(struct sm *s, uint64_t guid)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -241,7 +241,8 @@ static int leave(struct sm *s)
     int r = sm_returns_verified(s);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
-    /* Until all tables are confirmed (confirm_tables.c), sweeps bring back returned links. */
+    /* After a take-over, only sweeps bring back returned links, until all tables that were read in
+     * standby are confirmed (confirm_tables.c). */
     if (s->fault->probe.gains > 0 &&
         (sm_targets_wait(s) || sm_is_frozen(s) || sm_standby_unchecked(s)))
         sm_returns_drop(s);
@@ -249,9 +250,9 @@ static int leave(struct sm *s)
     return r != FAB_OK || any ? r : SM_ROUND_OVER;
 }
 
-/* Some suspects did not answer or were not read, probably because the directed routes to them lead
- * over the failed links. Requests another port probe for them. After the repair, it uses other
- * directed routes. */
+/* Requests another port probe for the suspects that did not answer or were not read, probably
+ * because the directed routes to them lead over the failed links. After the repair, that probe uses
+ * other directed routes. */
 static void postpone_unread(struct sm *s)
 {
     struct sm_fault *x = s->fault;
@@ -262,9 +263,10 @@ static void postpone_unread(struct sm *s)
         sm_request_probe(s, suspects->guid[x->next_suspect]);
 }
 
-/* Cancels the unanswered requests, and leaves the switches that they ask to a targeted sweep. If
- * the probe has found a failed link, the function does so at once, because a switch that hangs must
- * not delay the repair. If the probe has found none, the function waits for the time of one try. */
+/* Cancels the unanswered requests, and leaves the switches that have not answered to a targeted
+ * sweep. If the probe has found a failed link, the function does so at once, because a switch that
+ * hangs must not delay the repair. If the probe has found none, the function waits for the time of
+ * one try. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
@@ -296,8 +298,8 @@ const struct sm_phase sm_phase_probe = {.name = "probing ports",
 
 /* ---- the check by a sweep -------------------------------------------------------------------- */
 
-/* A node did not answer. Adds all switches on the directed route to it to `to`, because each of
- * them may be the one that hangs. */
+/* Adds to `to` all switches on the directed route to a node that did not answer, because each of
+ * these switches may be the one that hangs. */
 static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
     const struct fab_fabric *f = s->model.fabric;

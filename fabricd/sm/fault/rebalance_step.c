@@ -2,9 +2,9 @@
 /*
  * Rebalances the routes step by step after local repairs (libfabmgr/repair: fab_repair_rebalance).
  * Local repairs spread the traffic of failed links without regard to the link loads. A step counts
- * the loads, and moves some of the displaced entries to paths of the same length with lighter
- * links. The baseline is not changed. So when the links come back, a repair can give the entries
- * their baseline values again.
+ * the loads, and moves some of the displaced entries to paths of the same length whose links have
+ * less load. The step does not change the baseline. So when the links come back, a repair can give
+ * the entries their baseline values again.
  *
  * The first step begins DELAY_US after a repair. A worker task computes and proves the step and
  * orders its writes. The task starts only while no round runs. A fault never waits for the task,
@@ -107,8 +107,8 @@ static void pause_after(struct sm *s, const struct sm_step *x)
     loop_timer_set(s->fault->step.timer, pause_us > DELAY_US ? pause_us : DELAY_US);
 }
 
-/* The step changes nothing, or would drop packets. Notes how far it has come, and does not apply
- * it. */
+/* Call this function for a step that changes nothing or would drop packets. Notes how far the step
+ * has come, and does not apply it. */
 static void skip(struct sm *s, const struct sm_step *x)
 {
     struct sm_step_state *a = &s->fault->step;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the repair for the links that the last port probe found failed or returned. If a
- * contingency plan exists for exactly these links, the search uses the plan; it first checks and
- * proves a plan of an earlier state. Otherwise the search computes the repair from the repair
- * session, and proves it.
+ * contingency plan exists for exactly these links, the search uses the plan. A plan that was made
+ * for an earlier state is checked and proved first. Otherwise the search computes the repair from
+ * the repair session, and proves it.
  *
  * For a few links, the loop thread searches, because the start of a worker task would take as long
  * as the search. For more links, for example after the failure of a switch, a check can take 25 ms
@@ -41,8 +41,8 @@ void sm_repair_search_free(struct sm_repair_search *x)
 }
 
 /* Lists all links that are failed now: those that the last port probe found, and those around which
- * local repairs of this session have routed before. Links that the probe found returned are left
- * out. */
+ * local repairs of this session have routed before. Leaves out the links that have come back, as
+ * the probe has found. */
 static int list_failed(struct sm *s, struct sm_repair_search *x)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);
@@ -61,7 +61,7 @@ static int list_failed(struct sm *s, struct sm_repair_search *x)
 /* ---- computing ------------------------------------------------------------------------------- */
 
 /* Uses the contingency plan. Sets the status to NOT_FOUND if there is no plan for these links, or
- * if it is not valid any more. */
+ * if the plan is not valid any more. */
 static void take_plan(struct sm_repair_search *x, struct fab_repair *state,
                       const struct fab_lft *tables)
 {
@@ -108,7 +108,8 @@ static void drop(struct sm *s, void *ctx)
     sm_repair_search_free(ctx);
 }
 
-/* Starts a worker task that computes the repair. It owns x from now on; on NOMEM, x is freed. */
+/* Starts a worker task that computes the repair. The task owns `x` from now on. Returns OK, or
+ * NOMEM after it has freed `x`. */
 static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 {
     static const struct sm_phase_work search_work = {work, drop};
@@ -172,8 +173,8 @@ static bool writes_block(const struct fab_repair_delta *d, uint32_t block)
     return false;
 }
 
-/* Earlier writes may have failed, so that switches lack entries of the active tables. Returns true
- * if the proof of the repair depends on such an entry.
+/* Returns true if the proof of the repair depends on an entry of the active tables that a switch
+ * may lack, because an earlier write failed.
  *
  * If all missing writes are those of local repairs, the labels ascend along the paths of the
  * mixture that the switches hold (libfabmgr/repair/write_order.c). A further repair is then safe if

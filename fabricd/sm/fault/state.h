@@ -33,8 +33,8 @@ struct sm_probe { /* result of a port probe */
     /* [gains] the ISLs that came back and were verified. */
     struct sm_link *gained;
     uint32_t gains;
-    /* number of ports with held-down links whose state (up or down) is not the one that was known
-     * before the probe */
+    /* number of ports of held-down links whose state (up or down) differs from the state that was
+     * known before the probe */
     uint32_t held;
     /* Switches that did not answer the probe, or to which no directed route is known. */
     struct sm_guids unresponsive;
@@ -53,8 +53,8 @@ struct sm_probe { /* result of a port probe */
 struct sm_lost_switches {
     /* [doubts] switches that have lost one link, so that perhaps the whole switch has failed.
      * doubt: id of the switch. other: id of the port by which another neighbour is connected to the
-     * switch; the state of this port shows whether the switch has failed. FAB_NONE: the port is
-     * read already, or there is none. */
+     * switch; the state of this port shows whether the switch has failed. FAB_NONE: this port has
+     * been read already, or there is no such port. */
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
@@ -91,8 +91,8 @@ struct sm_contingency_state { /* state of contingency.c */
     /* true: all plans are computed or checked for the present state of the repair session
      * (all.commits) */
     bool complete;
-    /* Number of cases at the end of the list that evict_last has searched already for a plan to
-     * free. They have none that can be freed. */
+    /* Number of cases at the end of the list in which evict_last has already looked for a plan that
+     * it can free. None of these cases has such a plan any more. */
     size_t searched;
     /* number of plans of earlier states that were checked and are valid for the present state
      * (all.commits) */
@@ -136,7 +136,7 @@ struct sm_repair_search {
     /* The tables of the repair session, for the worker task. */
     struct fab_lft tables;
     /* plan: the contingency plan for the failed links; NULL: there is none. plan_commits: the state
-     * of the repair session, as its number of commits, for which it is known to be valid. */
+     * of the repair session, as its number of commits, for which the plan is known to be valid. */
     struct fab_repair_stored_plan *plan;
     uint64_t plan_commits;
     struct fab_repair_delta delta;
@@ -167,8 +167,8 @@ struct sm_confirm_tables { /* state of confirm_tables.c */
 };
 struct sm_fault {
     struct loop_tasks tasks;
-    /* the search, if the loop thread has carried it out; NULL: there is none, or it is a worker
-     * task */
+    /* the search, if the loop thread has carried it out; NULL: there is none, or a worker task
+     * carries it out */
     struct sm_repair_search *search;
     struct sm_confirm_tables confirm;
     /* The port that the running probe reads next: index of its suspect, and port number. */
@@ -219,8 +219,9 @@ void sm_probe_fini(struct sm_probe *p);
 /* Call this function when the probe has found that the link of this port failed. The probe then
  * finds out whether the switch at the other end has failed. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
-/* Finds the next port that must be read to find out which switches have failed, and which links
- * they had. Returns false if there is none now. */
+/* Sets *ret_port to the next port that the probe must read: to decide whether a switch in doubt[]
+ * has failed, or to find the links of a failed switch that are down. Returns false if there is no
+ * such port now. */
 bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
 /* Returns true if the next suspect must not be read yet, because answers of the first suspects may
  * still show that a switch has failed. */
@@ -235,9 +236,9 @@ bool sm_lost_switch_give_up(struct sm *s);
  * of a failed switch: only its ports to failed switches are read then. */
 bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node);
 /* Call this function when the probe has come to the end of the suspects and all reads are answered.
- * Of some neighbours of failed switches, it has read only some ports. If the failure does not
- * explain the trap of such a neighbour, the probe goes through the suspects again, to read all its
- * ports. */
+ * Of some neighbours of failed switches, the probe has read only some ports. If the failure does
+ * not explain the trap of such a neighbour, the probe goes through the suspects a second time, to
+ * read all ports of this neighbour. */
 void sm_lost_switch_read_again(struct sm *s);
 /* Returns true if the probe is going through the suspects a second time, and need not read this
  * suspect again. */
@@ -266,8 +267,9 @@ bool sm_path_is_cut(const struct sm *s, const struct fab_path *path);
 void sm_reads_cut(struct sm *s, uint32_t doubt);
 /* Call this function at the end of the probe. Switches whose reads were cancelled do not count as
  * unresponsive, unless they have probably failed. The function removes from probe.cut the failed
- * switches, and those whose trap a failed switch explains. sm_probe_ended requests another probe of
- * the rest, because after the repair there are other directed routes to them. */
+ * switches, and those whose trap a failed switch explains. For the switches that stay in probe.cut,
+ * sm_probe_ended requests another probe, because other directed routes lead to them after the
+ * repair. */
 void sm_reads_cut_end(struct sm *s);
 
 /* Functions of returned_links.c. */
@@ -293,8 +295,8 @@ void sm_returns_fini(struct sm_probe *p);
 /* Returns whether this failed link is back and verified. dead: id, in the repair session, of one of
  * its ports. */
 bool sm_return_has(const struct sm *s, uint32_t dead);
-/* A repair with returned links is proved only if the switches hold the active tables in all LFT
- * blocks that it changes. Returns whether this is so. */
+/* Returns true if the switches hold the entries of the active tables in all LFT blocks that the
+ * delta changes. The proof of a repair with returned links assumes this. */
 bool sm_returns_stand(struct sm *s, const struct fab_repair_delta *d);
 /* Adds the returned links that are verified to the snapshot. *ret: the plan of the writes that
  * bring them up. Returns OK or NOMEM. */
@@ -306,8 +308,9 @@ int sm_returns_restore(struct sm *s, struct fab_plan *ret);
 int sm_repair_search_begin(struct sm *s);
 /* Returns the ended search with its result. The caller frees it. */
 struct sm_repair_search *sm_repair_search_end(struct sm *s);
-/* Search `x` found no repair for the failed and the returned links together. Frees it, drops the
- * returned links, and returns a search for the failed links only; NULL: no memory. */
+/* Call this function if search `x` found no repair for the failed and the returned links together.
+ * Frees `x`, drops the returned links, and returns a search for the failed links only, which has
+ * ended; NULL: no memory. */
 struct sm_repair_search *sm_repair_search_failed_only(struct sm *s, struct sm_repair_search *x);
 void sm_repair_search_free(struct sm_repair_search *x); /* x may be NULL */
 void sm_repair_search_abort(struct sm *s);
@@ -315,9 +318,9 @@ void sm_repair_search_abort(struct sm *s);
 /* Functions of contingency.c. */
 int sm_contingency_init(struct sm *s); /* returns OK or NOMEM */
 void sm_contingency_fini(struct sm *s);
-/* Returns the contingency plan for exactly these failed links, as a reference that the caller gives
- * up; NULL: there is none. failed[]: port ids of the repair session. *ret_commits: the state of the
- * session, as its number of commits, for which the plan is known to be valid. */
+/* Returns a reference to the contingency plan for exactly these failed links, which the caller must
+ * release; NULL: there is none. failed[]: port ids of the repair session. *ret_commits: the state
+ * of the session, as its number of commits, for which the plan is known to be valid. */
 struct fab_repair_stored_plan *sm_contingency_lookup(struct sm *s, const uint32_t *failed,
                                                      size_t count, uint64_t *ret_commits);
 

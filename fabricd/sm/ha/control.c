@@ -7,8 +7,8 @@
  * where the election found the sender. The packet has a valid SM_Key, or subnet.managers lists the
  * sender.
  *
- * Then fabricd reads SMInfo from that port. Only if this SMInfo has the GUID and the state that the
- * packet claims, fabricd acts on the packet and answers it. If the state machine does not accept
+ * Then fabricd reads SMInfo from that port. fabricd acts on the packet and answers it only if this
+ * SMInfo has the GUID and the state that the packet claims. If the state machine does not accept
  * the packet, the answer is an error. Packets that are refused for other reasons get no answer.
  */
 #include <stdio.h>
@@ -33,9 +33,10 @@ static const char *packet_name(uint32_t packet)
 
 /* ---- refusal ---- */
 
-/* A forged packet seems to come from the host at `port`. Isolates the host only if the last
- * election refused a manager at this port, too: the return path of the packet is no proof, because
- * an adapter with hostile firmware can invent a return path and use a permissive source LID. */
+/* Handles a forged packet that seems to come from the host at `port`. Isolates the host only if the
+ * last election refused a manager at this port, too: the return path of the packet alone is no
+ * proof, because an adapter with hostile firmware can invent a return path and use a permissive
+ * source LID. */
 static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
 {
     const struct sm_ha *ha = s->ha;
@@ -50,8 +51,8 @@ static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
             s->wiring->offender_found(s, port, cause);
 }
 
-/* Drops a packet without an answer. An event has the number of all packets that were refused since
- * the event before; a flood of packets therefore causes few events. */
+/* Drops a packet without an answer. An event gives the number of packets that were refused since
+ * the last event, so a flood of packets causes few events. */
 static void refuse(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                    uint64_t guid, const char *reason)
 {
@@ -108,8 +109,8 @@ static const char *doubt(const struct sm *s, const struct transport_mad *mad,
 
 /* ---- taking effect ---- */
 
-/* For a master, the only effect of a HANDOVER is a sweep. Returns whether it may cause one now;
- * many HANDOVERs must not cause many sweeps. */
+/* Returns true if a HANDOVER to a master may cause a sweep now. A sweep is the only effect of such
+ * a HANDOVER, and many HANDOVERs must not cause many sweeps. */
 static bool may_sweep(struct sm_control *c)
 {
     if (clock_now_us() < c->next_sweep_us)

@@ -23,8 +23,8 @@ void sm_ha_because(struct sm *s, const char *fmt, ...)
     s->ha->since_us = clock_unix_us();
 }
 
-/* As master, this manager has its own priority again, which a hand-over by command may have
- * lowered. */
+/* Begins the work of the master. This manager has its own priority again, which a hand-over by
+ * command may have lowered. */
 static void became_master(struct sm *s)
 {
     if (s->ha->poll.lost_node)
@@ -72,7 +72,8 @@ void sm_ha_step_down(struct sm *s, const struct sm_other *to)
     sm_waiters_end(s, FAB_E_DENIED, "another subnet manager is master now");
 }
 
-/* The election has changed the state of this manager. Notes the reason for operators. */
+/* Call this function when an election has changed the state of this manager. Notes the reason for
+ * operators. */
 static void because_elected(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
@@ -109,7 +110,8 @@ void sm_ha_role_changed(struct sm *s, uint8_t before)
     if (before != FAB_SM_MASTER && sm_is_master(s))
         became_master(s);
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
-        /* restarts the polls of the master, which were not sent in the state not-active */
+        /* in state not-active, this manager did not poll the master; became_standby begins to poll
+         * it again */
         became_standby(s);
 }
 

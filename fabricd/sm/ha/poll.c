@@ -2,12 +2,12 @@
 /*
  * The polls of a standby manager (IBA 14.4.1). A standby manager does not sweep. It reads the
  * master's SMInfo every subnet.standby_poll_ms. If FAB_SMSTATE_POLLS polls in a row fail, or if the
- * other manager is no longer master, this manager sweeps and elects again.
+ * other manager is no longer master, this manager sweeps and elects the master again.
  *
  * A standby manager reads the SMInfo of all other managers twice a second (watch.c). If the master
- * is gone and all others have answered lately, these answers are enough for an election at once;
- * the sweep comes after it. Otherwise the election is a part of the sweep, which takes a second in
- * a fabric of 11,664 hosts.
+ * is gone and all others have answered recently, these answers are enough for an election at once;
+ * the sweep follows the election. Otherwise the election is a part of the sweep, which takes a
+ * second in a fabric of 11,664 hosts.
  *
  * A poll is sent once, and its answer must come before the next poll; the time-outs of other SMPs
  * do not apply. A take-over therefore begins at most FAB_SMSTATE_POLLS + 1 intervals after the
@@ -22,8 +22,8 @@
 #define WAIT_US UINT64_C(30000000)
 /* maximum age in us of an SMInfo that an election may use without reading it again. It is longer
  * than the interval of the reads in watch.c, and shorter than the time after which the master
- * counts as gone. Otherwise a manager that was lost together with the master would count as
- * present. */
+ * counts as gone. If it were longer than that, a manager that was lost together with the master
+ * would count as present. */
 #define LATELY_US UINT64_C(800000)
 
 static uint64_t interval_us(const struct sm *s)
@@ -38,7 +38,7 @@ static void sweep_and_elect(struct sm *s)
     sm_schedule(s);
 }
 
-/* Returns true if all trusted managers except the master, which is gone, have answered lately. */
+/* Returns true if all trusted managers have answered recently, except the master, which is gone. */
 static bool knows_all(const struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
@@ -62,8 +62,8 @@ void sm_ha_rediscover(struct sm *s)
 
 /* After a hand-over by command, this manager shows a lower priority than its own (handover.c). As
  * master, the other manager may show a higher priority than in standby. This manager then raises
- * its priority, as far as the master keeps precedence. Without this, each hand-over between the two
- * would lower both priorities, until no further hand-over is possible. */
+ * its priority, as far as it can while the master keeps precedence. Otherwise each hand-over
+ * between the two would lower both priorities, until no further hand-over is possible. */
 static void raise_priority(struct sm *s, const struct fab_sm_info *master)
 {
     int highest = fab_smstate_priority_below(s->ha->priority, s->role.guid, master);

@@ -94,8 +94,9 @@ bool sm_trust_known(const struct sm *s, uint32_t port)
            sm_guids_have(&s->ha->trusted, node);
 }
 
-/* Without an M_Key and a list of managers in the settings, this manager gives its SM_Key to
- * everybody. An equal SM_Key then proves nothing, and nothing is noted. */
+/* If the settings have neither an M_Key nor a list of managers, this manager gives its SM_Key to
+ * every requester. That a manager has the same SM_Key then proves nothing, so it is not noted as
+ * trusted. */
 void sm_trust_note(struct sm *s, const struct sm_other *o)
 {
     if (o->trusted && sm_trust_required(s))
@@ -110,8 +111,8 @@ bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info
            sm_guids_have(&s->ha->proved, node_guid_of(s, port));
 }
 
-/* The node has sent the right M_Key. If its manager was refused before, the next sweep asks it
- * again, now with the M_Key in the request. */
+/* Notes that the node has sent the right M_Key. If the manager on this node was refused before, the
+ * next sweep asks the manager again, now with the M_Key in the request. */
 static void note_proof(struct sm *s, uint64_t node_guid)
 {
     if (node_guid == 0 || sm_guids_have(&s->ha->proved, node_guid))
@@ -144,7 +145,7 @@ static uint32_t across_link(const struct fab_fabric *f, uint32_t node, uint8_t n
 
 /* Returns true if the request had a directed route from end to end: its source LID is then
  * permissive (IBA 14.2.2.1), and switches have written the whole return path. In any other request,
- * the sender may have invented a part of it. */
+ * the sender may have invented a part of the return path. */
 static bool is_pure_directed(const struct transport_mad *mad, const struct fab_mad *head)
 {
     return mad->addr.slid == FAB_LID_PERMISSIVE && head->dr_slid == FAB_LID_PERMISSIVE &&

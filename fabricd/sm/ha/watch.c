@@ -49,7 +49,8 @@ static bool takes_precedence(const struct sm *s, const struct sm_other *o)
     return fab_smstate_beats(o->info.priority, o->info.guid, s->role.priority, s->role.guid);
 }
 
-/* `o` is master, too. If this manager has no precedence, it hands over to `o` (IBA 14.4.1). */
+/* Handles a second master, `o`: emits the event about it. If this manager has no precedence, it
+ * hands over to `o` (IBA 14.4.1). */
 static void meet_master(struct sm *s, const struct sm_other *o)
 {
     struct sm_other better = *o;
@@ -63,8 +64,8 @@ static void meet_master(struct sm *s, const struct sm_other *o)
     sm_ha_step_down(s, &better);
 }
 
-/* An answer from before this manager became master does not count, because its sender may have
- * handed over to this manager. */
+/* Returns true if `o` is a second master. An answer from before this manager became master does not
+ * count, because its sender may have handed over to this manager. */
 static bool is_second_master(const struct sm *s, const struct sm_other *o)
 {
     return o->trusted && o->info.state == FAB_SM_MASTER && sm_other_is_fresh(o) &&
@@ -79,8 +80,9 @@ void sm_watch_report_masters(struct sm *s)
             report_two(s, &x->others[i], takes_precedence(s, &x->others[i]));
 }
 
-/* Called by a master. If the last answers show a manager with precedence or a second master, hands
- * over or emits an event. */
+/* If this manager is master, and the last answers show a second master or a manager with
+ * precedence, emits the event about the second master, and hands over to a manager with
+ * precedence. */
 static void consider(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
@@ -99,7 +101,8 @@ static void consider(struct sm *s)
 
 /* ---- requests ---- */
 
-/* Moves on to the next of the managers that may hang. Returns false if none has to be asked now. */
+/* Copies the next of the managers that may hang (w->missing) to w->stranger, so that it is asked.
+ * Returns false if no such manager has to be asked now. */
 static bool ask_missing(struct sm_watch *w)
 {
     if (w->missing_count == 0 || !sm_is_master(w->s) ||
@@ -155,8 +158,9 @@ void sm_watch_note_missing(struct sm *s)
         sm_watch_begin(s);
 }
 
-/* A manager that the last election did not find has answered; info NULL: it has not. If it is
- * trusted, adds it to the list of managers. If not, the next sweep reports it. */
+/* Handles the answer of a manager that the last election did not find. info: the SMInfo that it
+ * sent; NULL: it did not answer. If the manager is trusted, adds it to the list of managers. If it
+ * is not trusted, the next sweep reports it. */
 static void on_stranger(struct sm *s, const struct fab_sm_info *info)
 {
     uint32_t port = sm_trust_port_of(s, &s->ha->watch.stranger);

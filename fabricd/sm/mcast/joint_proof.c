@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Proves multicast trees together with the unicast tables of the published view, because multicast
- * packets wait for the same buffers as unicast packets. It is proved for each VL that the channel
- * dependencies of unicast and multicast packets together have no cycle (in the worker task of
- * mft_proof.c). When the unicast tables change, all trees must be proved again.
+ * packets wait for the same buffers as unicast packets. The worker task of mft_proof.c proves for
+ * each VL that the channel dependencies of unicast and multicast packets together have no cycle.
+ * When the unicast tables change, all trees must be proved again.
  *
  * If there is a cycle, the same task makes a spanning tree whose channel dependencies form no cycle
  * together with those of unicast packets (libfabmgr/spanning). Until links change, all multicast

@@ -53,8 +53,9 @@ static bool is_wanted(const uint64_t *groups, uint32_t group)
     return !groups || fab_base_bits_get(groups, group);
 }
 
-/* Lists the MLIDs in the MLID groups of the bitset `groups` (NULL: in all), each with the number of
- * its members. Several multicast groups can have the same MLID. */
+/* Allocates ret->member, and lists in ret->lid the MLIDs in use in the MLID groups of the bitset
+ * `groups` (NULL: in all). of_slot[i] becomes the index of MLID FAB_MLID_FIRST + i in ret->lid.
+ * Several multicast groups can have the same MLID. Returns OK or NOMEM. */
 static int list_lids(const struct sm_multicast *m, const uint64_t *groups, uint32_t *of_slot,
                      struct sm_mft_sealed *ret)
 {
@@ -127,7 +128,7 @@ static int copy_blocks(const struct fab_blocks *from, const uint64_t *groups,
 }
 
 /* Copies the MLID groups of the bitset `groups` (NULL: all): their MFT blocks from `blocks`, and
- * their members. */
+ * their members. Returns OK or NOMEM. */
 static int seal(const struct sm_multicast *m, const struct fab_blocks *blocks,
                 const uint64_t *groups, struct sm_mft_sealed *ret)
 {
@@ -305,7 +306,8 @@ static void drop(void *owner, void *ctx)
     proof_free(ctx);
 }
 
-/* Chooses some MLID groups from the bitset `open`, which the next worker task proves. */
+/* Chooses the MLID groups of the bitset `open` that the next worker task proves, at least one, and
+ * sets their bits in `ret`. */
 static void choose(const struct sm_multicast *m, const uint64_t *open, uint64_t *ret)
 {
     const struct fab_blocks *t = fab_mcast_trees_tables(m->groups->trees);

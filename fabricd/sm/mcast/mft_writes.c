@@ -192,7 +192,8 @@ static bool is_silent(const struct sm_multicast *m, uint64_t guid)
     return node != FAB_NONE && f->nodes[node].silent;
 }
 
-/* A switch has not answered a request. Returns true if it is asked once more. */
+/* Call this function when a switch has not answered a request. Returns true if the manager asks the
+ * switch once more. */
 static bool ask_again(struct sm_multicast *m, uint64_t guid)
 {
     if (sm_guids_have(&m->failed_before, guid) || is_silent(m, guid))
@@ -336,8 +337,8 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
     return false;
 }
 
-/* Returns the number of MFT blocks of a switch for one MLID: an entry has one bit for each port,
- * and a block has 16 bits of it. */
+/* Returns the number of blocks that an MLID group has in the MFT of a switch: an entry has one bit
+ * for each port, and a block has 16 of these bits. */
 static uint32_t positions(const struct sm_multicast *m, uint32_t sw)
 {
     return fab_mcast_net_port_count(net_of(m), sw) / 16 + 1;

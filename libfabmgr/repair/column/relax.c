@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relaxation finds paths for CUT switches. Such a switch found no path (column.c), though living
- * links connect it with the destination.
+ * Relaxation finds paths for CUT switches: switches for which column.c found no path, though living
+ * links connect them with the destination.
  *
- * The reason is that the labels do not ascend where its possible paths meet the entries of other
- * switches. So a search finds the best channel of each switch. Paths to the LID with ascending
- * labels can begin with several channels of a switch; the best channel has the greatest label.
+ * The reason is that the labels do not ascend where the possible paths of a CUT switch meet the
+ * entries of other switches. So a search finds the best channel of each switch. Paths to the LID
+ * with ascending labels can begin with several channels of a switch; the best channel has the
+ * greatest label.
  *
  * The search visits the channels in descending order of labels. A channel becomes the best channel
  * of its switch on two conditions: the switch has no best channel yet, and the channel leads to a

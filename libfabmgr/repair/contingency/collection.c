@@ -258,7 +258,7 @@ static void unmark_dead(struct fab_repair *r, const uint32_t *dead, size_t count
 }
 
 /* Returns the contingency of the failure of switch `sw`, if the links that died are exactly the
- * last living links of this switch; otherwise NULL. newly_dead: number of ports at both ends of the
+ * links that this switch still had; otherwise NULL. newly_dead: number of ports at both ends of the
  * links that died. */
 static const struct fab_repair_contingency *row_of_switch(const struct fab_repair_contingencies *c,
                                                           const struct fab_repair *r, uint32_t sw,
@@ -302,7 +302,8 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
 }
 
 /* Fills d->dead with the ids of all ports whose bits are set in r->is_dead, and d->relabel with the
- * switches that are then relabelled. marked: number of these ports. */
+ * switches that are relabelled while these links are dead. marked: number of bits that are set.
+ * Returns OK or NOMEM. */
 static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
 {
     d->dead = fab_base_alloc_array(marked, sizeof(*d->dead));

@@ -129,8 +129,8 @@ static struct fab_repair_contingency case_of(const struct fab_repair_contingency
     return c;
 }
 
-/* Lists one port of each living link that fails if the link or switch of `c` fails. Returns the
- * number of these links. */
+/* Lists the living links that fail if the link or switch of `c` fails, each by the id of one port.
+ * Returns the number of these links. */
 static size_t list_failing(const struct fab_repair *r, const struct fab_repair_contingency *c,
                            uint32_t ret[256])
 {
@@ -305,8 +305,9 @@ static int decode(struct fab_repair_contingency_maker *m, const struct fab_repai
     return status;
 }
 
-/* Checks whether a plan of an earlier state of the repair is still valid. Returns OK if the changes
- * since that state do not touch the plan, NOT_FOUND if they may touch it, or NOMEM. */
+/* Tests whether the changes since an earlier state of the repair, in which the plan was valid,
+ * touch the plan. Returns OK if they do not, so the plan is still valid; NOT_FOUND if they may
+ * touch it; or NOMEM. */
 static int look_whether_spared(struct fab_repair_contingency_maker *m,
                                const struct fab_repair_contingency *c,
                                const struct fab_repair_stored_plan *plan, uint64_t commits)

@@ -16,9 +16,9 @@
  * that was made for an earlier state may still be valid: the commits since then must not have
  * changed the entries that the plan changes, the labels must be the same, and the proof of the plan
  * must succeed with the present tables (stored_plan.c). fab_repair_contingencies_find makes this
- * check. The maker first looks whether the changes since the earlier state touch the plan at all
- * (touched.c), and makes the check only if they do. It computes a contingency anew if its plan
- * fails the check.
+ * check. The maker first tests whether the changes since the earlier state touch the plan at all
+ * (touched.c), and makes the check only if they do. The maker computes a contingency anew if its
+ * plan fails the check.
  *
  *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
  *     fab_repair_contingency_set_tables(m, &lft)      shares the tables
@@ -47,9 +47,9 @@ enum fab_repair_contingency_outcome {
 struct fab_repair_stored_plan {
     int refs; /* atomic */
     uint32_t len;
-    /* true: the plan can stay valid after further commits (fab_repair_commit). When the plan was
-     * made, it used the same set of labels as the active tables, and the repair left each switch
-     * its label of the baseline, as all earlier repairs had done. */
+    /* true: the plan can stay valid after further commits (fab_repair_commit). Such a plan used the
+     * same set of labels as the active tables when it was made, and no switch was relabelled,
+     * neither in the plan nor in the active tables. */
     bool lasting;
     /* hash of the entries that the plan changes, with their old values */
     uint64_t was;
@@ -90,8 +90,9 @@ struct fab_repair_contingency {
 };
 
 struct fab_repair_contingency_maker;
+/* Creates a maker, which works on a clone of the repair `r`. Returns OK or NOMEM. */
 int fab_repair_contingency_begin(const struct fab_repair *r,
-                                 struct fab_repair_contingency_maker **ret); /* returns NOMEM */
+                                 struct fab_repair_contingency_maker **ret);
 void fab_repair_contingency_end(struct fab_repair_contingency_maker *m);
 /* Returns the number of possible failures that the maker examines: one for each living link, and
  * one for each switch that has links. */
@@ -103,13 +104,14 @@ void fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
 /* Brings the maker to a later state of the repair, and begins with the first contingency again. If
  * `later` is a clone of the same repair, the time is proportional to the change between both
  * states. Takes ownership of `later` and of *tables, the tables of that state
- * (fab_target_lft_share), even if it fails. Returns INVAL if the networks of both states do not
- * agree (fab_repair_contingencies_adopt), or NOMEM; the maker can then only be freed. */
+ * (fab_target_lft_share), even if it fails. Returns OK, NOMEM, or INVAL if the networks of both
+ * states do not agree (fab_repair_contingencies_adopt). After an error, the maker can only be
+ * freed. */
 int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct fab_repair *later,
                                   struct fab_lft *tables);
 /* Names links that are more likely to fail than others, by the id of either port, the likeliest
  * first. Their contingencies are computed first. The list takes effect when the maker begins, or
- * with the next call of fab_repair_contingency_follow. Returns NOMEM. */
+ * with the next call of fab_repair_contingency_follow. Returns OK or NOMEM. */
 int fab_repair_contingency_set_likely(struct fab_repair_contingency_maker *m, const uint32_t *port,
                                       size_t count);
 /* Lets another thread interrupt the maker. When *stop is not 0, fab_repair_contingency_next
@@ -122,26 +124,27 @@ void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, cons
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths over the channel with the most paths, in the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Returns the index (in fab_repair_contingencies.row[]) of a contingency that is not yet computed.
- * ahead: 0 for the next one, 1 for the one after it, and so on. FAB_NONE: not so many are left.
- * fab_repair_contingency_prepare must have returned false before. */
+/* Returns the index (in fab_repair_contingencies.row[]) of a contingency that has not been computed
+ * yet. ahead: 0 selects the contingency that is computed next, 1 the one after it, and so on.
+ * FAB_NONE: fewer contingencies are left. Call this function only after
+ * fab_repair_contingency_prepare has returned false. */
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of contingencies that fab_repair_contingency_next has not computed yet. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
 /* Checks whether `plan` is still valid. The plan must be for the failure that
  * fab_repair_contingency_next would compute next, and must have been valid after `commits` commits.
- * If the plan is still valid, the maker skips this failure. Returns NOT_FOUND if the plan is no
- * longer valid or nothing is left to compute, NOMEM, or BUSY. */
+ * Returns OK if the plan is still valid; the maker then skips this failure. Returns NOT_FOUND if
+ * the plan is no longer valid or nothing is left to compute, NOMEM, or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan, uint64_t commits);
 /* Returns the number of plans that needed no new proof for the present state, because the changes
  * of the tables do not touch them. */
 uint32_t fab_repair_contingency_untouched(const struct fab_repair_contingency_maker *m);
 /* Computes the contingency of the next failure, in the order of order.c. If `keep` is true, stores
- * the plan in ret->plan, which the caller unrefs. Returns NOT_FOUND if nothing is left to compute.
- * Returns BUSY if fab_repair_contingency_stop_at interrupted it; a later call computes this
- * contingency. Also returns NOMEM, or the error of a proof that failed (fab_repair_prove); the next
- * call then goes on with the failure after this one. */
+ * the plan in ret->plan, which the caller unrefs. Returns OK, or NOT_FOUND if nothing is left to
+ * compute. Returns BUSY if another thread interrupted it (fab_repair_contingency_stop_at); a later
+ * call computes this contingency. Also returns NOMEM, or the error of a proof that failed
+ * (fab_repair_prove); the next call then skips this contingency. */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 
@@ -165,13 +168,13 @@ struct fab_repair_contingencies {
     size_t memory;
     /* the network of the links and switches of row[]; NULL: the collection is empty */
     struct fab_repair_network *network;
-    /* The number of commits of the repair when the collection was last brought to its state
-     * (fab_repair_contingencies_follow). Elements with another number were computed for an earlier
-     * state. */
+    /* The number of commits that identifies the state of the repair to which the collection was
+     * last brought (fab_repair_contingencies_follow). Elements with another number were computed
+     * for an earlier state. */
     uint64_t commits;
 };
 int fab_repair_contingencies_init(struct fab_repair_contingencies *c,
-                                  const struct fab_repair *r); /* returns NOMEM */
+                                  const struct fab_repair *r); /* returns OK or NOMEM */
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
 /* Returns true if the collection and the repair `r` have the same network: the same switches, ISLs
  * and labels. Otherwise fab_repair_contingencies_adopt may bring the collection to the network of
@@ -190,8 +193,8 @@ void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
  * networks of the old repair and of `r` must agree: the switches, the ports and the highest LID are
  * equal, and so are the labels of each link that exists in both networks. The contingencies of
  * these links and of all switches stay, but need a recheck. The function increases the number of
- * commits of `r`, so that these contingencies count as made for an earlier state. Returns NOT_FOUND
- * if the networks do not agree, or NOMEM; the collection is then unchanged. */
+ * commits of `r`, so that these contingencies count as made for an earlier state. Returns OK,
+ * NOMEM, or NOT_FOUND if the networks do not agree. An error leaves the collection unchanged. */
 int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r);
 /* Stores a computed contingency in its element of row[], in place of the previous one. Takes
  * ownership of c->plan. */
@@ -200,7 +203,7 @@ void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
 /* Records that the stored plan of element c->row[row] was rechecked, and is valid for the state
  * `c->commits`. */
 void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32_t row);
-/* Frees the stored plan of element c->row[row], and keeps its other members. */
+/* Frees the stored plan of element c->row[row], and keeps the other members of this element. */
 void fab_repair_contingencies_evict(struct fab_repair_contingencies *c, uint32_t row);
 /* fab_repair_contingencies_link returns the contingency of the failure of a link, which is named by
  * the id of either port. fab_repair_contingencies_switch returns the contingency of the failure of
@@ -213,8 +216,8 @@ fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32
 /* Returns the stored plan for exactly these dead links. The result is a delta that is planned,
  * proved and ordered (fab_repair_order), but its array change[] is in the order of the writes. A
  * plan that was made for an earlier state is first checked and proved; some of its paths may then
- * be longer than the paths of a repair computed now. Returns NOT_FOUND if there is no such plan or
- * it is no longer valid, or NOMEM. */
+ * be longer than the paths of a repair computed now. Returns OK, NOMEM, or NOT_FOUND if there is no
+ * such plan or the plan is no longer valid. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
@@ -250,7 +253,7 @@ static inline uint64_t fab_repair_get_number(const uint8_t **at)
         n |= (uint64_t)(*(*at)++ & 0x7f) << shift;
     return n | (uint64_t) * (*at)++ << shift;
 }
-/* Compresses `len` bytes. The caller frees *ret. Returns NOMEM. */
+/* Compresses `len` bytes. The caller frees *ret. Returns OK or NOMEM. */
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len);
 /* Decompresses the result of fab_repair_compress. Returns the original bytes in a new buffer, which
  * the caller frees; NULL: no memory. */
@@ -258,21 +261,21 @@ uint8_t *fab_repair_decompress(const uint8_t *compressed);
 
 /* functions of stored_plan.c */
 /* Encodes a delta that was made for the present state of `r`, with its active tables `lft`. Returns
- * NOMEM. */
+ * OK or NOMEM. */
 int fab_repair_stored_plan_new(const struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d,
                                struct fab_repair_stored_plan **ret);
 /* Checks whether a plan that was made for an earlier state of `r` is valid for the present state,
  * and proves it. d: the decoded plan; its dead[] has all links that are dead after the failure.
- * Returns NOT_FOUND if the plan is not valid, NOMEM or BUSY. */
+ * Returns OK, NOMEM, BUSY, or NOT_FOUND if the plan is not valid. */
 int fab_repair_stored_plan_check(struct fab_repair *r, const struct fab_lft *lft,
                                  const struct fab_repair_stored_plan *p,
                                  const struct fab_repair_delta *d);
 
-/* Encodes and compresses a delta. The caller frees *ret. Returns NOMEM. */
+/* Encodes and compresses a delta. The caller frees *ret. Returns OK or NOMEM. */
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
 /* Decodes a delta that fab_repair_encode made. Fills all members of *ret except the arrays dead[]
- * and relabel[]. Trusts `packed`, and does not check its bytes. Returns NOMEM. */
+ * and relabel[]. Trusts `packed`, and does not check its bytes. Returns OK or NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
 /* Decodes a delta as fab_repair_decode does, but leaves out the array entry[] of *ret. The
@@ -302,18 +305,19 @@ struct fab_repair_load {
      * after the other */
     uint32_t next;
 };
-/* Allocates the arrays; fab_repair_load_count fills them. Returns NOMEM. */
+/* Allocates the arrays; fab_repair_load_count fills them. Returns OK or NOMEM. */
 int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r);
 void fab_repair_load_fini(struct fab_repair_load *l);
 /* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft);
 /* Updates the numbers of paths (l->load[]) for a delta. The delta's change[] is sorted by LID, and
- * `lft` are the tables before the delta. Returns NOMEM; the numbers are then unusable. */
+ * `lft` are the tables before the delta. Returns OK, or NOMEM; after NOMEM, the numbers are
+ * unusable. */
 int fab_repair_load_commit(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft, const struct fab_repair_delta *d);
 /* Finds the channel that will have the most paths after a delta. Does not change the stored numbers
- * of paths (l->load[]). Returns NOMEM. */
+ * of paths (l->load[]). Returns OK or NOMEM. */
 int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
                           const struct fab_lft *lft, const struct fab_repair_delta *d,
                           uint64_t *ret_load, uint32_t *ret_channel);

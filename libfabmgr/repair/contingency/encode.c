@@ -17,8 +17,8 @@
  *   changes. Any other first write changes all entries that `keep` does not exclude.
  * - A further write contains the index of the block's first change, the number of the block's
  *   changes, and the number of entries that the further write itself changes. A further write sends
- *   the new values of all changes of the block, except as `keep` and `drain` say. The number does
- *   not count entries that already have their new values from an earlier write.
+ *   the new values of all changes of the block, except as `keep` and `drain` say. The last of these
+ *   three numbers does not count entries that already have their new values from an earlier write.
  *
  * The result is compressed (compress.c). For a leaf switch's link in a tree of 11,664 endports,
  * 1,764 entries in 895 writes take 1 kB.
@@ -199,8 +199,10 @@ static struct fab_repair_entry entry_of(const struct fab_repair_change *c)
     return (struct fab_repair_entry){.lid = c->lid, .sw = c->sw, .baseline = c->was, .now = c->now};
 }
 
-/* Merges the overlay's entries of one LID with the changes of that LID. Returns the number of
- * merged entries. index[n] is scratch memory, which need not be initialised. */
+/* Merges the overlay's entries of one LID, known[knowns], with the changes of that LID. Writes the
+ * merged entries to `to`, without those that become equal to the baseline, and returns their
+ * number. key[changes]: as in merge(), for this LID. index[n] is scratch memory, which need not be
+ * initialised. */
 static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
                            const struct fab_repair_change *change, const uint64_t *key,
                            size_t changes, uint32_t *index, struct fab_repair_entry *to)

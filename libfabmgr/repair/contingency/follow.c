@@ -77,9 +77,9 @@ static int note_changes(struct fab_repair_contingency_maker *m, const struct fab
     return status;
 }
 
-/* Updates the maker for a state with a new baseline. Its network is another one, so the paths over
- * each channel must be counted again (fab_repair_contingency_prepare). Returns INVAL if the
- * networks do not agree. */
+/* Updates the maker for a state with a new baseline. The new baseline has a network of its own, so
+ * the paths over each channel must be counted again (fab_repair_contingency_prepare). Returns OK,
+ * NOMEM, or INVAL if the networks do not agree. */
 static int change_network(struct fab_repair_contingency_maker *m, const struct fab_repair *later,
                           const struct fab_lft *tables)
 {

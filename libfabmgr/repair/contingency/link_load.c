@@ -71,7 +71,7 @@ static int by_load(const void *a, const void *b)
     return x->channel < y->channel ? -1 : x->channel > y->channel;
 }
 
-/* Sorts the channels by their number of paths into order[]. If memory runs out, order[] stays
+/* Fills order[] with all channels, by descending number of paths. If memory runs out, order[] stays
  * empty. The search for the busiest channel then considers only channels whose number of paths the
  * failure changes. */
 static void sort_channels(struct fab_repair_load *l, const struct fab_repair_network *b)

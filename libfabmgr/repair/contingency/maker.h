@@ -29,7 +29,8 @@ struct fab_repair_contingency_maker {
     uint32_t *queue;
     /* queued: length of queue[]. next: index in queue[] of the failure to examine next. */
     size_t queued, next;
-    /* [likelies] ports of the links that are likely to fail, which come first */
+    /* [likelies] ports of the links that are likely to fail; the contingencies of these links come
+     * first */
     uint32_t *likely;
     size_t likelies;
     /* true: queue[] was filled for the present state of the repair */
@@ -48,7 +49,7 @@ static inline bool fab_repair_is_living(const struct fab_repair *r, uint32_t por
 
 /* functions of collection.c */
 /* Lists what fails for each element of the collection: the lower port id of each ISL, then the ids
- * of the switches that have ISLs. The caller frees *ret_id. Returns NOMEM. */
+ * of the switches that have ISLs. The caller frees *ret_id. Returns OK or NOMEM. */
 int fab_repair_contingency_list_rows(const struct fab_repair_network *b, uint32_t **ret_id,
                                      size_t *ret_rows, size_t *ret_links);
 size_t fab_repair_contingency_count_cases(const struct fab_repair *r, const uint32_t *id,
@@ -66,8 +67,8 @@ void fab_repair_touched_add(struct fab_repair_touched *t, const struct fab_repai
 void fab_repair_touched_add_tables(struct fab_repair_touched *t, const struct fab_repair *old,
                                    const struct fab_lft *old_lft, const struct fab_repair *new,
                                    const struct fab_lft *new_lft);
-/* Forgets all recorded changes. The caller has found all plans valid for the state with `commits`
- * commits, so only later changes need to be recorded. */
+/* Call this function when all plans have been found valid for the state with `commits` commits.
+ * Forgets all recorded changes, because from now on only later changes matter. */
 void fab_repair_touched_reset(struct fab_repair_touched *t, uint64_t commits);
 /* Returns true if a plan is certainly still valid for the present state `r`. The plan was valid for
  * the state with `commits` commits. d: the decoded plan; all its dead links must be marked in r

@@ -2,8 +2,8 @@
 /*
  * Makes the id map between the present fabric and the fabric of the baseline.
  *
- * In each fabric, the switches are sorted by GUID, and so are the other nodes. So one parallel walk
- * over both fabrics matches the nodes. Only links that are up count, in both fabrics.
+ * In each fabric, the switches are sorted by GUID, and so are the other nodes. So a single walk
+ * over both fabrics in parallel matches the nodes. In both fabrics, only links that are up count.
  */
 #include "libfabmgr/repair/session/idmap.h"
 

@@ -17,10 +17,10 @@
 /* The nodes, links and LIDs of the baseline's fabric, in 12 bytes per node and 9 per port. */
 struct fab_repair_baseline;
 int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *lids,
-                            struct fab_repair_baseline **ret); /* returns NOMEM */
+                            struct fab_repair_baseline **ret); /* returns OK or NOMEM */
 void fab_repair_baseline_free(struct fab_repair_baseline *g);
 /* Returns the port at the other end of the link that this port had in the baseline; FAB_NONE: it
- * had no link that was up. Both ports are ids of the baseline. */
+ * had no link that was up. Both ports are named by their ids in the baseline. */
 uint32_t fab_repair_baseline_peer(const struct fab_repair_baseline *g, uint32_t port);
 
 /* maps node and port ids of the present fabric to ids of the baseline's fabric, and back */
@@ -36,8 +36,8 @@ struct fab_repair_idmap {
     uint32_t *dead;
     uint32_t deads;
 };
-/* Makes the id map. Returns NOT_FOUND if a node or link is new or has moved, or a port has another
- * LID. Also returns NOMEM. */
+/* Makes the id map. Returns OK, NOMEM, or NOT_FOUND if a node or link is new or has moved, or if a
+ * port has another LID than in the baseline. */
 int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_lids *lids, struct fab_repair_idmap *ret);
 void fab_repair_idmap_fini(struct fab_repair_idmap *c);

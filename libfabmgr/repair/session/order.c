@@ -49,8 +49,8 @@ int fab_repair_session_order(const struct fab_repair_session *t, const struct fa
     return FAB_OK;
 }
 
-/* Sets other[sw] to the position of each switch of f in the order guid[count]. Returns NOT_FOUND if
- * a switch is not in this order, EXISTS if the order has a switch twice, or NOMEM. */
+/* Sets other[sw] to the position of each switch of f in the order guid[count]. Returns OK, NOMEM,
+ * NOT_FOUND if a switch is not in this order, or EXISTS if the order has a switch twice. */
 static int find_positions(const struct fab_fabric *f, const uint64_t *guid, uint32_t count,
                           uint32_t *other)
 {

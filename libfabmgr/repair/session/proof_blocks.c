@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the LFT blocks whose entries the proof of a delta reads (proof.c): those of the changed
- * entries, of the rest of their paths to the destination, and of all neighbours of their switches;
- * and all blocks of the switches at both ends of a dead link, because the proof looks there for
- * entries that lead into this link. The caller can compare these blocks with those in the switches
- * before it writes.
+ * Finds the LFT blocks whose entries the proof of a delta reads (proof.c). For each changed entry,
+ * the proof reads entries of the same LID at several switches: at the switch of the changed entry,
+ * at the switches on the rest of its path to the destination, and at all neighbours of its switch.
+ * At both ends of a dead link, the proof reads all entries of the switch, to find those that lead
+ * into this link. The caller can compare these blocks with those in the switches before it writes.
  */
 #include <stdlib.h>
 

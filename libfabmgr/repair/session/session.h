@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A session keeps the tables of an engine as a baseline for repairs over several snapshots.
+ * A session keeps the tables of an engine as a baseline, and repairs them for one snapshot of the
+ * fabric after the other.
  *
  * A session works as long as the present fabric is a part of the baseline's fabric (nothing new,
  * nothing moved). Then no engine needs to run: the tables of the session are the baseline, repaired
@@ -35,15 +36,15 @@ struct fab_repair_session {
      * (fab_repair_delta.lost) */
     bool leaves_out;
 };
-/* Makes a session for the baseline *in. Returns the errors of fab_repair_new, or NOMEM. */
+/* Makes a session for the baseline *in. Returns OK, NOMEM, or an error of fab_repair_new. */
 int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_session *ret,
                            char *why, size_t why_len);
 void fab_repair_session_fini(struct fab_repair_session *t);
 /* Copies tables, VLs and engine from `former` to *target, and repairs the tables for the present
- * fabric. The caller has set the LIDs of *target. Sets t->leaves_out. Returns NOT_FOUND if the
+ * fabric. The caller has set the LIDs of *target. Sets t->leaves_out. Returns OK; NOT_FOUND if the
  * fabric has a new node, link or LID, or if nodes are missing and the SLs or VLs are stored by LID,
- * switch or port id. Also returns the errors of fab_repair_plan and fab_repair_prove. After a
- * failure, *t can only be freed. */
+ * switch or port id; or an error of fab_repair_plan or fab_repair_prove. After a failure, *t can
+ * only be freed. */
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
 
@@ -64,27 +65,27 @@ uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struc
                                  uint32_t port);
 /* Applies a delta to the tables for which it was computed: those that fab_repair_session_tables
  * returns. If these are a copy that the session owns, also applies the delta to the tables of the
- * target. Other owners of references to the tables do not see the change. If it returns NOMEM, no
- * entry has changed. */
+ * target. Other owners of references to the tables do not see the change. If the function returns
+ * NOMEM, it has changed no entry. */
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
 /* Finds the LFT blocks whose entries the proof of a delta reads (fab_repair_prove). The delta must
  * bring back no link, and d->lost must be 0. Its labels must be those of the active tables, unless
  * no entry differs from the baseline. f: the present fabric, which may still have links that the
  * delta counts as dead. lft: the tables of the target before the commit. *ret: a bitset, which the
- * caller frees; bit sw * blocks + b stands for block b of switch sw. Returns NOMEM. */
+ * caller frees; bit sw * blocks + b stands for block b of switch sw. Returns OK or NOMEM. */
 int fab_repair_session_proof_blocks(const struct fab_repair_session *t, const struct fab_fabric *f,
                                     const struct fab_lft *lft, const struct fab_repair_delta *d,
                                     uint64_t **ret);
 /* Finds the order from which the labels of the active tables follow (fab_repair_positions).
  * *ret_guid: node GUIDs of the switches of the present fabric f, in ascending positions; the caller
- * frees the array. Returns UNSUPPORTED if the labels do not follow from an order, or NOMEM. */
+ * frees the array. Returns OK, NOMEM, or UNSUPPORTED if the labels do not follow from an order. */
 int fab_repair_session_order(const struct fab_repair_session *t, const struct fab_fabric *f,
                              uint64_t **ret_guid, uint32_t *ret_count);
 /* Compares the order of the session with another one. guid[count]: node GUIDs of switches, in
  * ascending positions of the other order. *ret is true if both orders permit the same paths: each
- * ISL of the baseline whose switches are in f leads up in both orders, or down in both. Returns
- * UNSUPPORTED if the labels of the session do not follow from an order, or NOMEM. */
+ * ISL of the baseline whose switches are in f leads up in both orders, or down in both. Returns OK,
+ * NOMEM, or UNSUPPORTED if the labels of the session do not follow from an order. */
 int fab_repair_session_agrees(const struct fab_repair_session *t, const struct fab_fabric *f,
                               const uint64_t *guid, uint32_t count, bool *ret);
 /* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: at

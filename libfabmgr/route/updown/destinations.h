@@ -31,13 +31,12 @@ struct fab_destinations {
     /* number of LIDs in the largest LMC range */
     uint32_t lids_each;
 };
-/* Lists the destination switches in the order of leaf_sequence.h. Returns NOMEM if there is no
- * memory. */
+/* Lists the destination switches in the order of leaf_sequence.h. Returns OK or NOMEM. */
 int fab_route_destinations_make(const struct fab_route_input *in, const struct fab_graph *g,
                                 const struct fab_updown *updown, struct fab_destinations *ret);
 /* Like fab_route_destinations_make, but the caller gives the order: `sequence` is an array of g->n
  * switch ids from malloc, which *ret takes over. All switches count as switches with hosts. Returns
- * NOMEM if `sequence` is NULL, so that the caller need not check its malloc. */
+ * OK, or NOMEM if `sequence` is NULL, so that the caller need not check its malloc. */
 int fab_route_destinations_in_sequence(const struct fab_route_input *in, const struct fab_graph *g,
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);

@@ -59,9 +59,9 @@ static uint8_t diameter(const struct numbering *n)
     return greatest;
 }
 
-/* Splits leaves into groups: those of order[] from index `from` up to, but not including, index
- * `to`, which are in ascending order. The members of a group are adjacent, and within `radius` hops
- * of its first member. Then splits each group again with a smaller radius. */
+/* Splits the leaves order[from] to order[to - 1], which are in ascending order, into groups. The
+ * members of a group become adjacent in order[], and are within `radius` hops of its first member.
+ * Then splits each group again with a smaller radius. */
 static void group(struct numbering *n, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {

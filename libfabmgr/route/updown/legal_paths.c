@@ -3,7 +3,7 @@
  * Finds the legal paths to 64 destinations at once, by two sweeps over the order of the switches.
  *
  * The sweep from the bottom up computes the length of the path that only descends. The sweep from
- * the top down computes the length of the path that first ascends to a neighbour. It then chooses
+ * the top down computes the length of the path that first ascends to a neighbour, and then chooses
  * one of the two paths for each switch. A packet that has descended must not ascend again, and LFTs
  * do not consider where a packet came from. So if an upper neighbour sends packets down through a
  * switch, this switch takes its descending path, even if the ascending path is shorter. Otherwise
@@ -87,7 +87,7 @@ static uint32_t hash_row(const struct row *row)
 }
 
 /* Looks up the hash of the path lengths of `sw` in memory[]. Returns the switch that it finds
- * there, if that switch has the same path lengths; otherwise returns `sw`. */
+ * there, if that switch has the same path lengths; otherwise stores `sw` there, and returns it. */
 static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, uint32_t n,
                                uint32_t sw)
 {
@@ -106,11 +106,11 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    /* by the id of a lower class (the switches with the same lower neighbours): whether a path
-     * descends from these switches to at least one destination */
+    /* [switches] over[c] is true if a path descends from the switches of lower class c (switches
+     * with the same lower neighbours) to at least one destination */
     bool *over;
-    /* by the id of a lower class: the lengths of the descending paths from the switches of the
-     * class */
+    /* [switches] down[c] has the lengths of the descending paths from the switches of lower class
+     * c */
     struct row *down;
     /* [2 * switches] first[c] is a switch of row class c (legal_paths.h) that is not a destination;
      * all members of the class that are not destinations have its path lengths. FAB_NONE: not known
@@ -118,8 +118,8 @@ struct sweep {
     uint32_t *first;
 };
 
-/* Divides a block of memory into its parts. The callers of this file may read the first ones: the
- * path lengths (rows), row_of[] and descends[]. The arrays after them are private. */
+/* Divides a block of memory into its parts. Other files may read the first three of them: the path
+ * lengths (rows), row_of[] and descends[]. The arrays after them are private. */
 static struct sweep lay_out(const struct fab_updown *s, uint8_t *row)
 {
     size_t rows = (size_t)s->n + 1, n = s->n;
@@ -200,7 +200,7 @@ static void climb_or_descend(const struct sweep *w, uint32_t sw)
     choose(&w->row[sw], &up, &needed);
 }
 
-/* Computes the path lengths of a switch, if no other switch is known to have the same ones. */
+/* Computes the path lengths of a switch, and stores them in the switch's own row. */
 static void compute_row(const struct sweep *w, uint32_t sw)
 {
     const struct row *down = &w->down[w->s->lower_class[sw]];

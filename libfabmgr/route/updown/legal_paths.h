@@ -35,7 +35,7 @@ struct fab_updown {
     uint32_t *lower_class_rep;
 };
 /* Lists the neighbours and finds the classes. *ret keeps a pointer to o, which must outlive it.
- * Returns NOMEM if there is no memory. */
+ * Returns OK or NOMEM. */
 int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
                           struct fab_updown *ret);
 void fab_route_updown_fini(struct fab_updown *s);

@@ -3,12 +3,12 @@
  * Changes any total order into an order with a single root, in which every pair of switches has a
  * legal path.
  *
- * Up*|down* routing joins two switches if they have a common ancestor. In a fat tree ordered by
- * ranks any two leaves have one, but two spines have none: a path from spine to spine descends and
- * ascends again, which may close a cycle of channel dependencies. Yet packets must also reach the
- * spines themselves, and the aggregation nodes and managers that are attached to spines. The
- * classic solution, one root and levels below it, makes all spines but one useless for traffic
- * between leaves.
+ * Up*|down* routing has a path between two switches if they have a common ancestor, that is, a
+ * switch which both reach by going up. In a fat tree ordered by ranks, any two leaves have a common
+ * ancestor, but two spines have none: a path from spine to spine descends and ascends again, which
+ * may close a cycle of channel dependencies. Yet packets must also reach the spines themselves, and
+ * the aggregation nodes and managers that are attached to spines. The classic solution, one root
+ * and levels below it, makes all spines but one useless for traffic between leaves.
  *
  * This file keeps most of the order. It chooses a leaf, and reverses all links between two switches
  * of the set that consists of this leaf and its ancestors (in a tree: all spines). The leaf is then
@@ -24,7 +24,7 @@
  * A step reverses the links among g and B: it takes B out of the order and puts it back, in
  * reverse, just below g. The switches of U that are above g in the order but descendants of B move
  * along, to just below B. All moved switches are in U. Their neighbours in G are below them and not
- * above g (g is the highest), so that no other link changes direction. Now B reaches g by ascending
+ * above g (g is the highest), so no other link changes its direction. Now B reaches g by ascending
  * and belongs to G. The step is repeated until U is empty.
  */
 #include <string.h>

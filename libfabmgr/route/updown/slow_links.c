@@ -71,8 +71,8 @@ static uint32_t least_load(const struct slow_links *l, uint32_t sw, uint32_t flo
     }
 }
 
-/* Returns true if the switch has a link to a lower switch, besides the link at port `without`, that
- * is not left out. */
+/* Returns true if the switch keeps a link to a lower switch even if the link at its port `without`
+ * is left out, too. */
 static bool keeps_link_down(const struct slow_links *l, uint32_t sw, uint32_t without)
 {
     const struct fab_graph *g = l->g;

@@ -12,7 +12,7 @@ typedef int fab_route_find_order(const struct fab_graph *g, const struct fab_fab
 
 /* Makes the graph of a fabric and an order of its switches. If the order has the ranks of a tree,
  * the function leaves out the slow links whose load the other links can carry (slow_links.c). This
- * disconnects no switch. Returns NOMEM if there is no memory. */
+ * disconnects no switch. Returns OK or NOMEM. */
 int fab_route_slow_links_omit(const struct fab_fabric *f, const struct fab_policy *p,
                               fab_route_find_order *find, struct fab_graph *ret_graph,
                               struct fab_order *ret_order);

@@ -2,7 +2,8 @@
 /*
  * Finds the order for up*|down* routing. Several orders are made, which suit different topologies.
  * Each is changed so that it has a single root (single_root.c). The order with the shortest legal
- * paths between hosts is used; among equals, the first.
+ * paths between hosts is used. If several orders have equally short paths, the first of them is
+ * used.
  *
  * - leaves: switches with hosts have rank 0, and the rank of other switches is their distance from
  *   these. Spines may have hosts, too (a manager, storage), so a switch is not a leaf if a
@@ -109,8 +110,9 @@ static void rank_from_leaves(const struct fab_graph *g, struct fab_order *o, uin
     }
 }
 
-/* Converts distances from the roots to ranks. On entry rank[] is 0 for the root switches and
- * RANK_NONE for other switches. On return the root switches have the greatest rank. */
+/* Ranks the switches by their distance from the nearest root switch: the nearer a switch is, the
+ * higher is its rank. On entry, rank[] is 0 for the root switches and RANK_NONE for all other
+ * switches. On return, the root switches have the highest rank. */
 static void rank_from_roots(const struct fab_graph *g, struct fab_order *o)
 {
     uint8_t deepest = search_ranks(g, o->rank, o->at);

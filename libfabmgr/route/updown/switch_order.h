@@ -33,13 +33,13 @@ static inline bool fab_route_order_is_up(const struct fab_order *o, uint32_t fro
 }
 
 /* Makes several orders of the switches, and returns the one with the shortest legal paths. If the
- * policy names root switches of this fabric, makes only the order that starts from them. Returns
- * NOMEM if there is no memory. */
+ * policy names root switches of this fabric, makes only the order that starts from them. Returns OK
+ * or NOMEM. */
 int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
                          const struct fab_policy *p, struct fab_order *ret);
 
-/* Computes an order with ranks. It starts from the root switches that the policy names; if there
- * are none, from the leaves. Returns NOMEM if there is no memory. */
+/* Computes an order with ranks. The ranks follow from the distances to the root switches that the
+ * policy names; if it names none, from the distances to the leaves. Returns OK or NOMEM. */
 int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
                            const struct fab_policy *p, struct fab_order *ret);
 
@@ -48,8 +48,8 @@ int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f
 bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *o,
                              const struct fab_fabric *f, char *why, size_t why_len);
 
-/* Changes the order so that each component has a single root switch, and every switch reaches it by
- * ascending (single_root.c). Returns NOMEM if there is no memory. */
+/* Changes the order so that each component has a single root: a switch that all switches of the
+ * component reach by going up (single_root.c). Returns OK or NOMEM. */
 int fab_route_order_single_root(const struct fab_graph *g, struct fab_order *o);
 
 #endif
