@@ -48,6 +48,13 @@ static void put_label(struct out *o, const char *key, const char *label, const c
         o->many->ops->value(o, &(struct value){key, label, text, VALUE_TEXT, OUT_PLAIN, 0});
 }
 
+/* The format name has no contexts, because other commands take its lines as arguments. */
+static void put_context(struct out *o, const char *label)
+{
+    if (o->format != OUT_NAME)
+        put_label(o, "context", label, o->many->context);
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static void begin_list(struct out *o, const char *key)
@@ -88,7 +95,7 @@ static void list_row(struct out *o)
     m->ops->row(o);
     if (m->column_count > 0 && m->columns[0].key != NULL &&
         strcmp(m->columns[0].key, "context") == 0)
-        put_label(o, "context", "CONTEXT", m->context);
+        put_context(o, "CONTEXT");
 }
 
 static void end_list(struct out *o)
@@ -121,7 +128,7 @@ static void begin_item(struct out *o)
         m->ops->row(o);
     else
         m->ops->record(o, NULL);
-    put_label(o, "context", "Context", m->context);
+    put_context(o, "Context");
     put_label(o, "argument", "Argument", m->argument);
 }
 
@@ -148,7 +155,7 @@ static bool in_item_row(struct out *o)
             m->ops->table(o, "items");
         o->in_row = true;
         m->ops->row(o);
-        put_label(o, "context", "Context", m->context);
+        put_context(o, "Context");
     }
     o->in_row = m->item == ITEM_ROW || o->in_row;
     return true;

@@ -96,6 +96,8 @@ def all_contexts_are_asked():
         rows = user.succeeds("--all-contexts", "node", "list", "leaf-00[2-3]", "--sort", "name").splitlines()
         assert [row.split()[:2] for row in rows] == [
             ["CONTEXT", "NAME"], ["one", "leaf-002"], ["two", "leaf-002"], ["two", "leaf-003"]], rows
+        names = user.succeeds("--all-contexts", "node", "list", "leaf-00[2-3]", "-o", "name").split()
+        assert names == ["leaf-002", "leaf-002", "leaf-003"], names
         states = json.loads(user.succeeds("--all-contexts", "status", "-o", "json"))["items"]
         assert [(s["context"], s["switches"]) for s in states] == [("one", 3), ("two", 4)], states
         shown = json.loads(user.succeeds("--all-contexts", "node", "show", "leaf-00[1-2]", "-o", "json"))["items"]
