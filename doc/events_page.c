@@ -104,13 +104,15 @@ static const char *subject(const char *about)
 {
     static const char *const subjects[][2] = {
         {"link", "a port of the link"},
-        {"drain", "a drain"},
+        {"drain", "the drained object"},
         {"port", "a port"},
+        {"sender", "the switch port of the sender, except in the cases below"},
         {"node", "a node"},
+        {"switch", "a switch or \"fabric\", see below"},
         {"fabric", "\"fabric\""},
         {"manager", "\"manager\""},
         {"policy", "\"policy\""},
-        {"target", "the URL of the alert target"},
+        {"target", "the entry of the setting alerts, such as \"alerts[0]\""},
         {"class", "a traffic class"},
         {"engine", "a routing engine"},
         {"transport", "the manager's port"},
@@ -186,8 +188,9 @@ int main(void)
         "The manager writes events to its log, stores them in the event journal of its database, "
         "and sends\n"
         "them to clients.\n"
+        "Events of severity debug are not stored.\n"
         ".Ql fabricctl event list\n"
-        "prints the newest events.\n"
+        "prints the newest stored events.\n"
         ".Ql fabricctl event watch\n"
         "prints events as they happen.\n"
         "gRPC clients call ListEvents and WatchEvents.\n"
@@ -198,13 +201,13 @@ int main(void)
         "Each event has these properties:\n"
         ".Bl -tag -width Ds\n"
         ".It sequence number\n"
-        "The number rises with each event.\n"
-        "After a restart of the manager, it continues to rise.\n"
+        "The number of the event in the journal.\n"
+        "It rises with each stored event, also across restarts of the manager.\n"
+        "Events of severity debug have no number.\n"
         ".It time\n"
         "The time at which the event was emitted, in UTC.\n"
         ".It severity\n"
         "The severity is debug, info, warning or error.\n"
-        "Events of severity debug have no sequence number, and are not stored in the journal.\n"
         ".It type\n"
         "The type is one of the names in\n"
         ".Sx EVENTS .\n"
@@ -221,31 +224,31 @@ int main(void)
         "number of the port.\n"
         "Some events about a host have as their subject the switch port to which the host is "
         "connected.\n"
-        "Their GUID and port number are:\n"
+        "The GUID and the port number of these events are the following:\n"
         ".Bl -bullet -compact\n"
         ".It\n"
-        "node-unapproved and node-name-changed have the node GUID of the host, and the number of "
-        "the switch port.\n"
+        "in node-unapproved and node-name-changed, the node GUID of the host, and the number of "
+        "the switch port;\n"
         ".It\n"
-        "node-unresponsive (first message) and duplicate-guid have the node GUID of the switch, "
-        "and the number of the switch port.\n"
+        "in node-unresponsive (first message) and duplicate-guid, the node GUID of the switch, "
+        "and the number of the switch port;\n"
         ".It\n"
-        "quota-exceeded has the port GUID of the host, and port number 0.\n"
+        "in quota-exceeded, the port GUID of the host, and port number 0;\n"
         ".It\n"
-        "Events about a subnet manager have the port GUID of this subnet manager, and port number "
-        "0.\n"
+        "in events about a subnet manager, the port GUID of this subnet manager, and port number "
+        "0;\n"
         ".It\n"
-        "All others have the node GUID of the host, and port number 0.\n"
+        "in all other events about a host, the node GUID of the host, and port number 0.\n"
         ".El\n"
         ".It places\n"
-        "An event about many nodes or links, whose message names only the first ones, also has the "
-        "GUIDs and ports of all of them.\n"
-        "They are not part of the output, but\n"
+        "If the message of an event about many nodes or links names only the first ones, the event "
+        "also has the GUIDs and ports of all of them.\n"
+        "The output of events does not show these places, but\n"
         ".Cm fabricctl history\n"
         "and\n"
         ".Cm event list --subject\n"
         "find the event by each of these nodes and ports.\n"
-        "The manager keeps the places of the latest events, at most 1,800,000 places.\n"
+        "The manager keeps the places of the latest events only, at most 1,800,000 places.\n"
         ".It message\n"
         "The message is meant for people, and its text may change between versions.\n"
         ".It fields\n"
@@ -290,9 +293,9 @@ int main(void)
         ".Sh EVENTS\n"
         "Each entry begins with the message of the event, its severity, its subject and its "
         "fields.\n"
-        "Some events have several messages.\n"
-        "An event that the manager emits has one of them.\n"
-        "The entry then explains the event.\n"
+        "If an event can have different messages, the entry shows all of them; an emitted event "
+        "has one of them.\n"
+        "An explanation of the event follows.\n"
         "The messages contain:\n"
         ".Bl -tag -width Ds -compact\n"
         ".It \\fI<name>\\fR\n"
