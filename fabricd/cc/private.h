@@ -127,10 +127,10 @@ struct cc_keys { /* state of key.c */
     uint64_t counted_us; /* manager's clock in us when `due` was last counted */
     /* true: since `due` was last counted, a device has shown another key than before */
     bool moved;
-    /* At most KEY_EVENTS events cc-key-violation and cc-key-exposed are emitted in a minute.
-     * minute_us: manager's clock when the present minute began. emitted: number of events in
-     * this minute. left_out: number of events that were not emitted in this minute because of
-     * the limit. */
+    /* Limit for the events cc-key-violation and cc-key-exposed: both together, at most KEY_EVENTS
+     * are emitted in a minute. minute_us: time (manager's clock) at which the present minute began.
+     * emitted: number of these events that were emitted in this minute. left_out: number of these
+     * events that were not emitted because of the limit. */
     uint64_t minute_us;
     uint32_t emitted, left_out;
     /* Members of share.c. Managers share the key through a row of the database

@@ -46,7 +46,8 @@ uint32_t hardware_unknown_bytes(const struct hardware_probe *p, const uint8_t *b
 
 struct hardware_result {
     uint32_t asked, answered, refused, silent;
-    uint32_t unsent;     /* devices that could not be asked, because a LID is missing */
+    /* number of devices that got no request, because they or the manager's own port have no LID */
+    uint32_t unsent;
     uint16_t status;     /* MAD status of the last refusal */
     uint64_t slowest_us; /* longest time from a request to its answer */
     /* bits that fabricd does not know, in the answer with most of them: the number of bytes with

@@ -412,10 +412,10 @@ enum sm_drain_kind {
     SM_DRAIN_KINDS
 };
 enum sm_drain_state {
-    /* the switches hold entries that lead over links of the drain */
+    /* the LFTs of switches still have entries that lead over links of the drain */
     SM_DRAIN_MOVING,
-    /* no entry leads over links of the drain, but the counters of the ports (sm_drain_ports) are
-     * not known to be idle yet */
+    /* no LFT entry leads over links of the drain, but the counters of some port (sm_drain_ports)
+     * may still show traffic */
     SM_DRAIN_DRAINING,
     SM_DRAIN_DRAINED,
     /* The drain has ended, but not all of its links are in the routes again. */
@@ -434,7 +434,7 @@ struct sm_drain_request {
     /* only for SM_DRAIN_LINK: node GUID and number of one port of the link */
     uint64_t link_guid;
     uint8_t link_port;
-    /* true: the drain does not wait until the counters of the hosts are idle */
+    /* true: the drain does not wait until the counters of the hosts' ports show no more traffic */
     bool force;
     int64_t until_us; /* Unix time in microseconds at which the drain ends; 0: no time limit */
     const char *by, *reason;
@@ -488,18 +488,19 @@ bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port);
  * end of the link. */
 bool sm_excluded_peer(const struct sm *s, uint64_t node_guid, uint8_t port, uint64_t *ret_guid,
                       uint8_t *ret_port);
-/* A port whose counters must be idle before the drain counts as drained. */
+/* A port whose counters must show no more traffic before the drain becomes DRAINED. */
 struct sm_drain_port {
     uint64_t guid; /* GUID of the node */
     uint8_t port;
 };
-/* Writes the ports of this drain whose counters must be idle to ret[], at most `max`. Returns the
- * number of these ports, even if it is higher than `max`. Returns 0 if the drain is not in the
- * state DRAINING or DRAINED. */
+/* Writes to ret[], at most `max`, the ports whose counters must show no more traffic before this
+ * drain becomes DRAINED. Returns the number of these ports, even if it is higher than `max`.
+ * Returns 0 if the drain is not in the state DRAINING or DRAINED. */
 uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *ret, uint32_t max);
-/* Call this function when the ports of a drain were read twice. busy: name of the port with the
- * most traffic between the two readings; "": all ports are idle. bytes_per_s: the traffic of this
- * port. If all ports are idle, a drain in the state DRAINING becomes DRAINED. */
+/* Call this function when the counters of all ports of a drain have been read twice. busy: name of
+ * the port with the most traffic between the two reads; "": no port had noteworthy traffic.
+ * bytes_per_s: the traffic of the port `busy`. If `busy` is "", a drain in the state DRAINING
+ * becomes DRAINED. */
 void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
 
 /* Returns whether work of low priority may start: this manager is master, a view is published, no

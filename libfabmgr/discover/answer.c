@@ -227,8 +227,8 @@ static int take_switch_info(struct fab_discover *d, const struct known_node *p, 
                             : status;
 }
 
-/* Returns true if a directed route can leave the node through this port. Adapters, except the
- * manager's own, do not forward packets. */
+/* Returns true if a directed route can leave the node through this port. Directed routes begin at
+ * the manager's own port. Other adapters do not forward packets. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     if (p->type == FAB_NODE_SWITCH)

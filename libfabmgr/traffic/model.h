@@ -132,7 +132,7 @@ struct traffic_port {
 struct traffic_throttle {
     /* the timer period in which `index` was last updated; periods are counted from time 0 */
     uint64_t tick;
-    uint16_t index; /* CCTI: index of the congestion control table */
+    uint16_t index; /* CCTI: index into the congestion control table */
 };
 struct traffic_flow {
     /* endport, to_endport: sender and receiver of the flow, as indices in fab_traffic.endports[].

@@ -3,10 +3,11 @@
  * Computes in which steps the manager can replace the forwarding tables in the switches by new
  * ones, so that no deadlock can occur in between.
  *
- * Switches replace their tables one after the other, so packets meet mixtures of old and new
- * entries. Even if neither the old nor the new tables have a cycle of channel dependencies, a
- * mixture may have one. The steps are chosen so that no mixture has a forwarding loop, or a cycle
- * on any VL, in whatever order the writes of a step take effect. There are four methods:
+ * Switches replace their tables one after the other, so for some time packets meet a mixture: some
+ * switches hold their new entries, others still their old ones. Even if neither the old nor the new
+ * tables have a cycle of channel dependencies, a mixture may have one. The steps are chosen so that
+ * no mixture has a forwarding loop, or a cycle on any VL, in whatever order the writes of a step
+ * take effect. There are four methods:
  *
  *   - Any order. Take, for each LID, the channel dependencies of all mixtures of its old and new
  *     entries. The union of these sets over all LIDs contains the dependencies of every mixture,

@@ -88,7 +88,8 @@ struct sm_handover {
     struct loop_timer *timer; /* fires when the manager must check whether HANDOVER can be sent */
     bool pending;
     bool sent; /* HANDOVER was sent */
-    /* manager's clock until which HANDOVER waits for a suitable moment */
+    /* time (manager's clock) until which this manager waits for a suitable moment to send
+     * HANDOVER */
     uint64_t until_us;
     struct sm_other to;
     /* former_priority: priority of this manager before the hand-over. priority: its priority in
@@ -97,7 +98,7 @@ struct sm_handover {
     bool by_command;
     sm_done *done; /* callback of the caller that waits; NULL: no caller waits */
     void *ctx;
-    /* manager's clock before which no hand-over is begun, except by command */
+    /* time (manager's clock) before which this manager begins no hand-over, except by command */
     uint64_t not_before_us;
     struct fab_smstate_holds holds;
 };
@@ -114,10 +115,10 @@ struct sm_control {
     struct sm_other sender;
     /* Number of control packets refused since the last event about them. */
     uint64_t refused;
-    /* Manager's clock before which no event about refused control packets may be emitted. */
+    /* Time (manager's clock) before which no event about refused control packets may be emitted. */
     uint64_t next_event_us;
-    /* manager's clock; a HANDOVER before this time causes no sweep if this manager is already
-     * master */
+    /* Time (manager's clock) from which a HANDOVER may cause a sweep again if this manager is
+     * already master; before this time, such a HANDOVER has no effect. */
     uint64_t next_sweep_us;
 };
 struct sm_ha {
@@ -194,8 +195,8 @@ void sm_watch_begin(struct sm *s); /* begins to read the SMInfo of the other man
 /* Cancels the reads in flight, because their tags are indices of the list of other managers. Call
  * this function before this list changes. */
 void sm_watch_cancel(struct sm *s);
-/* Call this function when all answers of an election have arrived. Notes which trusted managers
- * have not answered: they may hang. */
+/* Call this function when each request of an election has been answered or has timed out. Notes the
+ * trusted managers that have not answered: they may hang. */
 void sm_watch_note_missing(struct sm *s);
 /* If this manager is master, emits an event for each other manager that the election has found as
  * master. */

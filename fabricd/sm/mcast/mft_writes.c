@@ -131,8 +131,10 @@ int sm_mfts_plan_proved(struct sm *s)
     return r;
 }
 
-/* Plans the writes of MLID groups whose MFT blocks may need a write (bitset `open`). If none of
- * these groups is proved yet, starts the proof of some of them instead. */
+/* Plans the MFT writes of the MLID groups (32 consecutive MLIDs each) in the bitset m->open, whose
+ * MFT blocks may need a write. Only groups whose trees have passed the proof can be written. If all
+ * groups in m->open still need the proof, starts a worker task instead, which proves the trees of
+ * some of them. */
 static int make_plan(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
