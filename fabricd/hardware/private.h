@@ -34,7 +34,7 @@ struct hardware_probe {
 };
 #define HARDWARE_PROBES 18
 extern const struct hardware_probe hardware_probes[HARDWARE_PROBES];
-/* Returns true if the report asks a device with this NodeInfo for the attribute of the probe. */
+/* Returns true if the report needs the attribute of the probe from a device with this NodeInfo. */
 bool hardware_applies(const struct hardware_probe *p, const struct fab_node_info *node);
 /* Counts the bytes of the attribute in which the device has set bits that fabricd does not know.
  * Sets *ret_first to the offset of the first of these bytes. Returns 0 if fabricd knows all bits
@@ -57,7 +57,7 @@ struct hardware_result {
 struct hardware_model {
     struct fab_node_info info; /* NodeInfo of the first device of the model */
     uint32_t devices;
-    uint32_t samples, sample[HARDWARE_SAMPLES]; /* ids of the nodes that are asked */
+    uint32_t samples, sample[HARDWARE_SAMPLES]; /* ids of the nodes to which requests are sent */
     struct hardware_result results[HARDWARE_PROBES];
 };
 struct hardware {

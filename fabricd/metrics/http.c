@@ -40,7 +40,7 @@ struct client {
     TAILQ_ENTRY(client) entry;
     struct metrics *metrics;
     struct bufferevent *bev;
-    bool asked;    /* true: the request was read; later bytes from the client are dropped */
+    bool asked;    /* true: the request has been read; later bytes from the client are dropped */
     bool answered; /* true: the answer is in the output buffer */
     bool head;     /* true: the method is HEAD, so the answer has no body */
     /* number of the job that makes the page for which the client waits, or which it is reading

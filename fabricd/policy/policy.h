@@ -44,7 +44,7 @@ void policy_attach(struct policy *p, struct sm *sm);
 /* Loads the version in force again. Call this function when the store has got rows of another
  * manager. */
 void policy_load(struct policy *p);
-/* Call the next two functions after the settings were read again. policy_fits returns an error,
+/* Call these two functions when the settings have been read again. policy_fits returns an error,
  * with the reason in why[], if the applied policy does not fit the new settings. Call policy_rebase
  * when config->policy has the new settings; it replaces parts of them by the sections of the
  * applied policy. */

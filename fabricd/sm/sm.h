@@ -634,10 +634,9 @@ const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_coun
 /* sm_baseline_take makes the present fabric the baseline. sm_baseline_approve approves devices at
  * these places; an earlier approval of the same port or place is replaced. sm_baseline_disapprove
  * removes the approval of the nodes with these names (a name, its first word, or a GUID) and, if a
- * node is a switch, of the hosts connected to it. sm_baseline_clear removes the baseline.
- *
- * A worker thread makes the changes, one after the other. `done` is called when the change is in
- * the database, so that it survives a crash. At that time the manager may not have finished acting
+ * node is a switch, of the hosts connected to it. sm_baseline_clear removes the baseline. A worker
+ * thread makes the changes, one after the other. `done` is called when the change is in the
+ * database, and therefore survives a crash. At that time the manager may not have finished acting
  * on the change. `by` is the operator's name. Errors: NOT_FOUND (a node is not in the baseline, or
  * there is no baseline), INVAL (several nodes have one of these names), BUSY (no fabric is known
  * yet), DENIED (another manager is master), NOMEM. `done` may get the same errors. */
@@ -770,8 +769,8 @@ struct sm_key_status {
     uint32_t ports;
     /* Number of ports in the fabric that are known to have the current M_Key. */
     uint32_t current;
-    /* number of ports in the fabric that are known to have another M_Key than the current one, so
-     * that their M_Key must still be changed */
+    /* number of ports in the fabric whose M_Key is known to differ from the current one, and must
+     * still be changed */
     uint32_t previous;
     /* Number of ports in the fabric whose M_Key is not known, or that did not answer when the
      * manager changed it. */

@@ -43,7 +43,7 @@ enum traffic_kind {
     TRAFFIC_CREDIT, /* credits return to a channel */
     TRAFFIC_WAKE,   /* a port can send again */
     TRAFFIC_READY,  /* a flow can send */
-    /* congestion control no longer delays an SL, so that the SL can send (arg: endport * 16 +
+    /* congestion control no longer delays an SL, which can therefore send (arg: endport * 16 +
      * SL) */
     TRAFFIC_SL,
     /* the receiver of a flow sends a BECN */

@@ -68,8 +68,8 @@ static bool is_ready(const struct sm *s, uint32_t port)
            s->model.target->lids.base[port] != 0;
 }
 
-/* Returns true if a sweep or a repair is waiting for the end of this round, so that the round must
- * not begin to change a further port. */
+/* Returns true if a sweep or a repair is waiting for the end of this round. The round must then not
+ * begin to change a further port. */
 static bool yields(const struct sm *s)
 {
     const struct sm_keys *k = s->keys;

@@ -25,7 +25,7 @@
 
 struct sm_mft_proof {
     struct fab_fabric *fabric;
-    /* bitset of the MLID groups that this task proves */
+    /* bitset of the MLID groups whose trees this task proves */
     uint64_t groups[FAB_MFT_GROUPS / 64];
     struct sm_mft_sealed sealed;
     struct sm_joint_proof joint;
@@ -129,8 +129,9 @@ static int copy_blocks(const struct fab_blocks *from, const uint64_t *groups,
     return r;
 }
 
-/* Copies the MLID groups of the bitset `groups` (NULL: all): their MFT blocks from `blocks`, and
- * their members. Returns OK or NOMEM. */
+/* Copies what the proof of the MLID groups in the bitset `groups` needs (NULL: of all MLID groups):
+ * their MFT blocks from `blocks`, and the members of their multicast groups. Returns OK or
+ * NOMEM. */
 static int seal(const struct sm_multicast *m, const struct fab_blocks *blocks,
                 const uint64_t *groups, struct sm_mft_sealed *ret)
 {
@@ -308,8 +309,8 @@ static void drop(void *owner, void *ctx)
     proof_free(ctx);
 }
 
-/* Chooses the MLID groups of the bitset `open` that the next worker task proves, at least one, and
- * sets their bits in `ret`. */
+/* Chooses some MLID groups of the bitset `open`, at least one, whose trees the next worker task
+ * will prove. Sets the bits of these groups in `ret`. */
 static void choose(const struct sm_multicast *m, const uint64_t *open, uint64_t *ret)
 {
     const struct fab_blocks *t = fab_mcast_trees_tables(m->groups->trees);

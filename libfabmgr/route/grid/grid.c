@@ -10,7 +10,7 @@
  * ring, a path or a clique; the position of a slice in it is the coordinate of its switches. The
  * file then checks that no two switches have the same coordinates in all dimensions, and that each
  * link joins neighbours. This check proves that the topology was recognised correctly, even if
- * links are missing. Switches may be missing, too, so that some combinations of coordinates have no
+ * links are missing. Switches may be missing, too; some combinations of coordinates then have no
  * switch.
  *
  * The anchor is the switch with the lowest GUID; it has id 0. Its coordinate is 0 in dimensions
