@@ -117,7 +117,7 @@ int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t 
  * node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
                                                              uint32_t ref, uint8_t port);
-/* Adds a link between two ports. Returns OK also if exactly this link exists already. EXISTS: one
+/* Adds a link between two ports. Returns OK even if exactly this link exists already. EXISTS: one
  * of the ports has another link. INVAL: one port is port 0, or both are the same port. RANGE: no
  * such port. */
 int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,

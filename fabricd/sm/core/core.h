@@ -42,8 +42,8 @@ struct sm_run {
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
-    /* If this round replaces the tables of a local repair by better balanced tables: generation of
-     * the view that the repair published. 0: this round does something else. */
+    /* Only if this round replaces the tables of a local repair by better balanced tables:
+     * generation of the view that the local repair published. 0: this round does something else. */
     uint64_t follows;
     /* why the round was begun, as a phrase for operators */
     char cause[96];

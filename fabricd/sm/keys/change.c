@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "changing M_Keys" writes the current M_Key (the one that the policy demands) to each port
- * that is known to have another M_Key.
+ * whose M_Key is known to differ from this key.
  *
  * SubnSet(PortInfo) carries the port's key in the header and the new key in the attribute. If the
  * answer is lost, the port may still have executed the request. A repetition with the old key would
