@@ -11,7 +11,7 @@
 #include "fabricd/rpc/rpc.h"
 #include "libfabmgr/grpc/grpc.h"
 
-/* Size in bytes of the array `why`, in which the functions below return the reason of an error. */
+/* Size in bytes of the array `why`, in which the functions below return the reason for an error. */
 #define WHY_LEN 512
 
 struct daemon {
@@ -65,12 +65,12 @@ void daemon_note(struct daemon *d, enum fab_grpc_code result, const char *method
 
 /* Functions of reload.c. */
 /* Creates d->policy. From now on, the sections of the applied policy in the store replace those of
- * the settings. Returns the errors of policy_new, with why[]. */
+ * the settings. Returns the errors of policy_new, with the reason in why[]. */
 int daemon_start_policy(struct daemon *d, char *why);
 /* Some keys are in key files and not in the settings: the M_Key if it is "generated" or "derived",
  * the CC_Key if it is "generated", and the sa_key if it is not set. Reads these keys from their
  * files, and makes those that are missing. Logs a warning if a key is publicly known. Returns OK,
- * or an error and why[]. */
+ * or an error with the reason in why[]. */
 int daemon_take_keys(struct daemon *d, struct config *c, char *why);
 /* Functions of shared_keys.c. daemon_note_keys notes which key files exist. Call this function
  * before daemon_take_keys, which makes missing files. */

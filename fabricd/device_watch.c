@@ -21,7 +21,8 @@ struct device_watch {
     struct device_watch_input in;
     struct loop_timer *timer;
     char reason[160];
-    bool waiting; /* true: device-lost was emitted, and device-recovered was not yet */
+    /* true: device-lost has been emitted, and device-recovered has not been emitted since */
+    bool waiting;
     uint64_t since_us;
 };
 

@@ -72,8 +72,8 @@
 #else
 #define SANITIZED 0
 #endif
-/* Time limit in seconds for stopping fabricd. Without the limit, fabricd could hang, because a
- * driver hangs when the port is closed, or because a thread waits for the name service. */
+/* Time limit in seconds for stopping fabricd. Without the limit, fabricd would not end if a driver
+ * hung when it closed the port, or if a thread waited for the name service. */
 #define LETS_GO_S 5
 
 static int fail(char *why, const char *what)

@@ -7,8 +7,9 @@
 #include "fabricd/daemon.h"
 #include "fabricd/sm/sm.h"
 
-/* Makes the state directory of the rehearsal: a copy of the state directory in the settings. Sets
- * config.state_dir to the copy. Returns an error and why[]. */
+/* Copies the state directory (config.state_dir) to a new directory for the rehearsal, and sets
+ * config.state_dir to the copy. Returns IO, NOMEM or an error of store_copy, with the reason in
+ * why[]. */
 int rehearse_prepare(struct daemon *d, char *why);
 /* Removes the state directory of the rehearsal. */
 void rehearse_clean(struct daemon *d);

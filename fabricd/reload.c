@@ -87,9 +87,9 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart((old->counters.max_mb == 0) != (now->counters.max_mb == 0), "counters.max_size");
 }
 
-/* Puts into use those new settings that can change while fabricd runs. Moves the old policy, the
- * old roles, the old names of the TLS files and the old text of the settings to `now`, which the
- * caller frees. */
+/* Replaces those settings in d->config that can change while fabricd runs by the new settings in
+ * `now`. In exchange, `now` gets the old policy, the old roles, the old names of the TLS files and
+ * the old text of the settings; the caller frees them with `now`. */
 static void apply(struct daemon *d, struct config *now)
 {
     struct fab_policy policy = d->config.policy;

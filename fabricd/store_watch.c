@@ -20,7 +20,7 @@ struct store_watch {
     const char *directory;
     struct loop_timer *timer;
     uint64_t failures; /* number of failures when the timer last fired */
-    /* true: store-failing was emitted, and store-recovered was not yet */
+    /* true: store-failing has been emitted, and store-recovered has not been emitted since */
     bool told;
     uint64_t since_us;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hourly work on the database. The upkeep forgets nodes and links that have been gone for longer
- * than the settings permit. Once a day, it also makes a snapshot of the topology, unless the
- * topology has not changed, or the settings keep no automatic snapshots. (The store itself trims
- * the event journal and the audit log when it writes to them.)
+ * The upkeep works on the database once an hour. It forgets nodes and links that have been gone for
+ * longer than the settings permit. Once a day, it also makes a snapshot of the topology if the
+ * topology has changed and the settings keep automatic snapshots. (The store itself trims the event
+ * journal and the audit log when it writes to them.)
  */
 #ifndef FABRICD_UPKEEP_H
 #define FABRICD_UPKEEP_H

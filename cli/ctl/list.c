@@ -36,7 +36,8 @@ static bool is_before(const ProtobufCMessage *row, const Google__Protobuf__Times
 }
 
 /* Returns how many rows of a page are printed: those before the first row that is older than
- * list->since. Sets *ret_end to true if the page has such a row, so that the list ends there. */
+ * list->since. Sets *ret_end to true if the page has such a row; the list then ends before this
+ * row. */
 static size_t rows_of(const struct list *list, const ProtobufCMessage *page, bool *ret_end)
 {
     void **items = *(void ***)field_of(page, list->items);

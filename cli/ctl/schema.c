@@ -338,7 +338,9 @@ static void write_types(struct writer *w, struct text types)
 
 struct object {
     struct writer *w;
-    struct text others; /* the types of keys that the notation does not name; empty: none */
+    /* the types of the key "*", which stands for all keys that the notation does not name; empty:
+     * the notation has no "*" */
+    struct text others;
     bool first;
     struct {
         char first[KEY_LEN], last[KEY_LEN];

@@ -15,7 +15,7 @@
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /* Calls a method that returns a list. If the manager cannot return this list, for example because
- * it has no database, returns OK and leaves *ret unchanged, so that the list is empty. */
+ * it has no database, returns OK and leaves *ret unchanged: an empty list. */
 static enum fab_grpc_code call(struct session *s, const char *method, const ProtobufCMessage *q,
                                const ProtobufCMessageDescriptor *reply, void *ret,
                                struct fab_client_error *ret_error)

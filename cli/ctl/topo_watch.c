@@ -199,8 +199,9 @@ static int replace(struct topology *w, const struct fab_text *t)
     return EXIT_OK;
 }
 
-/* Exports the topology. If the export differs from the file, exports again after one second
- * (`again` is then true), and replaces the file if the second export differs, too. */
+/* Exports the topology, and compares the export with the file. If they differ, waits for one second
+ * and calls itself with `again` = true. This second call replaces the file if its own export
+ * differs from the file as well. */
 static int update(struct topology *w, bool again)
 {
     struct fab_client_error error;

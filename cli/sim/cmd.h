@@ -26,10 +26,10 @@ extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl, cmd_mads;
 int cmd_usage(const struct cmd *cmd);
 
 /* Reads a whole file ("-": standard input), and adds a NUL at the end. The caller frees *ret_text.
- * Returns 0, or prints the reason of an error and returns -1. */
+ * Returns 0, or prints the reason for an error and returns -1. */
 int file_read(const char *path, char **ret_text, size_t *ret_len);
 /* Writes a file ("-": standard output). Other processes see the old file or the complete new file,
- * but no part of it. Returns 0, or prints the reason of an error and returns -1. */
+ * but no part of it. Returns 0, or prints the reason for an error and returns -1. */
 int file_write(const char *path, const char *text, size_t len);
 
 #endif

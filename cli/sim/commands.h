@@ -28,7 +28,7 @@ struct commands {
     char *packet; /* [COMMANDS_PACKET_MAX] the packet that was read */
 };
 
-/* Opens the socket for commands. Returns 0, or prints the reason of an error and returns -1. */
+/* Opens the socket for commands. Returns 0, or prints the reason for an error and returns -1. */
 int commands_open(struct commands *d, const char *base, struct console *console);
 void commands_close(struct commands *d);
 /* Accepts a connection of `fabsim ctl`, but only from root or the user who runs the server. Returns

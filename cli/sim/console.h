@@ -20,7 +20,7 @@ struct console {
 };
 /* Runs the lines of a text one after the other. Stops at the first line that fails. For the
  * clients, all lines take effect at the same time: the server handles no MADs between two lines.
- * Appends the answers to `out`, and the reason of a failure. Returns enum cmd_exit. */
+ * Appends the answers to `out`, and the reason for a failure. Returns enum cmd_exit. */
 int console_run(struct console *c, const char *text, size_t len, struct fab_text *out);
 /* Appends the help: one line for each console command. */
 void console_help(struct fab_text *out);

@@ -16,12 +16,13 @@ struct fault;
 /* Finds a kind of fault by its verb, in upper or lower case. NULL: there is none. */
 const struct fault *fault_find(const char *verb);
 /* Causes a fault. `argument` is the rest of the line after the verb, without spaces at either end;
- * the function modifies it. Returns enum cmd_exit, and appends the reason of a failure to `out`. If
- * the line selects several nodes, the fault may have happened at some of them before it failed at
- * another one. */
+ * the function modifies it. Returns enum cmd_exit. If the function fails, it appends the reason to
+ * `out`. If the line selects several nodes, some of them may have the fault even if the function
+ * fails. */
 int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out);
-/* The next two functions append to the usage message, in the same layout. fault_help appends one
- * line for each verb. fault_help_line appends a line with the given texts. */
+/* These two functions append to the usage message. fault_help appends one line for each kind of
+ * fault. fault_help_line appends a line with the given texts, for example about another command, in
+ * the same columns. */
 void fault_help(struct fab_text *out);
 void fault_help_line(struct fab_text *out, const char *verb, const char *usage,
                      const char *summary);

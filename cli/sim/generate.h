@@ -76,7 +76,7 @@ const struct family *family_find(const char *name);
 
 /* Reads the options of a family from argv[1] on; argv[0] is the family. Stores the values in
  * values[OPTION_COUNT], and the name of the output file in *ret_out. Returns 0; 1 if the user asked
- * for help; or prints the reason of an error and returns -1. */
+ * for help; or prints the reason for an error and returns -1. */
 int options_parse(const struct family *family, int argc, char **argv, struct value *values,
                   const char **ret_out);
 /* Prints one line for each option: first the options of the family, then those of all families. */

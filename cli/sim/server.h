@@ -17,7 +17,7 @@ struct server_settings {
     /* true: print a line when a client connects or disconnects */
     bool verbose;
 };
-/* Serves the fabric until a command or a signal stops the server. Prints the reason of an error.
+/* Serves the fabric until a command or a signal stops the server. Prints the reason for an error.
  * Returns enum cmd_exit. */
 int server_run(struct fab_sim *sim, const struct server_settings *settings);
 

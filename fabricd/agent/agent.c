@@ -101,7 +101,7 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
 }
 
 /* Returns a new session with a random key. The session derives its transaction IDs from this key,
- * so that no host can guess them. A replay uses another key than the recorded run, and therefore
+ * so that no host can guess them. A replay has a different key from the recorded run, and therefore
  * compares MADs without their transaction IDs. Returns NULL if there is no memory, or if the kernel
  * has no random numbers. */
 static struct fab_mads *new_session(const struct loop *l, const struct fab_mads_config *config)

@@ -61,7 +61,7 @@ struct target {
     uint64_t lost_told, lost_reported;
     uint64_t lost_told_us;
     uint32_t failures; /* number of failed requests since the last one that succeeded */
-    /* true: alerts-failing was emitted, and alerts-recovered was not yet */
+    /* true: alerts-failing has been emitted, and alerts-recovered has not been emitted since */
     bool failing_told;
     /* Only the thread uses these members while `batch` is not 0. `event`: the events of the
      * request. `lost_before`: number of lost alerts that were not reported to the target yet.

@@ -26,7 +26,8 @@ enum event_id {
 
 /* The macros make a struct for each event, with one member for each field. In a text field such as
  * subject, NULL means "". The member guid is 0 if the event is about no node, and port is 0 if it
- * is about no port. Only summary events have places (bus.h). */
+ * is about no port. Only summary events have places: a list of the nodes or ports that they are
+ * about (bus.h). */
 #define TEXT(name) const char *name;
 #define GUID(name) uint64_t name;
 #define COUNT(name) uint64_t name;

@@ -23,7 +23,7 @@ struct reroute {
     /* entries: number of changed LFT entries. blocks: number of acknowledged LFT blocks. switches:
      * number of switches whose LFTs were written. */
     uint32_t entries, blocks, switches;
-    /* number of LFT writes of this reroute that failed, so that a later reroute must repeat them */
+    /* number of LFT writes of this reroute that failed, and that a later reroute must repeat */
     uint32_t failed;
     uint32_t links_lost, links_gained, nodes_lost, nodes_gained;
     /* lost_pairs: number of pairs of endports that had a path before and after the reroute, but may

@@ -83,12 +83,12 @@ struct cc_status {
     /* number of devices whose congestion log the manager has stopped reading (log.c) */
     uint32_t without_log;
     /*
-     * Number of times since the start that a device was found with other settings than the manager
-     * had written to it.
+     * Number of times since the start that the manager found settings in a device that were not the
+     * ones that it had written.
      */
     uint64_t changed;
-    /* Number of devices that were found with other settings than the manager had written to them,
-     * in the last hour. */
+    /* Number of devices in which the manager found, in the last hour, settings that were not the
+     * ones that it had written. */
     uint32_t changed_recently;
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);

@@ -42,8 +42,8 @@ struct cc_device {
     uint64_t pass;
     /* time in us at which the manager may read the device again; UINT64_MAX: never */
     uint64_t due_us;
-    /* Manager's clock in us when the manager last read settings from the device that were not the
-     * ones it had written; 0: never. */
+    /* Time in us (manager's clock) at which the manager last read settings from the device that
+     * were not the ones it had written; 0: never. */
     uint64_t changed_us;
     /* Id of the port that owns the device's LID, in the snapshot for which the settings were
      * computed. For a switch: port 0. */
@@ -104,8 +104,8 @@ struct cc_job {
     /* true: the settings of the device need no change, so the job ends when the device has the
      * current key */
     bool only_key;
-    /* true: the job has asked the device with both keys in the key file (the current and the
-     * previous one) */
+    /* true: the job has sent requests to the device with both keys in the key file (the current and
+     * the previous one) */
     bool other_asked;
     /* true: the Set in flight carries a wrong key on purpose, which starts the lease of the
      * device's key */
@@ -124,13 +124,14 @@ struct cc_keys { /* state of key.c */
     /* number of devices that do not have the current key yet; devices that the manager has given up
      * are not counted */
     uint32_t due;
-    uint64_t counted_us; /* manager's clock in us when `due` was last counted */
-    /* true: since `due` was last counted, a device has shown another key than before */
+    uint64_t counted_us; /* time in us (manager's clock) at which `due` was last counted */
+    /* true: since `due` was last counted, a device has shown a key that differs from its earlier
+     * one */
     bool moved;
-    /* At most KEY_EVENTS events cc-key-violation and cc-key-exposed are emitted in a minute.
-     * minute_us: manager's clock when the present minute began. emitted: number of events in
-     * this minute. left_out: number of events that were not emitted in this minute because of
-     * the limit. */
+    /* Limit for the events cc-key-violation and cc-key-exposed: both together, at most KEY_EVENTS
+     * are emitted in a minute. minute_us: time (manager's clock) at which the present minute began.
+     * emitted: number of these events that were emitted in this minute. left_out: number of these
+     * events that were not emitted because of the limit. */
     uint64_t minute_us;
     uint32_t emitted, left_out;
     /* Members of share.c. Managers share the key through a row of the database
@@ -186,7 +187,8 @@ struct cc {
     /* number of devices without the computed settings in the last event about the outcome
      * (cc_tell_outcome) */
     uint32_t troubled;
-    /* Number of times that a device had other settings than the manager had written. */
+    /* Number of times that the settings of a device were not the ones that the manager had
+     * written. */
     uint64_t changed;
     /* advised_us: time at which advice was last computed. told_us: time at which each kind of
      * advice was last emitted as an event. */

@@ -200,8 +200,8 @@ const char *setting_expected(const char *path, char *buffer, size_t len);
  * secret. Also returns true if the schema has no such setting. The name of a file with keys is no
  * secret. */
 bool setting_is_secret(const char *path, size_t len);
-/* Returns true if the value of a secret setting is the word "generated" or "derived", so that the
- * manager makes the key. Such a value is no secret. */
+/* Returns true if the value of a secret setting is the word "generated" or "derived". The manager
+ * then makes the key itself, so the value is no secret. */
 bool setting_is_made(const char *value);
 /* Checks all keys except those whose values are lists, and stores their values in *c. Returns OK,
  * NOMEM, or RANGE or INVAL with a message in the report. */

@@ -34,7 +34,7 @@ struct hardware_probe {
 };
 #define HARDWARE_PROBES 18
 extern const struct hardware_probe hardware_probes[HARDWARE_PROBES];
-/* Returns true if the report asks a device with this NodeInfo for the attribute of the probe. */
+/* Returns true if the report needs the attribute of the probe from a device with this NodeInfo. */
 bool hardware_applies(const struct hardware_probe *p, const struct fab_node_info *node);
 /* Counts the bytes of the attribute in which the device has set bits that fabricd does not know.
  * Sets *ret_first to the offset of the first of these bytes. Returns 0 if fabricd knows all bits
@@ -46,7 +46,8 @@ uint32_t hardware_unknown_bytes(const struct hardware_probe *p, const uint8_t *b
 
 struct hardware_result {
     uint32_t asked, answered, refused, silent;
-    uint32_t unsent;     /* devices that could not be asked, because a LID is missing */
+    /* number of devices that got no request, because they or the manager's own port have no LID */
+    uint32_t unsent;
     uint16_t status;     /* MAD status of the last refusal */
     uint64_t slowest_us; /* longest time from a request to its answer */
     /* bits that fabricd does not know, in the answer with most of them: the number of bytes with
@@ -56,7 +57,7 @@ struct hardware_result {
 struct hardware_model {
     struct fab_node_info info; /* NodeInfo of the first device of the model */
     uint32_t devices;
-    uint32_t samples, sample[HARDWARE_SAMPLES]; /* ids of the nodes that are asked */
+    uint32_t samples, sample[HARDWARE_SAMPLES]; /* ids of the nodes to which requests are sent */
     struct hardware_result results[HARDWARE_PROBES];
 };
 struct hardware {

@@ -135,7 +135,7 @@ static bool follow_view(struct inventory *inv)
 
 /* Returns true if firmware must be compared now. The first comparison after the start is due at
  * once, and uses the versions in the store. A later comparison is due when all devices of the
- * fabric were read, and ODD_US after the last comparison at the earliest. */
+ * fabric have been read and ODD_US have passed since the last comparison. */
 static bool odd_is_due(const struct inventory *inv)
 {
     if (!inv->odd_due || (inv->odd_known && clock_now_us() - inv->odd_us < ODD_US))

@@ -67,8 +67,8 @@ struct inventory_node {
     struct inventory_module *modules;
     size_t module_count;
     /* usual: the firmware version of more than half of the devices of this model; "": no version
-     * has a majority, or the fabric has fewer than three devices of the model. odd: this device has
-     * another version. */
+     * has a majority, or the fabric has fewer than three devices of the model. odd: the version of
+     * this device is known and differs from `usual`. */
     char usual[FAB_INVENTORY_FIRMWARE];
     bool odd;
 };

@@ -16,8 +16,8 @@ struct inventory_entry {
     uint8_t ports;
     bool busy;    /* the device is visited now */
     bool in_view; /* the node is in the view with which the entries are being compared */
-    /* Times on the manager's clock, in us. due: when the next visit that reads everything begins.
-     * temperature_due: when the next visit that reads only temperatures begins. */
+    /* due: time in us (manager's clock) at which the next visit that reads everything begins.
+     * temperature_due: time at which the next visit that reads only temperatures begins. */
     uint64_t due, temperature_due;
     uint64_t links; /* hash of the links of the node when it was last seen */
 };
@@ -78,7 +78,7 @@ struct inventory {
      * due */
     bool odd_due;
     bool odd_known;  /* firmware was compared since the start */
-    uint64_t odd_us; /* manager's clock in us when firmware was last compared */
+    uint64_t odd_us; /* time in us (manager's clock) at which firmware was last compared */
     uint64_t requests, failed;
     struct inventory_firmware firmware[INVENTORY_FIRMWARES];
     uint32_t firmware_count;

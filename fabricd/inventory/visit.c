@@ -212,9 +212,9 @@ static void add_module(struct inventory_visit *v)
     v->read.modules[v->read.module_count++] = m;
 }
 
-/* Takes a part of the memory of a module. The visit goes on to the next part or, after the last
- * part, to the next port. After the last part, also adds the module to the inventory, if its parts
- * describe one. */
+/* Handles an answer with a part of the memory of a module. The visit goes on to the next part or,
+ * after the last part, to the next port. After the last part, also adds the module to the
+ * inventory, if its parts describe one. */
 static void take_module(struct inventory_visit *v, const uint8_t *data, size_t len)
 {
     struct fab_reg_mcia mcia, next;

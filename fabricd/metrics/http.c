@@ -40,10 +40,12 @@ struct client {
     TAILQ_ENTRY(client) entry;
     struct metrics *metrics;
     struct bufferevent *bev;
-    bool asked;    /* true: the request was read; later bytes from the client are dropped */
+    bool asked;    /* true: the request has been read; later bytes from the client are dropped */
     bool answered; /* true: the answer is in the output buffer */
     bool head;     /* true: the method is HEAD, so the answer has no body */
-    uint64_t job;  /* number of the page that the client waits for or is reading; 0: none */
+    /* number of the job that makes the page for which the client waits, or which it is reading
+     * (page_maker_want); 0: none */
+    uint64_t job;
 };
 
 struct metrics {

@@ -143,9 +143,9 @@ void page_buffer_unref(struct page_buffer *b);
 typedef void page_ready(void *ctx, uint64_t job, struct page_buffer *buffer);
 struct page_maker *page_maker_new(const struct metrics_input *in, page_ready *ready, void *ctx);
 void page_maker_free(struct page_maker *m);
-/* Asks for a page. Returns the number of the job, which page_ready gets later; 0: memory ran out.
- * If a page of the same form was already asked for, and work on it has not begun, both requests get
- * the same page. */
+/* Requests a page. Returns the number of the job that makes the page; page_ready gets the same
+ * number later. 0: memory ran out. If a page of the same form has been requested already, and work
+ * on it has not begun, both requests get this page. */
 uint64_t page_maker_want(struct page_maker *m, const struct metrics_form *form);
 
 #endif

@@ -3,7 +3,8 @@
  * Writes the lines of OpenMetrics 1.0.0 and of the text format 0.0.4 of Prometheus. The samples are
  * the same in both. In OpenMetrics, the name of a family has no suffix, a family with a unit has a
  * UNIT line, and the page ends with "# EOF". In the text format, the name of a family of counters
- * ends in "_total", and the type info is a gauge whose name ends in "_info".
+ * ends in "_total". It does not have the type "info": a family of this type is written as a gauge
+ * whose name ends in "_info".
  */
 #include <inttypes.h>
 #include <stdio.h>

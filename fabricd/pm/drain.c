@@ -2,8 +2,8 @@
 /*
  * Measures whether the ports of drained links and nodes still carry traffic. While a drain is in
  * the state DRAINING or DRAINED, this file reads the data counters of its ports every READ_US, even
- * if counters.interval is 0. A port is idle if PortXmitData and PortRcvData rose by less than
- * IDLE_BYTES_PER_S between two readings, because management packets may still pass.
+ * if counters.interval is 0. A port counts as idle if PortXmitData and PortRcvData rose by less
+ * than IDLE_BYTES_PER_S between two reads: management packets may still pass.
  *
  * A port counts as busy if it does not answer, or if a 32-bit counter has reached its maximum.
  */

@@ -130,7 +130,7 @@ void pm_history_end(struct pm *pm)
     if (!r)
         return;
     pm->round = NULL;
-    if (!has_values(r)) { /* no port was read twice yet, so there are no rates */
+    if (!has_values(r)) { /* no port has been read twice yet, so there are no rates */
         counters_round_free(r);
         return;
     }

@@ -48,7 +48,8 @@ struct pm_port {
     struct pm_casts casts;      /* as last read */
     struct fab_vl_wait vl_wait; /* as last read; only valid if has_vls is true */
     struct fab_sample sample;   /* the last sample: rates and errors */
-    /* Manager's clock in us when the link went down; 0: the link is up, or was never up. */
+    /* Time in us (manager's clock) at which the link went down; 0: the link is up, or was never
+     * up. */
     uint64_t down_us;
     uint32_t pass; /* 1 + number of the last pass that read the port, modulo 2^32; 0: none */
     uint32_t mbps; /* nominal rate of the link in Mb/s; 0: not known */
@@ -115,8 +116,8 @@ struct pm_watch { /* a link with recent errors */
     uint8_t at;
     enum fab_counter counter;
     /* The last crossing of a threshold by a counter. rise: by how much the counter had risen.
-     * span_us: the time in us in which it rose by this amount. crossed_us: manager's clock in us at
-     * the crossing. */
+     * span_us: the time in us in which it rose by this amount. crossed_us: time in us (manager's
+     * clock) of the crossing. */
     uint64_t rise, span_us, crossed_us;
     int64_t since_us;
     char skipped[256];

@@ -44,7 +44,7 @@ void policy_attach(struct policy *p, struct sm *sm);
 /* Loads the version in force again. Call this function when the store has got rows of another
  * manager. */
 void policy_load(struct policy *p);
-/* Call the next two functions after the settings were read again. policy_fits returns an error,
+/* Call these two functions when the settings have been read again. policy_fits returns an error,
  * with the reason in why[], if the applied policy does not fit the new settings. Call policy_rebase
  * when config->policy has the new settings; it replaces parts of them by the sections of the
  * applied policy. */
@@ -99,7 +99,7 @@ int policy_apply(struct policy *p, struct policy_plan *plan, const char *by, con
                  uint64_t *ret_version, char *why, size_t why_len);
 /* Appends a policy as lines (libfabmgr/policy/lines.h): the sections of this version, and the
  * sections of fabricd.yaml that the version does not have. `version` 0: only the sections of
- * fabricd.yaml. Returns NOT_FOUND, NOMEM or an error of the store, with why[]. */
+ * fabricd.yaml. Returns NOT_FOUND, NOMEM or an error of the store, with the reason in why[]. */
 int policy_lines(const struct policy *p, uint64_t version, struct fab_text *to, char *why,
                  size_t why_len);
 

@@ -60,7 +60,7 @@ const char *etcd_endpoint(const struct etcd *e)
 }
 
 /* Closes the connection after a failure, so that the next call uses the next server. why: the
- * reason of the failure. Returns IO. */
+ * reason for the failure. Returns IO. */
 static int fail(struct etcd *e, const char *why)
 {
     snprintf(e->why, sizeof(e->why), "%s", why);

@@ -13,7 +13,7 @@
 #include "libfabmgr/base/arena.h"
 
 struct answer {
-    /* arena.failed is true if an allocation failed, so that a part of the reply is missing */
+    /* arena.failed is true if an allocation failed; a part of the reply is then missing */
     struct fab_arena arena;
 };
 /* Allocates zeroed memory for `count` items of `item` bytes, which is freed with the answer.

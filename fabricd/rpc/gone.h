@@ -35,8 +35,9 @@ int gone_find(struct rpc *r, const char *what, uint64_t *ret_guid);
  * gone and "host-10" is not, the text "host-1" does not mean "host-10". `found`: the result of
  * fab_view_find_node or fab_view_find_port. */
 bool gone_is_better(struct rpc *r, const struct fab_view *v, const char *what, int found);
-/* If a node that is gone matches `what`, writes to why[] since when the node has been gone and
- * where it was last seen. Otherwise returns false. */
+/* If `what` matches a node that is gone, writes to why[] when the node left and where it was last
+ * seen, and returns true. If `what` matches several such nodes, writes instead how to list them. If
+ * `what` matches none, or memory ran out, returns false. */
 bool gone_explain(struct rpc *r, const struct fab_view *v, const char *what, char *why,
                   size_t why_len);
 

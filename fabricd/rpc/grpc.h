@@ -35,7 +35,7 @@ struct grpc_input {
     /* the client at the other end; the connection takes a reference to it */
     struct caller *caller;
     const struct grpc_access *access; /* NULL: every caller may call every method */
-    /* Tells the owner of the connection that there are bytes to send, so that it must call
+    /* Tells the owner of the connection that there are bytes to send; the owner must then call
      * grpc_produce. Called if a service writes to a call while none of grpc_receive, grpc_produce
      * and grpc_tick runs. */
     void (*wake)(void *ctx);

@@ -46,7 +46,7 @@ struct h2_ops {
     void (*open)(void *ctx, struct h2_stream *s); /* the request headers arrived */
     void (*data)(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len);
     void (*end)(void *ctx, struct h2_stream *s); /* the client has sent all its data */
-    /* called when all written bytes were sent, so that more bytes may be written */
+    /* called when all written bytes have been sent; more bytes may then be written */
     void (*drain)(void *ctx, struct h2_stream *s);
     /* called when a stream ends for which `open` was called; h2.c then frees the stream */
     void (*close)(void *ctx, struct h2_stream *s);
@@ -65,7 +65,7 @@ int h2_receive(struct h2 *h, const uint8_t *data, size_t len, uint64_t now_us);
  * Returns 0 if nothing is to be sent now. Returns NOMEM if memory ran out; the caller must then
  * close the connection. */
 ssize_t h2_produce(struct h2 *h, const uint8_t **ret_data);
-/* Returns true if no more bytes will be sent or received, so that the caller can close the
+/* Returns true if no more bytes will be sent or received; the caller can then close the
  * connection. */
 bool h2_done(const struct h2 *h);
 /* Refuses new streams. When the open streams have ended, h2_done returns true. */

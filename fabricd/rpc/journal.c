@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps the newest events in a ring buffer. The bus numbers events consecutively, so an event is in
- * the slot whose index is its number modulo the size of the ring. Summary events can have a place
- * for each node of the fabric. The oldest events leave the ring if it has too many places.
+ * the slot whose index is its number modulo the size of the ring. A summary event has a list of
+ * places: the nodes or ports that it is about, possibly all nodes of the fabric. The oldest events
+ * leave the ring if its events have too many places together.
  */
 #include "fabricd/rpc/journal.h"
 

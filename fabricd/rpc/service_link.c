@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListLinks, ListFlappingLinks and ReleaseLink. ListLinks lists each link once, at the
- * position of the port with the lower id. ReleaseLink releases a link that is held down or
- * isolated.
+ * Implements ListLinks, ListFlappingLinks and ReleaseLink. ListLinks lists the links in the order
+ * of port ids; of the two ports of a link, the one with the lower id counts. ReleaseLink releases a
+ * link that is held down or isolated.
  */
 #include "fabricd/rpc/server.h"
 
@@ -15,8 +15,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/condition.h"
 
-/* Which links a page lists: at most `want` links, from the port id `first` on, that the filter
- * selects. If `degraded` is true, only degraded links. */
+/* Selects the links of a page: the first `want` links that the filter permits, in the order of port
+ * ids from `first` on. degraded: true: only degraded links. */
 struct query {
     uint32_t first, want;
     struct fab_view_filter filter;

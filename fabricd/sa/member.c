@@ -3,15 +3,15 @@
  * MCMemberRecord (IBA 15.2.5.17): hosts join multicast groups (Set), leave them (Delete) and query
  * them. libfabmgr/mcast interprets the components; this file decides which requests are permitted.
  *
- * A port may make itself a member of a group, or another port with which it shares a partition (a
- * proxy join). The new member must be in the partition of the group. A port may also become a
- * member under each of its alias GUIDs.
+ * A port may make itself a member of a group. It may also make another port a member (a proxy join)
+ * if both ports share a partition. The new member must be in the partition of the group. A port may
+ * also become a member under each of its alias GUIDs.
  *
  * A port may change its own membership. Any port in the partition of the group may change a proxy
  * membership (o15-0.1.2, o15-0.2.1). A requester that gives the sa_key may change any membership.
  *
  * In queries, only requesters that gave the sa_key see ports and join states. Other requesters see
- * the groups of their partitions without members (15.2.5.17).
+ * the groups of their partitions, but not the members of these groups (15.2.5.17).
  */
 #include <string.h>
 

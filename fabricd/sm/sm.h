@@ -412,10 +412,10 @@ enum sm_drain_kind {
     SM_DRAIN_KINDS
 };
 enum sm_drain_state {
-    /* the switches hold entries that lead over links of the drain */
+    /* the LFTs of switches still have entries that lead over links of the drain */
     SM_DRAIN_MOVING,
-    /* no entry leads over links of the drain, but the counters of the ports (sm_drain_ports) are
-     * not known to be idle yet */
+    /* no LFT entry leads over links of the drain, but the counters of some port (sm_drain_ports)
+     * may still show traffic */
     SM_DRAIN_DRAINING,
     SM_DRAIN_DRAINED,
     /* The drain has ended, but not all of its links are in the routes again. */
@@ -434,7 +434,7 @@ struct sm_drain_request {
     /* only for SM_DRAIN_LINK: node GUID and number of one port of the link */
     uint64_t link_guid;
     uint8_t link_port;
-    /* true: the drain does not wait until the counters of the hosts are idle */
+    /* true: the drain does not wait until the counters of the hosts' ports show no more traffic */
     bool force;
     int64_t until_us; /* Unix time in microseconds at which the drain ends; 0: no time limit */
     const char *by, *reason;
@@ -488,18 +488,19 @@ bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port);
  * end of the link. */
 bool sm_excluded_peer(const struct sm *s, uint64_t node_guid, uint8_t port, uint64_t *ret_guid,
                       uint8_t *ret_port);
-/* A port whose counters must be idle before the drain counts as drained. */
+/* A port whose counters must show no more traffic before the drain becomes DRAINED. */
 struct sm_drain_port {
     uint64_t guid; /* GUID of the node */
     uint8_t port;
 };
-/* Writes the ports of this drain whose counters must be idle to ret[], at most `max`. Returns the
- * number of these ports, even if it is higher than `max`. Returns 0 if the drain is not in the
- * state DRAINING or DRAINED. */
+/* Writes to ret[], at most `max`, the ports whose counters must show no more traffic before this
+ * drain becomes DRAINED. Returns the number of these ports, even if it is higher than `max`.
+ * Returns 0 if the drain is not in the state DRAINING or DRAINED. */
 uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *ret, uint32_t max);
-/* Call this function when the ports of a drain were read twice. busy: name of the port with the
- * most traffic between the two readings; "": all ports are idle. bytes_per_s: the traffic of this
- * port. If all ports are idle, a drain in the state DRAINING becomes DRAINED. */
+/* Call this function when the counters of all ports of a drain have been read twice. busy: name of
+ * the port with the most traffic between the two reads; "": no port had noteworthy traffic.
+ * bytes_per_s: the traffic of the port `busy`. If `busy` is "", a drain in the state DRAINING
+ * becomes DRAINED. */
 void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
 
 /* Returns whether work of low priority may start: this manager is master, a view is published, no
@@ -633,10 +634,9 @@ const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_coun
 /* sm_baseline_take makes the present fabric the baseline. sm_baseline_approve approves devices at
  * these places; an earlier approval of the same port or place is replaced. sm_baseline_disapprove
  * removes the approval of the nodes with these names (a name, its first word, or a GUID) and, if a
- * node is a switch, of the hosts connected to it. sm_baseline_clear removes the baseline.
- *
- * A worker thread makes the changes, one after the other. `done` is called when the change is in
- * the database, so that it survives a crash. At that time the manager may not have finished acting
+ * node is a switch, of the hosts connected to it. sm_baseline_clear removes the baseline. A worker
+ * thread makes the changes, one after the other. `done` is called when the change is in the
+ * database, and therefore survives a crash. At that time the manager may not have finished acting
  * on the change. `by` is the operator's name. Errors: NOT_FOUND (a node is not in the baseline, or
  * there is no baseline), INVAL (several nodes have one of these names), BUSY (no fabric is known
  * yet), DENIED (another manager is master), NOMEM. `done` may get the same errors. */
@@ -769,8 +769,8 @@ struct sm_key_status {
     uint32_t ports;
     /* Number of ports in the fabric that are known to have the current M_Key. */
     uint32_t current;
-    /* number of ports in the fabric that are known to have another M_Key than the current one, so
-     * that their M_Key must still be changed */
+    /* number of ports in the fabric whose M_Key is known to differ from the current one, and must
+     * still be changed */
     uint32_t previous;
     /* Number of ports in the fabric whose M_Key is not known, or that did not answer when the
      * manager changed it. */

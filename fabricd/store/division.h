@@ -17,10 +17,10 @@ struct division {
 };
 
 void division_init(struct division *d);
-/* Returns true if all parts of the divided batch were taken, so that the next batch can be
+/* Returns true if all parts of the divided batch have been taken; the next batch can then be
  * written. */
 bool division_is_done(const struct division *d);
-/* Returns true if the batch has more than one part, so that it can be divided. */
+/* Returns true if the batch has more than one part, and therefore can be divided. */
 bool division_is_possible(const struct batch *b);
 /* Moves the records of batch `b` to `d`. written: number of records that entered the queue before
  * those of `b`. */

@@ -6,8 +6,9 @@
 #include "fabricd/store/record.h"
 #include "fabricd/store/sql.h"
 
-/* Writes or deletes the row of a registration, in the open transaction. Returns the errors of
- * sql_run, or an error if the record cannot be packed. */
+/* Writes the row of the registration `r` in the open transaction; if r->there is false, deletes
+ * this row instead. Returns an error of sql_run or fab_wire_rec_pack, or INVAL if r->kind is
+ * unknown. */
 int hosts_write(struct sql *q, const struct record_hosts *r);
 
 /* Loads all rows of a kind, in the order of their keys. `ret` is the address of a pointer to the

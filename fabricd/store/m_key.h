@@ -83,8 +83,8 @@ int store_m_key_text(const struct store_m_key *k, char **ret, size_t *ret_len);
 /* Returns true if `a` and `b` have the same keys, generation and time, and if both or neither are
  * rotating. Ignores the lists of ports, and whether fabricd made the keys. */
 bool store_m_key_same(const struct store_m_key *a, const struct store_m_key *b);
-/* Returns the M_Keys for the setting `subnet.m_key: derived`: the secret in the key file, or a new
- * one, by the same rules as store_m_key_generated. Also returns UNSUPPORTED if OpenSSL has no
+/* *ret has the secret for the setting `subnet.m_key: derived`: the secret in the key file, or a new
+ * one, by the same rules as in store_m_key_generated. Also returns UNSUPPORTED if OpenSSL has no
  * HKDF. */
 int store_m_key_derived(const char *dir, struct fab_m_keys *ret, char *why, size_t why_len);
 /* Makes a random master secret. Returns IO if the kernel has no random numbers. */
@@ -99,12 +99,11 @@ struct fab_m_keys store_m_key_previous(const struct store_m_key *k);
 struct store_m_key store_m_keys_next(const struct store_m_key *was, const struct fab_m_keys *keys,
                                      const struct fab_m_keys *former, bool generated,
                                      uint64_t since_s);
-/* Returns the key for the setting `subnet.m_key: generated`: the key in the key file if fabricd
+/* *ret is the key for the setting `subnet.m_key: generated`: the key in the key file if fabricd
  * made it, otherwise a new random key. If there is no key file, writes the new key to this file.
- * Returns the errors of reading and writing the file. */
+ * Returns an error, with the reason in why[], if the file cannot be read or written. */
 int store_m_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len);
-/* Returns the key for the setting `congestion.cc_key: generated`, as store_m_key_generated does for
- * M_Keys. */
+/* Like store_m_key_generated, but for the CC_Key and the setting `congestion.cc_key: generated`. */
 int store_cc_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len);
 
 #endif

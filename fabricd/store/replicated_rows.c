@@ -242,7 +242,7 @@ static int step(sqlite3_stmt *stmt, const struct store_row *row, bool *ret_same)
     return code;
 }
 
-/* Returns true if the error is a fault of the row, so that other rows can still be stored. Returns
+/* Returns true if the error is a fault of the row; other rows can then still be stored. Returns
  * false if it is a fault of the database. */
 static bool is_of_row(int code)
 {

@@ -281,9 +281,9 @@ static const char step_10[] = "CREATE TABLE audit ("
                               "CREATE INDEX audit_call ON audit(call) WHERE kind = 2;"
                               "CREATE INDEX audit_checkpoint ON audit(seq) WHERE kind = 4;";
 
-/* When the manager noticed that the node or link had left the fabric. If it left while fabricd was
- * stopped, gone_since is later than last_seen. For rows of the present fabric, gone_since has no
- * meaning. */
+/* gone_since: the time at which the manager noticed that the node or link had left the fabric. If
+ * it left while fabricd was stopped, gone_since is later than last_seen. For rows of the present
+ * fabric, gone_since has no meaning. */
 static const char step_11[] = "ALTER TABLE node ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
                               "ALTER TABLE link ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
                               "UPDATE node SET gone_since = last_seen WHERE NOT current;"

@@ -40,7 +40,8 @@ bool writer_has_lost(struct writer *w);
 /* Sets the function that is called after a transaction that marked rows; NULL: none. A new function
  * replaces the earlier one. */
 void writer_on_marked(struct writer *w, void (*fn)(void *ctx), void *ctx);
-/* The results of store_received_changes, store_received_drops and store_marked_version. */
+/* The numbers that store_received_changes (`changes`), store_received_drops (`drops`) and
+ * store_marked_version (`version`) return. */
 struct writer_received {
     uint64_t changes, drops, version;
 };

@@ -46,10 +46,11 @@ enum fab_cabling_kind {
     FAB_CABLING_ABSENT,
     FAB_CABLING_MISSING,    /* a planned link has no cable, or is down */
     FAB_CABLING_SWAPPED,    /* two cables, each with one end exchanged with an end of the other */
-    FAB_CABLING_WRONG_PORT, /* a cable leads to another port than planned */
-    FAB_CABLING_WRONG_HOST, /* another host than planned is connected to the port of a switch */
+    FAB_CABLING_WRONG_PORT, /* a cable leads to a port that is not the planned one */
+    /* the host that is connected to the port of a switch is not the planned one */
+    FAB_CABLING_WRONG_HOST,
     FAB_CABLING_WRONG_RAIL, /* an adapter is connected to a switch of another rail */
-    /* a cable joins two planes, or connects an adapter to another plane than planned */
+    /* a cable joins two planes, or connects an adapter to the wrong plane */
     FAB_CABLING_WRONG_PLANE,
     /* there is a cable between two ports, and neither of them has a planned link */
     FAB_CABLING_EXTRA,
@@ -140,9 +141,9 @@ static inline unsigned fab_cabling_port_number(const struct fab_cabling_check *c
 {
     return port - fab_cabling_site_of(c, port)->first_port;
 }
-/* Returns true if the plan seems to be one of another fabric, so that the differences mean nothing:
- * the plan or the fabric, whichever has fewer nodes, has more than twice as many nodes as were
- * found. */
+/* Returns true if the plan seems to belong to another fabric; the differences then mean nothing.
+ * The criterion: the plan or the fabric, whichever has fewer nodes, has more than twice as many
+ * nodes as were found. */
 bool fab_cabling_is_foreign(const struct fab_cabling_check *c);
 
 #endif

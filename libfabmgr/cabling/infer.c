@@ -115,8 +115,8 @@ static uint8_t majority_rail(const struct fab_cabling_check *c, const struct fab
     return count > 0 && votes >= FAB_CABLING_VOTES && votes * 3 > count * 2 ? rail : 0;
 }
 
-/* Adds to the result those adapters at a switch that are on another rail than most adapters
- * there. */
+/* Adds to the result those adapters at a switch whose rail differs from that of most adapters at
+ * this switch. */
 static void find_odd_rails(struct fab_cabling_shape *s, const struct fab_cabling_site *site)
 {
     const struct fab_cabling_check *c = s->check;
@@ -173,9 +173,9 @@ static void forget_incomplete_hosts(struct fab_cabling_check *c)
     }
 }
 
-/* Finds the rails of the fabric, and the adapters on another rail than most adapters at their
- * switch. The fabric has rails only if, at some switch, most adapters are on a rail other than rail
- * 1. */
+/* Finds the rails of the fabric, and the adapters whose rail differs from that of most adapters at
+ * their switch. The fabric has rails only if, at some switch, most adapters are on a rail other
+ * than rail 1. */
 static int find_rails(struct fab_cabling_shape *s)
 {
     struct fab_cabling_check *c = s->check;

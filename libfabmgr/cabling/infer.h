@@ -2,8 +2,8 @@
 /*
  * Infers the intended shape of a fabric from the fabric itself: the levels of a tree, what most
  * switches of a level have in common, and the cabling that the majority shows. Three things are
- * odd: a switch that has another number of links than most switches of its level, a cable that
- * breaks the pattern, and an adapter on another rail than most adapters at its switch.
+ * odd: a switch whose number of links differs from that of most switches of its level, a cable that
+ * breaks the pattern, and an adapter whose rail differs from that of most adapters at its switch.
  *
  * Leaves are the switches with hosts. There are two exceptions. A switch with hosts is no leaf if
  * it has fewer hosts than links to switches with more hosts. A switch without hosts is a leaf if it
@@ -50,10 +50,11 @@ struct fab_cabling_shape {
     uint8_t rails;            /* number of rails; 0: the fabric has no rails */
     uint32_t level_count;
     struct fab_cabling_level levels[FAB_CABLING_LEVELS]; /* levels[0] describes the leaves */
-    /* [switch_count] switches with another number of links than most switches of their level */
+    /* [switch_count] switches whose number of links differs from that of most switches of their
+     * level */
     struct fab_cabling_odd_switch *switches;
     size_t switch_count;
-    /* [adapter_count] adapters on another rail than most adapters at their switch */
+    /* [adapter_count] adapters whose rail differs from that of most adapters at their switch */
     struct fab_cabling_odd_rail *adapter_rails;
     size_t adapter_count;
     /* links: number of ISLs. links_in_pattern: number of ISLs in the plan that a majority vote has

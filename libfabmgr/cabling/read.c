@@ -38,9 +38,10 @@ static const struct format {
     {"CSV", fab_cabling_read_csv},
 };
 
-/* Finds the format of the text. The first line that is no comment and has "->", a comma, or the
- * syntax of ibnetdiscover text decides. If there is no such line, the CSV reader reports an error
- * that names the formats. */
+/* Finds the format of the text. Each format has a mark: the syntax of ibnetdiscover text, "->" or a
+ * comma. The first line with one of these marks determines the format; comments do not count. If no
+ * line has a mark, returns CSV, because the CSV reader then reports an error that names the
+ * formats. */
 static const struct format *find_format(const char *text, size_t len)
 {
     struct fab_text_error ignored;

@@ -139,7 +139,7 @@ static int tls_complain(const char *what, char *why, size_t why_len)
 }
 
 /* If the error is a TLS alert by which the server refused the client's certificate (RFC 8446,
- * section 6.2), returns the reason of the refusal; otherwise returns NULL. */
+ * section 6.2), returns the reason for the refusal; otherwise returns NULL. */
 static const char *alert_text(unsigned long error)
 {
     if (ERR_GET_LIB(error) != ERR_LIB_SSL)

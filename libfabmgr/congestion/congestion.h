@@ -107,7 +107,8 @@ struct fab_congestion_basis {
     /* [SL] assumed number of senders to one endport; only for adapters */
     uint32_t sl_fan_in[FAB_CONGESTION_SLS];
     /* Taper of the port's switch: total rate of the endports in percent of the total rate of the
-     * ISLs. The minimum, 100, means that the ISLs can carry all that the endports send. */
+     * ISLs. 100 means that the ISLs can carry all that the endports send; therefore lower
+     * percentages are stored as 100, too. */
     uint32_t taper;
     uint32_t rtt_ns; /* round-trip time without queues */
     /* time in ns that the slowest link of an endport needs to empty a full queue */

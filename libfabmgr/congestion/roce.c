@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts the basis of the InfiniBand settings to settings for RoCE. Sources of the numbers:
+ * Computes settings for RoCE from the facts from which the InfiniBand settings are computed (struct
+ * fab_congestion_basis). Sources of the numbers:
  *
  * - Speeds: IEEE 802.3 defines speeds from 10 to 800 Gb/s; a link counts as if it had the nearest
  *   of them (by ratio).
  * - Kmin: speed * RTT, the bytes in flight on the longest path, but at least two frames. The link
  *   then stays busy when its senders halve their rates, which is DCQCN's largest cut. DCTCP needs a
  *   seventh of this (Alizadeh et al., SIGCOMM 2010).
- * - Kmax: four times Kmin, as 100 and 400 KB at 25 Gb/s in the simulations of HPCC (Li et al.,
- *   SIGCOMM 2019).
+ * - Kmax: four times Kmin. The simulations of HPCC (Li et al., SIGCOMM 2019) have the same ratio:
+ *   100 KB and 400 KB at 25 Gb/s.
  * - Pmax: chosen so that at Kmax, each of the assumed senders gets one mark within the shortest
  *   time between two notifications (a rule of this program). It is at least 1 percent (DCQCN: Zhu
  *   et al., SIGCOMM 2015) and at most 20 percent (HPCC).
@@ -19,16 +20,17 @@
  * - Headroom, for what may still arrive after the pause: the sum of a frame of another class that
  *   delays the pause frame, the pause frame, the delay of the port's own interface, the cable in
  *   both directions, the peer's response, and the frame that the peer has just begun. IEEE 802.1Qbb
- *   has this sum in its annex on buffers, and Cisco and SONiC calculate it so. The operator has to
- *   add the memory that partly filled cells of the switch waste.
+ *   has this sum in its annex on buffers; Cisco and SONiC compute the headroom in the same way. The
+ *   operator has to add the memory that partly filled cells of the switch waste.
  * - Response of the peer: IEEE 802.3 31B.3.7 gives the time in quanta of 512 bits. The values here
- *   are those of SONiC's table (buffer_headroom_mellanox.lua), which has 67 for 10 Gb/s where Cisco
- *   has 60.
- * - Delay of the port's own interface: upper bounds of IEEE 802.3, as Cisco has them for 10, 25, 40
- *   and 100 Gb/s. No source was found for other speeds; for them, the peer's whole response time is
- *   the bound.
- * - Additive increase: a thousandth of the speed (40 Mb/s at 40 Gb/s in the simulator of DCQCN's
- *   authors), and for all senders together at most a twentieth (a rule of this program).
+ *   are those of SONiC's table (buffer_headroom_mellanox.lua). For 10 Gb/s, this table has 67, but
+ *   Cisco's documents have 60.
+ * - Delay of the port's own interface: the upper bounds of IEEE 802.3, which Cisco documents for
+ *   10, 25, 40 and 100 Gb/s. No source was found for other speeds; for them, the peer's whole
+ *   response time is the bound.
+ * - Additive increase: a thousandth of the speed of the slowest endport (DCQCN's authors have 40
+ *   Mb/s at 40 Gb/s in their simulator). The increases of all assumed senders together are at most
+ *   a twentieth of this speed (a rule of this program).
  * - Hyper increase: ten times the additive increase (NVIDIA's defaults, HPCC).
  * - The other values are those of DCQCN's authors.
  */

@@ -227,8 +227,8 @@ static int take_switch_info(struct fab_discover *d, const struct known_node *p, 
                             : status;
 }
 
-/* Returns true if a directed route can leave the node through this port. Adapters, except the
- * manager's own, do not forward packets. */
+/* Returns true if a directed route can leave the node through this port. Directed routes begin at
+ * the manager's own port. Other adapters do not forward packets. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     if (p->type == FAB_NODE_SWITCH)
@@ -237,8 +237,8 @@ static bool leads_on(const struct fab_discover *d, const struct known_node *p, u
 }
 
 /* Handles the PortInfo of a port. If the link is up, queries NodeInfo over it in two cases: the
- * node at the other end is unknown; or it is known only from the base snapshot and the port is in
- * Init, so that the link was trained again and may lead to another node. */
+ * node at the other end is unknown; or it is known only from the base snapshot, and the port is in
+ * Init, which means that the link was trained again and may now lead to another node. */
 static int port_seen(struct fab_discover *d, struct known_node *p, uint8_t port,
                      const struct fab_port_info *info)
 {

@@ -320,8 +320,8 @@ bool fab_discover_baseline_place(const struct fab_fabric *f, uint32_t port, stru
     bool is_switch = fab_fabric_node_is_switch(f, p->node);
     bool is_near = fab_fabric_node_is_switch(f, peer->node);
     bool is_lower = node->guid != near->guid ? node->guid < near->guid : p->num < peer->num;
-    /* The place of a link between switches belongs to the end with the lower GUID; the other end
-     * has none. */
+    /* A link between switches has its place at the end with the lower GUID; the other end has no
+     * place. */
     if (is_switch && (!is_near || !is_lower))
         return false;
     uint64_t guid = is_switch ? fab_fabric_port(f, node->first_port)->guid : p->guid;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The baseline: the devices that an operator has approved, each at its place. A place is a link: a
- * port of an adapter or router at a switch port, or a link between two switches.
+ * The baseline: the devices that an operator has approved, each at its place. A place is a link,
+ * given by its two ports: a port of an adapter or router and the switch port to which it is
+ * connected, or the ports of a link between two switches.
  *
  * Any device can claim any GUID, but no host can change the switch port at which a directed route
  * ends. A device is therefore approved only if the baseline has its node GUID and its port GUID at
@@ -27,7 +28,7 @@ struct fab_approved {
     struct fab_place place;
     /* NodeDescription of the device when it was approved; "": not known. */
     char name[FAB_NODE_DESC_LEN + 1];
-    /* Name of the operator who approved the device, or the link between switches, at `place`. */
+    /* Name of the operator who approved `place`. */
     char by[FAB_APPROVED_BY_LEN];
     int64_t since_us; /* Unix time of the approval, in microseconds */
 };
@@ -69,10 +70,11 @@ void fab_discover_baseline_unref(struct fab_baseline *b);
 /* Returns all approved places, sorted by node GUID and port number. */
 const struct fab_approved *fab_discover_baseline_list(const struct fab_baseline *b,
                                                       size_t *ret_count);
-/* Returns the approved place that has this port at one of its two ends; NULL: there is none. */
+/* Returns the approved place of the link that has this port at one of its two ends; NULL: the
+ * baseline has no such link. */
 const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b, uint64_t guid,
                                                     uint8_t port);
-/* Returns true if the baseline has a place with this node at one of its ends. */
+/* Returns true if the baseline has a link with this node at one of its two ends. */
 bool fab_discover_baseline_knows(const struct fab_baseline *b, uint64_t guid);
 /* Returns true if this is the GUID of a node in the baseline, or the approved GUID of a port of an
  * adapter or router. */

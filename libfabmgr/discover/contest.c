@@ -210,10 +210,10 @@ static bool has_work(const struct fab_discover *d)
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-/* Returns true if the claim is false, so that the new device is a duplicate. There are two cases:
- * the device claims to be the manager's own port, which has a link already; or it claims to be a
- * port of a switch, but the switch, queried along its known route, has reported this port as down.
- * fab_discover_neighbour_take finds other contradictions. */
+/* Returns true if the claim is certainly false; the new device is then a duplicate. There are two
+ * cases: the device claims to be the manager's own port, which has a link already; or it claims to
+ * be a port of a switch, but the switch, queried along its known route, has reported this port as
+ * down. fab_discover_neighbour_take finds other contradictions. */
 static bool is_refuted(const struct fab_discover *d, const struct claim *c)
 {
     const struct known_node *p = find(d, c->info.node_guid);

@@ -154,7 +154,7 @@ struct fab_discover {
      * ones first (targeted.c). */
     struct queue suspects;
     bool paths_stale;
-    /* true: a link was lost or removed, so that the manager may be unable to reach some nodes */
+    /* true: a link was lost or removed, so the manager may be unable to reach some nodes */
     bool cut;
 
     struct fab_places *places;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Places of ports: the switch port to which each port was last connected. Any device can claim any
- * GUID, but the switch port at which a directed route ends is certain. So if a GUID appears at
- * another switch port than before, discovery checks which device is the right one (contest.c).
+ * GUID, but the switch port at which a directed route ends is certain. So if a GUID appears at a
+ * switch port at which it was not seen before, discovery checks which device is the right one
+ * (contest.c).
  */
 #ifndef LIBFABMGR_DISCOVER_PLACES_H
 #define LIBFABMGR_DISCOVER_PLACES_H

@@ -28,12 +28,11 @@ int fab_discover_silent_new(const uint64_t *guid, uint32_t count,
                             struct fab_silent **ret);
 struct fab_silent *fab_discover_silent_ref(struct fab_silent *x); /* x may be NULL */
 void fab_discover_silent_unref(struct fab_silent *x);             /* x may be NULL */
-/* The functions below accept x == NULL as the empty set. */
+/* The functions below treat NULL as an empty set. */
 uint32_t fab_discover_silent_count(const struct fab_silent *x);
 uint64_t fab_discover_silent_guid(const struct fab_silent *x, uint32_t i);
 bool fab_discover_silent_has(const struct fab_silent *x, uint64_t guid);
-/* Returns the links in the set; these are links that the manager has excluded. *ret_count is their
- * number. */
+/* Returns the excluded links of the silent switches in the set. *ret_count is their number. */
 const struct fab_silent_link *fab_discover_silent_links(const struct fab_silent *x,
                                                         uint32_t *ret_count);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The targeted sweep. It starts from a snapshot and queries only the suspects, which are nodes or
- * ports that may have changed, and new nodes behind them.
+ * The targeted sweep starts from a snapshot. It queries the suspects (nodes or ports that may have
+ * changed), and the new nodes that it finds beyond the suspects. It queries nothing else.
  *
  * The route to a suspect may use the very link that failed. The sweep therefore queries the
  * suspects in waves, the nearest first. Before each wave, routes are computed with what the earlier
  * waves found: lost and new links, and unresponsive nodes.
  *
- * The sweep ends when no suspect is left, or no route leads to any suspect. The result leaves out
- * nodes that can no longer be reached over links. It keeps nodes behind an unresponsive node.
+ * The sweep ends when no suspect is left, or no route leads to any suspect. The result leaves out a
+ * node if no chain of links leads to it any more. An unresponsive switch still counts as a part of
+ * such chains, so the result keeps the nodes beyond the switch.
  *
  * If a port reports that its link is down, and the port at the other end belongs to a switch, the
  * sweep also reads that port, because its trap may have been lost. If the port at the other end

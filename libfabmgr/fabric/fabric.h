@@ -117,7 +117,7 @@ int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t 
  * node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
                                                              uint32_t ref, uint8_t port);
-/* Adds a link between two ports. Returns OK also if exactly this link exists already. EXISTS: one
+/* Adds a link between two ports. Returns OK even if exactly this link exists already. EXISTS: one
  * of the ports has another link. INVAL: one port is port 0, or both are the same port. RANGE: no
  * such port. */
 int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
@@ -150,12 +150,13 @@ int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
 /* Sets the member `name` of a node, which people read; NULL: its name is the NodeDescription. f
- * must be new from fab_fabric_builder_seal or fab_fabric_clone, so that no reader has it yet. */
+ * must be new from fab_fabric_builder_seal or fab_fabric_clone, because readers assume that it does
+ * not change. */
 void fab_fabric_set_name(struct fab_fabric *f, uint32_t node, const char *name);
 
 /* Removes the link of `port`, if it has one. f must be new from fab_fabric_next or
- * fab_fabric_clone, so that no reader has it yet. Nodes that become unreachable stay in f and keep
- * their ids. Returns OK or NOMEM. */
+ * fab_fabric_clone, because readers assume that it does not change. Nodes that become unreachable
+ * stay in f and keep their ids. Returns OK or NOMEM. */
 int fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
 /* Connects two ports that have no link, and sets their PortInfo. f must be new from fab_fabric_next
  * or fab_fabric_clone. Returns OK or NOMEM. */
@@ -241,8 +242,8 @@ struct fab_change {
     uint64_t guid_a, guid_b;
     uint8_t port_a, port_b;
 };
-/* Returns true if both snapshots have the same nodes with the same ids, so that their ports have
- * the same ids, too. */
+/* Returns true if both snapshots have the same nodes with the same ids. Their ports then have the
+ * same ids, too. */
 bool fab_fabric_same_ids(const struct fab_fabric *a, const struct fab_fabric *b);
 /* Returns true if `node` has the same links in both snapshots, and its ports have the same physical
  * states in both. The snapshots must have the same ids (fab_fabric_same_ids). */

@@ -62,8 +62,8 @@ static int read_peer(struct text_reader *r, struct text_cable *c)
     return status != FAB_OK ? status : read_port_guid(r, &c->peer_guid);
 }
 
-/* The rate of a port, while its line is read. named: a word of the comment has set the rate, so
- * that ibsim's options are ignored. masked: an option s= or e= has set the speed. */
+/* The rate of a port, while its line is read. named: a word of the comment has set the rate;
+ * ibsim's options are then ignored. masked: an option s= or e= has set the speed. */
 struct rate_words {
     struct fab_port_info *rate;
     bool named, masked;

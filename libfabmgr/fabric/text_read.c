@@ -304,7 +304,7 @@ static const struct word *find_word(struct text_scan *s)
     return NULL;
 }
 
-/* Returns true if the file ends with a part of a key word, so that it was probably truncated. */
+/* Returns true if the file ends with a part of a key word. It was then probably truncated. */
 static bool cut_word(struct text_scan *s)
 {
     struct span w = letters(s);

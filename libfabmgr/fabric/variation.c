@@ -203,8 +203,8 @@ static void vary_link(struct varying *d, uint32_t port)
     fab_fabric_make_link(&d->m, p->node, p->num, q->node, q->num);
 }
 
-/* Adds the aggregation nodes that the variation demands. Call this after all other nodes are added:
- * their references must equal their ids in `plain`. */
+/* Adds the aggregation nodes that the variation demands. Call this function after all other nodes
+ * have been added, because the reference of each of them must be equal to its id in `plain`. */
 static void add_aggregation(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;

@@ -25,7 +25,8 @@ struct drainer {
     const struct fab_drain_input *in;
     const struct fab_fabric *f;
     uint64_t *hosted; /* bitset of switches: the switch has hosts */
-    uint64_t *stub;   /* bitset of switches: the switch becomes a stub */
+    /* bitset of switches: the switch becomes a stub, which keeps links to one neighbour only */
+    uint64_t *stub;
     /* bitset of switches: a drained switch without hosts that keeps all its ISLs */
     uint64_t *needed;
     uint64_t *named; /* bitset of ports: the operator drains the link of the port */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides whether the errors of a link persist, so that isolating the link is justified. A single
- * burst of errors, for example while a switch restarts or a cable is touched, must not isolate a
- * link, nor must rare errors whose number exceeds the threshold by chance.
+ * Decides whether the errors of a link persist. If they do, it is justified to isolate the link. A
+ * single burst of errors, for example while a switch restarts or a cable is touched, must not
+ * isolate a link, nor must rare errors whose number exceeds the threshold by chance.
  *
  * Time is divided into windows of rule->within_us. A counter crosses its threshold in a window if
  * it rises by the threshold or more. Errors persist when two conditions are met: a counter of the

@@ -41,8 +41,8 @@ struct fab_host_adapter {
 };
 struct fab_host {
     const char *name;
-    /* location of the first adapter of the host that has a rack in the operator's file; if no
-     * adapter has a rack, location of the first adapter; never NULL */
+    /* location of the host's first adapter for which the operator's file gives a rack; if it gives
+     * a rack for none of them, location of the first adapter; never NULL */
     const struct fab_location *location;
     /* the adapters of the host are fab_hosts.adapters[first] to [first + count - 1] */
     uint32_t first, count;

@@ -26,7 +26,8 @@ static const struct {
     uint8_t flat_mask; /* bit of byte 2 that is set if the module has only page 0 */
     uint8_t limits_page;
     uint8_t temperature, vendor, part, revision, serial, date, connector;
-    /* The checksum covers the bytes from 128 to this one; it is in the byte after it. */
+    /* Number of the last byte that the checksum covers; the first one is byte 128. The next byte
+     * after `sum_last` has the checksum. */
     uint8_t sum_last;
 } layouts[LAYOUTS] = {
     [SFF8636] = {0x04, 3, 22, 148, 168, 184, 196, 212, 130, 190},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the devices with odd firmware: another version than most devices of the same model. */
+/* Finds the devices with odd firmware: a version that differs from that of most devices of the same
+ * model. */
 #ifndef LIBFABMGR_INVENTORY_ODD_H
 #define LIBFABMGR_INVENTORY_ODD_H
 

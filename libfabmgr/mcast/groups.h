@@ -49,9 +49,9 @@ struct fab_mcast_group {
     struct fab_mcast_member *member; /* array of members, sorted by GUID */
     size_t members, room;
 };
-/* When IPv6 solicited-node groups share an MLID. NEVER: they never share. SHORT: they share if few
- * MLIDs are free. ALWAYS: they always share. With SHORT and ALWAYS, other IP groups share MLIDs if
- * no MLID is free. */
+/* Says when IPv6 solicited-node groups share an MLID. NEVER: they never share. SHORT: they share if
+ * few MLIDs are free. ALWAYS: they always share. With SHORT and ALWAYS, other IP groups share MLIDs
+ * if no MLID is free. */
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;

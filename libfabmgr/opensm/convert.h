@@ -41,8 +41,8 @@ struct fab_opensm_option {
     const char *name, *preset;
     enum fab_opensm_kind kind;
     const char *setting; /* NUMBER, FLAG: path of fabricd's setting, "group.key" */
-    /* NUMBER: default of fabricd's setting. FLAG: value of the setting if the option does not have
-     * its default. */
+    /* NUMBER: default of fabricd's setting. FLAG: value that fabricd's setting gets if the OpenSM
+     * option does not have its default. */
     const char *to;
     uint64_t least, most; /* NUMBER: range of fabricd's setting */
     const char *note;

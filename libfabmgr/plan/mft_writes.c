@@ -32,8 +32,8 @@ struct draft {
     size_t cells, room;
     /* [switches] union-find: the parent of each switch; a root is its own parent */
     uint32_t *root;
-    /* [switches] for each unresponsive switch, a bitset of the LIDs of the MLID group whose entries
-     * differ from the target; NULL: all switches respond */
+    /* [switches] for each unresponsive switch, a bitset of those MLIDs of the current MLID group
+     * whose entries differ from the target; NULL: all switches respond */
     uint32_t *pending;
 };
 

@@ -6,11 +6,12 @@
  * acknowledged the write. One bit per block tells whether it is known. A plan always writes unknown
  * blocks.
  *
- * If a write fails, the switch may hold the old or the new entries, and it may have restarted. The
- * manager reads the blocks of this switch again. If this fails, too, the manager assumes the former
- * entries. Mixtures with the former entries are safe. Mixtures with the entries of the lost write
- * are safe as well, because the manager sends a write only when it is safe. Therefore the manager
- * can safely write the former entries once more. Afterwards the block is known.
+ * If a write of a block fails, the block is doubtful: the switch may hold the old entries or the
+ * entries of the write, and it may have restarted. The manager therefore reads the blocks of this
+ * switch again. If this fails, too, the manager assumes that the block has the old entries, and
+ * writes them once more. Afterwards the block is known. This is safe whatever the switch holds: the
+ * manager only sends writes with which packets can meet old and new entries in any combination
+ * without a loop or a deadlock.
  *
  * VL tables, also of adapters and routers, are stored as the values from which they are computed
  * (vl_writes.c).

@@ -61,9 +61,9 @@ struct fab_scrub_difference {
  * bytes that were read. Returns true if there is a difference, and then describes it in *ret. */
 bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                             const uint8_t *data, struct fab_scrub_difference *ret);
-/* Returns true if the attribute that was read shows that the snapshot is out of date: a port has
- * another state than in the snapshot, or a switch reports a change of a port state. A sweep must
- * then read the device again, and a comparison would be meaningless. */
+/* Returns true if the attribute that was read shows that the snapshot is out of date: the state of
+ * a port differs from that in the snapshot, or a switch reports a change of a port state. A sweep
+ * must then read the device again, and a comparison would be meaningless. */
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
 /* Records in `o` the tables that the device holds, and marks VL tables as unknown, so that the next

@@ -47,9 +47,9 @@ struct fab_pin {
     char by[FAB_PIN_BY_LEN];
     /* Unix time in us at which the pin was made */
     int64_t since_us;
-    /* Time of the manager's clock in us at which the pin was made. If the manager made the pin
-     * because another adapter of the host already had one (FAB_PIN_FIRST_SEEN), this is the made_us
-     * of that pin. 0: before the manager started. */
+    /* Time in us (manager's clock) at which the pin was made. If the manager made the pin because
+     * another adapter of the host already had one (FAB_PIN_FIRST_SEEN), the time of that other pin.
+     * 0: before the manager started. */
     uint64_t made_us;
 };
 enum fab_pin_reason {
@@ -109,8 +109,8 @@ const struct fab_pin *fab_policy_pins_find(const struct fab_pins *p, uint64_t gu
 const struct fab_pin_waiting *fab_policy_pins_waiting(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin *fab_policy_pins_holder(const struct fab_pins *p, const char *desc);
 /* Returns the name of a host or router that patterns must match: if the node has a pin, the pinned
- * name, otherwise the name that the node shows (`desc`). Returns NULL if the latter still needs an
- * approval, so that no pattern may match the node. If p is NULL, returns `desc`. */
+ * name, otherwise the name that the node shows (`desc`). Returns NULL if the node shows a name that
+ * still needs an approval; no pattern may match such a node. If p is NULL, returns `desc`. */
 const char *fab_policy_pins_name(const struct fab_pins *p, uint64_t guid, const char *desc);
 /* Returns true if two descriptions have the same host name. */
 bool fab_policy_pins_same_host(const char *a, const char *b);

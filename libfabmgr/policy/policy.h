@@ -63,10 +63,11 @@ struct fab_policy {
     /* SM_Key that marks an SA request as trusted; 0: no SA request is trusted */
     uint64_t sa_key;
     struct fab_m_keys m_keys; /* M_Keys that the manager writes to ports */
-    /* M_Keys that ports may still have from another manager, by port GUID; shared; NULL: none */
+    /* M_Keys that ports may still have from another manager, by port GUID. Copies of the policy
+     * share this list. NULL: none */
     struct fab_m_key_list *listed_m_keys;
-    /* LIDs that another manager assigned to ports, by port GUID; a LID lease takes precedence;
-     * shared; NULL: none */
+    /* LIDs that another manager assigned to ports, by port GUID; for a port with a LID lease, the
+     * lease takes precedence. Copies of the policy share this list. NULL: none */
     struct fab_lid_list *listed_lids;
     /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
     uint8_t m_key_protect;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replays a recording in a run: a manager sends its MADs to the player instead of a fabric. The
- * cursor is at the next received MAD of the recording. There are three cases:
+ * Replays a recording in a run: a manager sends its MADs to the player instead of a fabric. An
+ * answer is due from the time when the run has sent the request until the player delivers the
+ * answer. The cursor is at the next received MAD of the recording. There are three cases:
  *
  * - The MAD is unsolicited. The player delivers it at its recorded time.
  * - The MAD answers a request that the run has sent. The player delivers it with the same delay
@@ -44,8 +45,8 @@ struct fab_recording_player {
     int64_t base;
     /* index of the next received MAD; all received MADs before it were delivered or skipped */
     uint32_t cursor;
-    /* first and last element of the list of requests whose answers are due, in the order in which
-     * they were sent; NONE: the list is empty */
+    /* The list of requests whose answers are due, in the order in which the run sent the requests:
+     * indexes in index.items[] of the first and the last request; NONE: the list is empty */
     uint32_t first, last;
     /* index of the received MAD that was delivered last */
     uint32_t came;

@@ -20,8 +20,8 @@ struct work {
     const struct fab_standing *in;
     uint32_t switches;
     uint64_t *reached; /* bitset of the switches whose paths lead to the LID */
-    /* [switches] entry: the entry of each switch for the LID. mixed: copy of the entry[] that has
-     * held and fresh entries, while the fresh entries alone are tried */
+    /* [switches] entry: the entry of each switch for the LID. mixed: a copy of entry[] with held
+     * and fresh entries, which is kept while entry[] has only fresh entries for a trial */
     uint8_t *entry, *mixed;
     /* [switches] Lists of switches: the list of switch i has the switches whose entries lead to i.
      * It begins with first[i]; more[] has the next switch of a list. */
@@ -55,8 +55,8 @@ static bool find_end(const struct fab_standing *in, uint32_t lid, uint32_t *ret_
     return true;
 }
 
-/* Adds to `reached` the switch `end`, and all switches whose entries lead to it or to a switch that
- * was added before. */
+/* Marks in w->reached the switch `end` and all switches whose entries lead to `end`, directly or
+ * through other switches. */
 static void spread(struct work *w, uint32_t end)
 {
     uint32_t head = 0, tail = 0;
@@ -70,9 +70,9 @@ static void spread(struct work *w, uint32_t end)
             }
 }
 
-/* Finds the switches whose entries lead to the LID, and returns their number. end: the switch to
- * which the owner of the LID is connected. at_end: the entry with which this switch delivers
- * packets to the owner. */
+/* Finds the switches from which packets arrive at the owner of a LID if they follow w->entry[].
+ * Marks these switches in w->reached, and returns their number. end: the switch to which the owner
+ * is connected. at_end: the entry with which this switch delivers packets to the owner. */
 static uint32_t search(struct work *w, uint32_t end, uint8_t at_end)
 {
     uint32_t count = 0;

@@ -21,13 +21,14 @@ struct fab_standing_count {
     uint32_t fresh_blocks;
 };
 /*
- * Makes tables that keep each held entry whose path leads to the LID. The other switches get their
- * fresh entries. If fewer switches reach the LID with these entries than with the fresh tables, all
- * switches get the fresh entries for this LID. A LID keeps its held entries if no port owns it, or
- * if its owner is not connected to a switch.
+ * Makes tables from held and fresh entries. For each LID, a switch keeps its held entry if packets
+ * that follow the held entries from this switch arrive at the LID. The other switches get their
+ * fresh entries for the LID. If packets to the LID then arrive from fewer switches than with the
+ * fresh tables, all switches get their fresh entries for it. All switches keep their held entries
+ * for a LID that no port owns, or whose owner is not connected to a switch.
  *
- * The result may have cycles of channel dependencies. The caller proves it before the tables are
- * used. Returns OK, or NOMEM.
+ * The result may have cycles of channel dependencies. The caller must verify the tables before they
+ * are used. Returns OK or NOMEM.
  */
 int fab_repair_standing(const struct fab_standing *in, struct fab_lft *ret,
                         struct fab_standing_count *ret_count);

@@ -44,8 +44,8 @@ static uint32_t one_of_switch(const struct fab_sa_query *q, uint32_t port)
     return is_switch(q, port);
 }
 
-/* Returns the number of records for a port: for port 0 of a switch, one for each port of the
- * switch; for any other port 1. */
+/* Returns the number of records for a port. If it is port 0 of a switch, this is the number of
+ * ports of the switch, including port 0. Otherwise it is 1. */
 static uint32_t ports(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_fabric *f = fabric_of(q);

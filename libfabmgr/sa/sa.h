@@ -57,9 +57,9 @@ struct fab_sa_query;
 struct fab_sa_source {
     void *ctx;
     /* Writes the first record whose key is higher than at[] to *ret_struct, and stores the key of
-     * this record in at[]. A key has four numbers; before the first call they are all zero. There
-     * is a key instead of an index, because records can be added and removed between two calls.
-     * Returns false if there are no more records. */
+     * this record in at[]. A key has four numbers; the query sets them to zero before the first
+     * call. A key is used instead of an index, because records can be added and removed between two
+     * calls. Returns false if there are no more records. */
     bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
     /* true: next() returns only records that match the query; false: the query compares each
      * record */

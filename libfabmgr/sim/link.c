@@ -59,7 +59,7 @@ void fab_sim_links_start(struct fab_sim *s)
 }
 
 /* Sets the PortState and PortPhysicalState of a port. Returns true if the PortState has changed and
- * the port belongs to a switch, so that the switch must send a trap. */
+ * the port belongs to a switch; the switch must then send a trap. */
 static bool set_state(struct fab_sim *s, uint32_t port, uint8_t state, uint8_t phys)
 {
     struct fab_port_info *info = &s->ports[port].info;

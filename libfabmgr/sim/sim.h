@@ -27,8 +27,8 @@ void fab_sim_free(struct fab_sim *s);
  * bytes are no MAD, and INVAL if there is no such port. */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
-/* Call this function directly after fab_sim_send returned 0. Returns true if the MAD, a duplicate
- * of it or its answer is still in flight, so that an answer may come later. */
+/* Call this function directly after fab_sim_send returned 0. Returns true if an answer may come
+ * later, because the MAD, a duplicate of it or its answer is still in flight. */
 bool fab_sim_in_flight(const struct fab_sim *s);
 
 /* A MAD that has arrived at a port: a trap, a MAD for an attached manager, or a late answer. */

@@ -52,8 +52,7 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
 /* Returns the manager to which this manager, as master, must hand over: the best of the managers
  * that are in state STANDBY, have precedence over this manager, and were not passed over. NULL:
  * there is no such manager, or this manager is not master. A manager in state DISCOVERING is not
- * considered yet: it finds this master and becomes standby first, so that there is always a master.
- */
+ * considered yet: it first finds this master and becomes standby. So there is always a master. */
 const struct fab_sm_info *fab_smstate_successor(const struct fab_smstate *s,
                                                 const struct fab_sm_info *others, uint32_t count);
 /* Returns the highest priority, at most `priority`, with which the manager `guid` has no precedence
@@ -74,8 +73,8 @@ enum fab_smstate_poll {
     FAB_SMSTATE_PASSED_OVER,
 };
 /* Handles the result of a poll in state STANDBY. answer: SMInfo of the polled manager; NULL: it did
- * not respond. If the function returns another value than FAB_SMSTATE_STAYS, the state is
- * DISCOVERING, and the caller must begin a heavy sweep. */
+ * not respond. If the function does not return FAB_SMSTATE_STAYS, the state is DISCOVERING, and the
+ * caller must begin a heavy sweep. */
 enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
 /* Controls: the attribute modifiers with which a subnet manager changes the state of another by
  * SubnSet(SMInfo), IBA 14.4.1. */

@@ -5,9 +5,11 @@
  * branches only add dependencies. So each link is tried at most once. If the finished tree lacks a
  * switch, other roots are tried.
  *
- * The VL on which a packet enters a link depends on the port by which the packet entered the
- * switch. So packets of a tree are assumed to enter by ports of all classes that the switch has,
- * including ports that are not in the tree. A branch that is added later then adds no VL.
+ * The VL on which a packet leaves a switch depends on the class of the port by which the packet
+ * entered the switch. If a branch is added at a switch, packets may therefore leave by the older
+ * branches on further VLs. To exclude this, packets of a tree are assumed to enter a switch by any
+ * of its ports, including ports that are not in the tree. So all VLs of a branch are known when the
+ * branch is added.
  */
 #include "libfabmgr/spanning/spanning.h"
 

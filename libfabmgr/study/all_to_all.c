@@ -123,9 +123,10 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
     t->q->hops[depth < FAB_QUALITY_HOPS ? depth : FAB_QUALITY_HOPS - 1] += pairs;
 }
 
-/* Adds up the units that switch `sw` sends: those of its own endports, and those that it receives
- * and forwards. Adds this number to the load of the channel by which `sw` sends, and to the units
- * that the next switch receives. */
+/* Computes how many units switch `sw` sends to the current destination: those of its own endports,
+ * and those that it receives and forwards. Adds this number, multiplied by slow[] of the channel by
+ * which `sw` sends, to the load of this channel. Adds the number itself to the units that the next
+ * switch receives. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

@@ -52,7 +52,7 @@ static uint64_t now_us(const struct comparison *c)
     return c->first->now_us != NULL ? c->first->now_us() : 0;
 }
 
-/* Measures the tables `of`, and stores their figures in the row. */
+/* Measures the tables of the engine choice `of`, and stores the figures in the row. */
 static int measure(struct comparison *c, const struct fab_engine_choice *of,
                    struct fab_choice_row *row)
 {

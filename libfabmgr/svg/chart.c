@@ -68,7 +68,7 @@ static void draw_steps(struct fab_text *t, const struct place *at, size_t s)
 {
     const double *value = at->panel->series[s].value;
     const struct fab_svg_chart *c = at->chart;
-    bool pen = false; /* true: the value before this one was drawn */
+    bool pen = false; /* true: the previous value was drawn, so the line may continue from it */
     /* the line of the first series is wider, so that it stays visible where another line covers it
      */
     fab_base_text_addf(t, "<path class=\"line%s s%zu\" d=\"",

@@ -70,8 +70,8 @@ struct fab_svg_bar_panel {
     const char *title;
     struct fab_svg_unit unit;
     double top; /* value at the end of the axis; 0: computed from the greatest value */
-    /* [name_count] names of the series for the legend; if there is only one series, names of the
-     * colours. NULL: no legend. */
+    /* [name_count] texts of the legend: the names of the series; if there is only one series, what
+     * each colour of the bars means. NULL: no legend. */
     const char *const *names;
     size_t name_count;
     size_t series_count;

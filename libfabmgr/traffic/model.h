@@ -43,7 +43,7 @@ enum traffic_kind {
     TRAFFIC_CREDIT, /* credits return to a channel */
     TRAFFIC_WAKE,   /* a port can send again */
     TRAFFIC_READY,  /* a flow can send */
-    /* congestion control no longer delays an SL, so that the SL can send (arg: endport * 16 +
+    /* congestion control no longer delays an SL, which can therefore send (arg: endport * 16 +
      * SL) */
     TRAFFIC_SL,
     /* the receiver of a flow sends a BECN */
@@ -132,7 +132,7 @@ struct traffic_port {
 struct traffic_throttle {
     /* the timer period in which `index` was last updated; periods are counted from time 0 */
     uint64_t tick;
-    uint16_t index; /* CCTI: index of the congestion control table */
+    uint16_t index; /* CCTI: index into the congestion control table */
 };
 struct traffic_flow {
     /* endport, to_endport: sender and receiver of the flow, as indices in fab_traffic.endports[].

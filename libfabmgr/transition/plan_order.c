@@ -6,9 +6,9 @@
  * tables. If these tables have a cycle with the new links, the plan is made again. Entries that
  * lead into these links then drop packets at first.
  *
- * After a lost write, a switch may hold the entries of this write or its former entries. If the
- * proof does not include the resulting mixtures, a new plan is made, which restores the former
- * entries first.
+ * If a write got no answer, the switch may hold the entries of this write or its former entries. If
+ * the proof of the transition does not include both possibilities, a new plan is made, which first
+ * restores the former entries.
  *
  * A write of a plan has all 64 entries of a block. Entries that the transition does not change in
  * this write keep the value that the switch holds. If this value is not known, the write sets the
@@ -276,8 +276,8 @@ static int order_routes(const struct fab_plan_input *in, struct fab_transition *
 }
 
 /* If the plan restores doubtful blocks, makes all writes of stage ROUTES wait for the writes that
- * restore them. Until all doubtful blocks are restored, the switches may hold a mixture that the
- * proof does not include. */
+ * restore them. Until all doubtful blocks are restored, the switches may hold a mixture of entries
+ * that the proof does not include. */
 static void await_restored(struct fab_plan *plan)
 {
     const uint32_t *start = plan->stage_start;
@@ -331,9 +331,9 @@ static bool is_mixture(const struct fab_plan_input *in, const struct fab_plan_lo
     return i == FAB_LFT_BLOCK;
 }
 
-/* If lost writes may have left a mixture that the proof does not include, makes the plan and the
- * steps again. The doubtful blocks are then restored first. Nothing needs to be restored if writes
- * in any order are safe, because the proof then includes every mixture. */
+/* If writes without an answer may have left a mixture of entries that the proof does not include,
+ * makes the plan and the steps again. The doubtful blocks are then restored first. Nothing needs to
+ * be restored if writes in any order are safe, because the proof then includes every mixture. */
 static int restore(struct fab_plan_input *in, const struct fab_vls *old_vls,
                    const struct fab_transition_effort *effort, struct fab_plan *plan,
                    struct fab_transition *t)

@@ -36,9 +36,9 @@ struct fab_transition_effort {
 };
 /* Orders the LFT writes of `plan`, which fab_plan_make made from `in`. old_vls: the SLs that hosts
  * use, and the SL-to-VL tables before the plan; NULL: one VL. effort: limits of the search for
- * steps. If the verdict is OLD_CYCLE or NEW_CYCLE, the plan keeps its order, and mixtures may have
- * a cycle. Returns NOMEM, INVAL, or BUSY if the search was stopped. After an error, the order of
- * the plan may be unsafe. */
+ * steps. If the verdict is OLD_CYCLE or NEW_CYCLE, the plan keeps its order, and mixtures of old
+ * and new tables may have a cycle. Returns NOMEM, INVAL, or BUSY if the search was stopped. After
+ * an error, the order of the plan may be unsafe. */
 int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret);

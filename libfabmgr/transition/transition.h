@@ -3,10 +3,11 @@
  * Computes in which steps the manager can replace the forwarding tables in the switches by new
  * ones, so that no deadlock can occur in between.
  *
- * Switches replace their tables one after the other, so packets meet mixtures of old and new
- * entries. Even if neither the old nor the new tables have a cycle of channel dependencies, a
- * mixture may have one. The steps are chosen so that no mixture has a forwarding loop, or a cycle
- * on any VL, in whatever order the writes of a step take effect. There are four methods:
+ * Switches replace their tables one after the other, so for some time packets meet a mixture: some
+ * switches hold their new entries, others still their old ones. Even if neither the old nor the new
+ * tables have a cycle of channel dependencies, a mixture may have one. The steps are chosen so that
+ * no mixture has a forwarding loop, or a cycle on any VL, in whatever order the writes of a step
+ * take effect. There are four methods:
  *
  *   - Any order. Take, for each LID, the channel dependencies of all mixtures of its old and new
  *     entries. The union of these sets over all LIDs contains the dependencies of every mixture,
@@ -97,19 +98,19 @@ enum fab_transition_verdict {
     /* No mixture of old and new entries has a forwarding loop or a cycle of channel dependencies,
      * whatever the order of the writes. */
     FAB_TRANSITION_ANY_ORDER,
-    /* If each step is sent after the step before has been answered, no mixture has a loop or a
-     * cycle. No LID is drained. */
+    /* If each step is sent only when the step before has been answered, no mixture of old and new
+     * entries has a loop or a cycle. No LID is drained. */
     FAB_TRANSITION_STEPS,
     /* Like FAB_TRANSITION_STEPS, but some LIDs are drained. */
     FAB_TRANSITION_DRAINS,
     /* Like FAB_TRANSITION_DRAINS, but more LIDs than necessary may be drained, because the search
      * for steps reached its limit (`visits`). */
     FAB_TRANSITION_LIMIT,
-    /* The mixtures may have a cycle, because the old tables have one, perhaps only together with
-     * the new SL-to-VL tables. */
+    /* Mixtures of old and new entries may have a cycle, because the old tables have one, perhaps
+     * only together with the new SL-to-VL tables. */
     FAB_TRANSITION_OLD_CYCLE,
-    /* The mixtures may have a cycle, because the new tables have one with the SLs that hosts use
-     * now. */
+    /* Mixtures of old and new entries may have a cycle, because the new tables have one with the
+     * SLs that hosts use now. */
     FAB_TRANSITION_NEW_CYCLE,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks quickly whether the channel dependencies of all mixtures together have no cycle. If they
- * have none, as in most transitions, the transition needs no rounds.
+ * Checks quickly whether the union of the channel dependencies of all mixtures of old and new
+ * entries has no cycle. If it has none, as in most transitions, the transition needs no rounds.
  *
  * The check begins with the dependencies of the new tables, which libfabmgr/verify computes. Only
  * changed entries add further dependencies; adding these takes time proportional to the number of

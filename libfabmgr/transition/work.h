@@ -119,7 +119,8 @@ int fab_transition_check_union(struct fab_transition_work *w, bool *ret_along, b
 enum fab_transition_tables {
     /* waiting LIDs: all mixtures of present and new entries; other LIDs: present entries */
     FAB_TRANSITION_ALL,
-    /* waiting LIDs: the mixtures that occur in mode ALONG; other LIDs: present entries */
+    /* waiting LIDs: the mixtures of present and new entries that occur in mode ALONG; other LIDs:
+     * present entries */
     FAB_TRANSITION_ALL_ALONG,
     FAB_TRANSITION_PRESENT, /* all LIDs: present entries */
     /* waiting LIDs: all packets meet only present entries, or only new entries; other LIDs: present

@@ -263,9 +263,9 @@ static void find_reps(struct fab_verify_batch_walk *s)
     }
 }
 
-/* Copies the collected dependencies of those classes in which some switch has other entries in this
- * tile than the representative: these switches can no longer share the dependencies of the
- * representative. The other classes go on sharing them. to_all: see distribute(). */
+/* Copies the collected dependencies of each class in which the entries of some switch in this tile
+ * differ from those of the representative: such switches can no longer share the dependencies of
+ * the representative. The other classes go on sharing them. to_all: see distribute(). */
 static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
                                     struct fab_verify_deps *deps)
 {

@@ -49,8 +49,9 @@ struct fab_verify_multicast_lid {
 };
 struct fab_verify_multicast_input {
     const struct fab_fabric *fabric;
-    /* The MFT blocks, by switch id. The number of a block is its MLID group + 512 * its group of 16
-     * ports (IBA 14.2.5.12). The masks in absent blocks count as zero. */
+    /* The MFT blocks, by switch id. A block has the entries of one MLID group for 16 ports. Its
+     * number is the index of the MLID group + 512 * the index of the 16 ports (IBA 14.2.5.12). In
+     * absent blocks, all port masks count as zero. */
     const struct fab_blocks *mft;
     const struct fab_verify_multicast_member *member;
     /* [lids] the MLIDs to check, ascending, each of them once. The port masks of all other MLIDs

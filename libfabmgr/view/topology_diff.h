@@ -13,7 +13,7 @@ enum fab_topology_kind {
     FAB_TOPOLOGY_LINK_MOVED, /* a port of the link had a link to another port before */
     FAB_TOPOLOGY_LINK_REMOVED,
     FAB_TOPOLOGY_LINK_ADDED,
-    FAB_TOPOLOGY_LINK_RATE /* the link has another width or speed than before */
+    FAB_TOPOLOGY_LINK_RATE /* the width or the speed of the link has changed */
 };
 struct fab_topology_change {
     enum fab_topology_kind kind;

@@ -89,8 +89,9 @@ static struct component whole_part(struct walk *w, const struct fab_part *p)
     return c;
 }
 
-/* Returns the next component that belongs to a field: the next element of an array in which each
- * element is a component, otherwise the field itself. */
+/* Returns the component at the current position of the walk, which belongs to the field `f`, and
+ * moves the walk past it. If each element of the field (an array) is a component, this is the next
+ * element; otherwise it is the whole field. */
 static struct component of_field(struct walk *w, const struct fab_part *p,
                                  const struct fab_field *f)
 {

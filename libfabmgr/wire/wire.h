@@ -184,7 +184,7 @@ struct fab_port_info { /* defined in IBA 14.2.5.6 */
     uint16_t cap_mask2;
     /* Bitsets of lane speeds: FDR 1, EDR 2, HDR 4, NDR 8. */
     uint8_t speed_ext_active, speed_ext_supported, speed_ext_enabled;
-    /* Bitsets of lane speeds; the only bit is XDR 1. */
+    /* Bitsets of lane speeds: XDR 1 (no other bit is defined). */
     uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled;
 };
 struct fab_sm_info { /* defined in IBA 14.2.5.13 */

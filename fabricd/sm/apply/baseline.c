@@ -269,8 +269,8 @@ int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_bas
     return FAB_OK;
 }
 
-/* Counts the quarantined ports. Returns true if other ports are quarantined than at the last call;
- * new P_Key tables are then needed. */
+/* Counts the quarantined ports. Returns true if the set of quarantined ports has changed since the
+ * last call; new P_Key tables are then needed. */
 static bool count_quarantined(struct sm_baseline *b)
 {
     uint64_t was = b->quarantine, hash = 0;

@@ -68,7 +68,7 @@ struct sm_baseline_edit {
      * baseline. If the version differs later, a round has replaced the list of unapproved
      * devices. */
     uint64_t version;
-    /* Manager's clock when the change became the first in the queue; 0: not yet. */
+    /* Time (manager's clock) at which the change became the first in the queue; 0: not yet. */
     uint64_t begun_us;
     unsigned tries;
     /* for EDIT_DISAPPROVE: number of the named nodes whose event has been emitted */

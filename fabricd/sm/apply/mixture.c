@@ -210,7 +210,7 @@ static int begin(struct sm *s)
 
 /* Returns true if the verdict is not that of the tables that the switches hold. There are two
  * cases: table writes of this round failed; or this round has repeated writes that had failed
- * before, and the verdict is still that of the former mixture. */
+ * before, and the verdict is still that of the tables that the switches held before. */
 static bool is_outdated(const struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -268,7 +268,7 @@ static void report(struct sm *s, const struct sm_judging *j)
     s->apply->mixture_alarm = true;
 }
 
-/* Takes over the verdict of the mixture. */
+/* Takes over the verdict of the mixture of old and new tables. */
 static int take(struct sm *s, struct sm_judging *j)
 {
     s->apply->judging = NULL;

@@ -129,9 +129,10 @@ static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
                .differences = 1, .author = "author unknown");
 }
 
-/* Emits settings-changed for each port that enforced partitions in the last sweep, as the manager
- * had set it, and does not do so any more: another program has changed the setting. The plan of
- * this round writes the setting again. */
+/* Finds the ports where another program has changed PartitionEnforcement: the last sweep found the
+ * value that the manager had written, and this sweep finds another value. Emits settings-changed
+ * for these ports, at most SM_EVENTS_A_ROUND times. The plan of this round writes the setting
+ * again. */
 static void find_changed(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -90,8 +90,8 @@ int sm_make_view(struct sm *s, struct fab_target *target, struct fab_view **ret)
     if (r != FAB_OK)
         return r;
     /* The verdict has no witness, because tables that failed their proof are not published. If
-     * table writes failed, the verdict is that of the mixture, until the next round has repeated
-     * the writes. */
+     * table writes failed, the verdict is that of the mixture of old and new tables that the
+     * switches hold, until the next round has repeated the writes. */
     struct fab_verdict verdict = s->apply->verdict;
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
     struct fab_fabric *fabric = fab_fabric_ref(s->model.fabric);

@@ -60,7 +60,7 @@ struct sm_reproof_job {
     bool over;
     int status;        /* status of the proof so far */
     uint64_t slice_ns; /* processor time of the last slice */
-    uint64_t began_us; /* manager's clock when the proof began */
+    uint64_t began_us; /* time (manager's clock) at which the proof began */
 };
 
 /* ---- on the worker --------------------------------------------------------------------------- */
@@ -177,8 +177,9 @@ static const char *failure(const struct fab_verdict *v)
                                          : "they exceed the limits of a device";
 }
 
-/* Publishes the verdict of the background proof. But if failed writes left a mixture of tables, the
- * published verdict is that of the mixture, and stays. */
+/* Publishes the verdict of the background proof. But if failed writes have left a mixture of old
+ * and new tables in the switches, the published verdict is the one of this mixture, and does not
+ * change. */
 static void take_over(struct sm *s, struct sm_reproof_job *j)
 {
     if (s->apply->mixed)

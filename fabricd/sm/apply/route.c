@@ -171,8 +171,8 @@ void sm_route_drop_replaced(struct sm *s)
 
 /* Call this function before the result of the routing task replaces the active tables. Stores the
  * active tables, and what belongs to them, in s->apply->replaced, so that they can be restored.
- * Stores nothing if no tables are active, for example because a sweep found other ids or links than
- * before. */
+ * Stores nothing if no tables are active, for example because a sweep found that ids or links have
+ * changed. */
 static void keep_replaced(struct sm *s)
 {
     struct sm_replaced *old = &s->apply->replaced;

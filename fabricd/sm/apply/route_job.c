@@ -333,7 +333,7 @@ static bool same_lids(const struct fab_lids *a, const struct fab_lids *b)
 }
 
 /* Makes the polished tables the new ones, with the VLs of the active tables, and proves them.
- * Returns UNSUPPORTED if ports have other LIDs now than in the active tables. */
+ * Returns UNSUPPORTED if LIDs have changed since the active tables were made. */
 static int take_polished(struct sm_route_job *j)
 {
     struct fab_target *t = j->of.target;

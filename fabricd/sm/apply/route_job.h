@@ -45,14 +45,14 @@ struct sm_route_job {
     /* all engines that were considered, each with its figures (such as link loads) or the reason
      * why it was not used */
     struct fab_choice *choice;
-    uint64_t began_us; /* manager's clock when the last engine began */
+    uint64_t began_us; /* time (manager's clock) at which the last engine began */
     /* Names of the engines that were passed over, with reasons. */
     char passed[800];
     /* an engine's tables failed their proof */
     bool refuted;
     uint64_t route_us, verify_us;
-    /* manager's clock when the last engine ended (computed_us), and when the proof of its tables
-     * ended (proved_us) */
+    /* times (manager's clock) at which the last engine ended (computed_us), and at which the proof
+     * of its tables ended (proved_us) */
     uint64_t computed_us, proved_us;
     uint64_t cpu_ns; /* CPU time of the worker thread */
     struct sm_classes classes;

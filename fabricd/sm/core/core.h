@@ -31,7 +31,7 @@ struct sm_run {
     const struct sm_round *round;
     struct sm_guids suspects; /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
-    /* Manager's clock at the trap that caused the round; 0: no trap caused it. */
+    /* Time (manager's clock) of the trap that caused the round; 0: no trap caused it. */
     uint64_t trap_us;
     /* true: this round takes over the result of a background heavy sweep, and does not sweep the
      * fabric itself */
@@ -42,14 +42,14 @@ struct sm_run {
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
-    /* If this round replaces the tables of a local repair by better balanced tables: generation of
-     * the view that the repair published. 0: this round does something else. */
+    /* Only if this round replaces the tables of a local repair by better balanced tables:
+     * generation of the view that the local repair published. 0: this round does something else. */
     uint64_t follows;
     /* why the round was begun, as a phrase for operators */
     char cause[96];
-    /* Manager's clock at three steps of this round. known_us: the changes of the fabric were known.
-     * computed_us: the tables were computed. proved_us: the tables were proved. 0: the round has
-     * not made this step (yet). */
+    /* Times (manager's clock) of three steps of this round. known_us: the changes of the fabric
+     * were known. computed_us: the tables were computed. proved_us: the tables were proved. 0: the
+     * round has not made this step (yet). */
     uint64_t known_us, computed_us, proved_us;
     /* Only the numbers of nodes and links that came and left in this round; the other members are
      * not set. */
@@ -355,7 +355,8 @@ void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
  * whether ports may need different M_Keys (sm_m_keys_are_mixed). */
 void sm_m_key_recount(struct sm *s);
 /* Returns true if ports may need different M_Keys. Reasons: subnet.m_key is "derived", or was
- * before the last change, or a port is known to have another M_Key than it must have. */
+ * before the last change, or the M_Key of a port is known to differ from the one that the port must
+ * have. */
 bool sm_m_keys_are_mixed(const struct sm *s);
 /* Returns the M_Keys that the policy had before the last change. Some ports may still have them. */
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s);

@@ -48,10 +48,10 @@ struct sm_core {
     struct sm_guids refusing;
     /* those nodes in `refusing` that an event has named already */
     struct sm_guids named;
-    /* Manager's clock at the first trap that no round has handled yet; 0: no such trap. */
+    /* Time (manager's clock) of the first trap that no round has handled yet; 0: no such trap. */
     uint64_t trap_us;
-    /* Manager's clock when requested port probes began to delay a requested sweep; 0: no sweep is
-     * delayed. */
+    /* Time (manager's clock) at which requested port probes began to delay a requested sweep; 0: no
+     * sweep is delayed. */
     uint64_t overdue_us;
     /* Cause of the next sweep or repair; "": not set. */
     char cause[96];
@@ -116,9 +116,9 @@ struct sm_core {
     /* Number of requests that a round in standby may still send until budget_timer fires. */
     uint32_t budget;
     struct loop_timer *budget_timer;
-    /* Members of phase_times.c, for the running phase. phase_began_us: manager's clock in us when
-     * the phase began. phase_began_ns: CPU time of the loop thread in ns when the phase began.
-     * phase_worker_ns: CPU time in ns of the worker task of the phase. */
+    /* Members of phase_times.c, for the running phase. phase_began_us: time in us (manager's clock)
+     * at which the phase began. phase_began_ns: CPU time of the loop thread in ns when the phase
+     * began. phase_worker_ns: CPU time in ns of the worker task of the phase. */
     uint64_t phase_began_us, phase_began_ns, phase_worker_ns;
     struct sm_phase_time phase_times[SM_ROUND_KINDS][SM_PHASES_A_ROUND];
 

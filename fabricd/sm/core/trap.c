@@ -25,10 +25,11 @@ static void name_of(const struct sm *s, uint64_t guid, char name[SM_PLACE_LEN])
         sm_node_name(f, node, name);
 }
 
-/* Returns true if a write of the manager probably caused this trap, so that the trap must not cause
- * a targeted sweep. The manager repeats failed writes, after delays that grow (sm_request_retry). A
- * device that refuses a write because of a wrong M_Key also sends trap 256. A targeted sweep after
- * this trap would repeat the write, and so cause the next trap, without end. */
+/* Returns true if a write of the manager probably caused this trap. The trap must then not cause a
+ * targeted sweep, for this reason: The manager repeats failed writes, after delays that grow
+ * (sm_request_retry). A device that refuses a write because of a wrong M_Key also sends trap 256. A
+ * targeted sweep after this trap would repeat the write, and so cause the next trap, without
+ * end. */
 static bool is_about_our_writes(const struct sm *s, uint64_t guid, uint16_t trap)
 {
     return trap == TRAP_BAD_M_KEY && sm_is_refusing(s, guid);

@@ -41,9 +41,9 @@ struct source {
     /* time on the manager's clock at which the token bucket of this source will be full again
      * (libfabmgr/base/bucket.h) */
     uint64_t full_us;
-    /* manager's clock when the counts `traps` and `repressed` were last set to 0 */
+    /* time (manager's clock) at which the counts `traps` and `repressed` were last set to 0 */
     uint64_t since_us;
-    /* Manager's clock at the last event trap-flood (flood_told_us) and trap-refused
+    /* Time (manager's clock) of the last event trap-flood (flood_told_us) and trap-refused
      * (refused_told_us) about this source; 0: none yet. */
     uint64_t flood_told_us, refused_told_us;
     /* traps: number of traps since since_us. repressed: number of those beyond the limit. */
@@ -67,9 +67,9 @@ struct sm_trap_limit {
     uint32_t queued;
     struct loop_timer *owed_timer;
     /* unknown_timer requests the heavy sweep after a trap from an unknown LID. The other members
-     * limit how often it does so. unknown_next_us: manager's clock at the earliest time of the next
-     * such sweep. unknown_wait_us: pause after the last such sweep, in us. unknown_last_us:
-     * manager's clock at the last trap from an unknown LID. */
+     * limit how often it does so. unknown_next_us: earliest time (manager's clock) of the next such
+     * sweep. unknown_wait_us: pause after the last such sweep, in us. unknown_last_us: time
+     * (manager's clock) of the last trap from an unknown LID. */
     struct loop_timer *unknown_timer;
     uint64_t unknown_next_us, unknown_wait_us, unknown_last_us;
     struct sm_trap_counts counts;

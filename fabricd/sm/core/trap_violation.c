@@ -38,7 +38,8 @@ static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 1
 struct row {
     struct sm *sm;
     uint64_t guid; /* GUID of the node that has the port */
-    /* manager's clock when the last event about this key and port was emitted; 0: none yet */
+    /* time (manager's clock) at which the last event about this key and port was emitted; 0: none
+     * yet */
     uint64_t told_us;
     uint32_t untold; /* number of violations since the last event */
     /* source LID of the trap that is being confirmed */

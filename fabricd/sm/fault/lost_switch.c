@@ -80,8 +80,8 @@ static uint32_t find_other_neighbour(const struct sm *s, uint32_t node, uint32_t
     return FAB_NONE;
 }
 
-/* Call this function when the link between the switches `node` and `suspect` has failed, so that
- * perhaps `node` has failed. Notes that the probe must ask another neighbour of `node`. */
+/* Call this function when the link between the switches `node` and `suspect` has failed, perhaps
+ * because `node` has failed. Notes that the probe must ask another neighbour of `node`. */
 static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
 {
     struct sm_lost_switches *l = &s->fault->lost;

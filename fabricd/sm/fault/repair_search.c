@@ -174,13 +174,12 @@ static bool writes_block(const struct fab_repair_delta *d, uint32_t block)
 }
 
 /* Returns true if the proof of the repair depends on an entry of the active tables that a switch
- * may lack, because an earlier write failed.
- *
- * If all missing writes are those of local repairs, the labels ascend along the paths of the
- * mixture that the switches hold (libfabmgr/repair/write_order.c). A further repair is then safe if
- * it brings back no link, keeps the labels of the active tables, and writes no block with the
- * number (LID / 64) of a missing block. The last condition ensures that all switches hold the
- * active entries for the LIDs that the repair changes. */
+ * may lack, because an earlier write failed. If all missing writes are those of local repairs, the
+ * switches hold a mixture of old and new entries along whose paths the labels ascend
+ * (libfabmgr/repair/write_order.c). A further repair is then safe if it brings back no link, keeps
+ * the labels of the active tables, and writes no block with the number (LID / 64) of a missing
+ * block. The last condition ensures that all switches hold the active entries for the LIDs that the
+ * repair changes. */
 static bool lacks_entries(const struct sm *s, const struct sm_repair_search *x)
 {
     uint32_t count;

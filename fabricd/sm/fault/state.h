@@ -51,7 +51,7 @@ struct sm_probe { /* result of a port probe */
 #define SM_FIRST_SUSPECTS 3
 /* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
-    /* [doubts] switches that have lost one link, so that perhaps the whole switch has failed.
+    /* [doubts] switches that have lost one link, perhaps because the whole switch has failed.
      * doubt: id of the switch. other: id of the port by which another neighbour is connected to the
      * switch; the state of this port shows whether the switch has failed. FAB_NONE: this port has
      * been read already, or there is no such port. */

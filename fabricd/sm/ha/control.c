@@ -92,7 +92,7 @@ static bool shows_key(const struct sm *s, const struct fab_mad *head,
 }
 
 /* Returns why fabricd ignores the packet, as a phrase for operators. NULL: the packet may be
- * genuine, so confirm() asks its sender. */
+ * genuine, so confirm() requests SMInfo from its sender. */
 static const char *doubt(const struct sm *s, const struct transport_mad *mad,
                          const struct fab_mad *head, const struct fab_sm_info *from,
                          const struct sm_other *sender)

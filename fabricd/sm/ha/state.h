@@ -38,10 +38,11 @@ struct sm_election { /* state of election.c */
     /* the managers that the previous election found */
     struct sm_other former[SM_MAX_OTHERS];
     uint32_t former_count;
-    /* node GUID of the stranger (election.c) that was asked last; the next sweep continues with the
-     * next one; 0: with the lowest GUID */
+    /* node GUID of the stranger (election.c) that got the last request for its SMInfo. The next
+     * sweep continues with the stranger that has the next higher GUID. 0: the next sweep begins
+     * with the lowest GUID */
     uint64_t last_guid;
-    /* Manager's clock at the last event sm-ports-many; 0: none yet. */
+    /* Time (manager's clock) of the last event sm-ports-many; 0: none yet. */
     uint64_t many_us;
 };
 /* The polls of the master by a standby manager (poll.c). */
@@ -52,8 +53,8 @@ struct sm_poll {
     struct loop_timer *timer;
     bool unanswered; /* the last poll was sent, and not answered yet */
     /* The last master that stopped answering the polls. lost_node: GUID of its node; 0: none.
-     * lost_us: manager's clock when this master counted as lost. In the next election, requests to
-     * this node are sent only once. */
+     * lost_us: time (manager's clock) at which this master counted as lost. In the next election,
+     * requests to this node are sent only once. */
     uint64_t lost_node, lost_us;
 };
 /* The reads of the SMInfo of other managers between elections (watch.c). */
@@ -65,12 +66,12 @@ struct sm_watch {
     struct fab_path paths[SM_MAX_OTHERS]; /* directed routes of the requests in flight */
     /* A manager that no election has found yet, but that has asked this manager for SMInfo. This
      * manager therefore asks that manager for its SMInfo, too. Only its place in the fabric is
-     * known. When a manager of missing[] is to be asked, this member is a copy of it. path.hops 0:
-     * no manager has to be asked. */
+     * known. If the request must go to a manager of missing[] instead, this member is a copy of
+     * that element. path.hops 0: no request must be sent. */
     struct sm_other stranger;
     bool stranger_asked; /* the request to `stranger` was sent */
     /* Trusted managers whose port has IsSM, but which did not answer in the last election: their
-     * process may hang. They are asked one after the other. */
+     * process may hang. Requests go to one after the other. */
     struct sm_other missing[SM_MISSING_MOST];
     uint32_t missing_count, next_missing;
     /* number of timer ticks since the last election; at each tick, all managers are read */
@@ -78,7 +79,7 @@ struct sm_watch {
     /* port GUID of the other master in the last event sm-two-masters; 0: no event since this
      * manager became master */
     uint64_t second_guid;
-    uint64_t master_us; /* manager's clock when it last became master */
+    uint64_t master_us; /* time (manager's clock) at which it last became master */
 };
 /* The hand-over that this manager, as master, has begun (handover.c). */
 struct sm_handover {
@@ -88,7 +89,8 @@ struct sm_handover {
     struct loop_timer *timer; /* fires when the manager must check whether HANDOVER can be sent */
     bool pending;
     bool sent; /* HANDOVER was sent */
-    /* manager's clock until which HANDOVER waits for a suitable moment */
+    /* time (manager's clock) until which this manager waits for a suitable moment to send
+     * HANDOVER */
     uint64_t until_us;
     struct sm_other to;
     /* former_priority: priority of this manager before the hand-over. priority: its priority in
@@ -97,7 +99,7 @@ struct sm_handover {
     bool by_command;
     sm_done *done; /* callback of the caller that waits; NULL: no caller waits */
     void *ctx;
-    /* manager's clock before which no hand-over is begun, except by command */
+    /* time (manager's clock) before which this manager begins no hand-over, except by command */
     uint64_t not_before_us;
     struct fab_smstate_holds holds;
 };
@@ -114,15 +116,15 @@ struct sm_control {
     struct sm_other sender;
     /* Number of control packets refused since the last event about them. */
     uint64_t refused;
-    /* Manager's clock before which no event about refused control packets may be emitted. */
+    /* Time (manager's clock) before which no event about refused control packets may be emitted. */
     uint64_t next_event_us;
-    /* manager's clock; a HANDOVER before this time causes no sweep if this manager is already
-     * master */
+    /* Time (manager's clock) from which a HANDOVER may cause a sweep again if this manager is
+     * already master; before this time, such a HANDOVER has no effect. */
     uint64_t next_sweep_us;
 };
 struct sm_ha {
     struct sm_election election;
-    /* managers that were not trusted when a sweep last asked them */
+    /* managers that were not trusted when a sweep last read their SMInfo */
     struct sm_other refused[SM_REFUSED_MOST];
     uint32_t refused_count;
     /* nodes that have sent a SubnGet(SMInfo) with the right M_Key, which proves that they belong to
@@ -153,7 +155,7 @@ struct sm_ha {
     bool announced;
 };
 
-/* Elects the master. Call this function after the SMInfo of all other managers was read. */
+/* Elects the master. Call this function when the SMInfo of all other managers has been read. */
 void sm_ha_elect(struct sm *s);
 /* A control packet has changed the state of this manager. Begins the work of the new state. before:
  * the state before the packet (enum fab_sm_state). */
@@ -194,8 +196,8 @@ void sm_watch_begin(struct sm *s); /* begins to read the SMInfo of the other man
 /* Cancels the reads in flight, because their tags are indices of the list of other managers. Call
  * this function before this list changes. */
 void sm_watch_cancel(struct sm *s);
-/* Call this function when all answers of an election have arrived. Notes which trusted managers
- * have not answered: they may hang. */
+/* Call this function when each request of an election has been answered or has timed out. Notes the
+ * trusted managers that have not answered: they may hang. */
 void sm_watch_note_missing(struct sm *s);
 /* If this manager is master, emits an event for each other manager that the election has found as
  * master. */
@@ -234,8 +236,8 @@ void sm_poll_end(struct sm *s);
 
 /* ---- trust.c --------------------------------------------------------------------------------- */
 
-/* Returns true if each election must ask the manager at this port: subnet.managers lists the switch
- * port to which it is connected, or the manager has proved itself before. */
+/* Returns true if each election must request SMInfo from the manager at this port: subnet.managers
+ * lists the switch port to which it is connected, or the manager has proved itself before. */
 bool sm_trust_known(const struct sm *s, uint32_t port);
 /* `o`, another manager, has answered. Notes whether it was trusted. */
 void sm_trust_note(struct sm *s, const struct sm_other *o);
@@ -245,8 +247,8 @@ void sm_trust_note(struct sm *s, const struct sm_other *o);
 bool sm_trust_required(const struct sm *s);
 /* Returns whether this SM_Key proves that its sender is a manager of the same operator. */
 bool sm_trust_sm_key(const struct sm *s, uint64_t key);
-/* The manager at `port` has answered with this SMInfo. Returns true if it is trusted, so that it
- * takes part in the election. */
+/* Call this function when the manager at `port` has answered with this SMInfo. Returns true if that
+ * manager is trusted; only then it takes part in the election. */
 bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info *info);
 /* Returns whether subnet.managers lists the manager `guid` at the switch port to which `port` is
  * connected. */

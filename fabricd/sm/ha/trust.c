@@ -112,7 +112,7 @@ bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info
 }
 
 /* Notes that the node has sent the right M_Key. If the manager on this node was refused before, the
- * next sweep asks the manager again, now with the M_Key in the request. */
+ * next sweep requests its SMInfo again, now with the M_Key in the request. */
 static void note_proof(struct sm *s, uint64_t node_guid)
 {
     if (node_guid == 0 || sm_guids_have(&s->ha->proved, node_guid))

@@ -19,11 +19,11 @@
 
 #include "fabricd/sm/ha/state.h"
 
-/* Interval in us of the reads. Unknown managers are asked at most once in this time, because any
- * host can cause such requests. */
+/* Interval in us of the reads. At most one request to an unknown manager is sent in this time,
+ * because any host can cause such requests. */
 #define WATCH_US UINT64_C(500000)
-/* A manager that may hang is asked at each of the first MISSING_OFTEN reads after an election, then
- * at every 4th read (this constant). */
+/* A manager that may hang gets a request at each of the first MISSING_OFTEN reads after an
+ * election, and then at every 4th read (this constant). */
 #define MISSING_TICKS 4
 #define MISSING_OFTEN 4
 /* tag of the request to an unknown manager; the tags of all other requests are indices of the list
@@ -101,8 +101,8 @@ static void consider(struct sm *s)
 
 /* ---- requests ---- */
 
-/* Copies the next of the managers that may hang (w->missing) to w->stranger, so that it is asked.
- * Returns false if no such manager has to be asked now. */
+/* Copies the next manager that may hang from w->missing[] to w->stranger, which gets the next
+ * request. Returns false if no request to such a manager must be sent now. */
 static bool ask_missing(struct sm_watch *w)
 {
     if (w->missing_count == 0 || !sm_is_master(w->s) ||

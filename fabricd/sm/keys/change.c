@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "changing M_Keys" writes the current M_Key (the one that the policy demands) to each port
- * that is known to have another M_Key.
+ * whose M_Key is known to differ from this key.
  *
  * SubnSet(PortInfo) carries the port's key in the header and the new key in the attribute. If the
  * answer is lost, the port may still have executed the request. A repetition with the old key would
@@ -68,8 +68,8 @@ static bool is_ready(const struct sm *s, uint32_t port)
            s->model.target->lids.base[port] != 0;
 }
 
-/* Returns true if a sweep or a repair is waiting for the end of this round, so that the round must
- * not begin to change a further port. */
+/* Returns true if a sweep or a repair is waiting for the end of this round. The round must then not
+ * begin to change a further port. */
 static bool yields(const struct sm *s)
 {
     const struct sm_keys *k = s->keys;

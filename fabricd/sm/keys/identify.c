@@ -62,9 +62,10 @@ static bool is_hidden(const struct sm *s, uint32_t port)
            sm_m_key_is_hidden(&fab_fabric_port(f, port)->info) && sm_model_path(&s->model, port);
 }
 
-/* Returns true if some port may have to be asked for its key. This is not so if one key is valid
- * for all ports and no other key is known: discovery has then already sent this key to all ports.
- * But discovery sends a derived or listed key only to the place where its port was last seen. */
+/* Returns true if the manager may have to find out the key of some port. Returns false if one key
+ * is valid for all ports and no other key is known, because discovery has then already sent this
+ * key to all ports. But discovery sends a derived or listed key only to the place where its port
+ * was last seen. */
 static bool is_needed(const struct sm *s)
 {
     return s->keys->doubts || fab_policy_m_keys_set(sm_m_key_previous(s)) ||
@@ -107,8 +108,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Discards the M_Key of a port whose second read has failed, or has shown another M_Key than the
- * first read. */
+/* Discards the M_Key of a port whose second read has failed, or has shown an M_Key that differs
+ * from that of the first read. */
 static void ignore_key(struct sm *s, uint32_t port, struct fab_port_info *known)
 {
     char name[SM_PLACE_LEN];

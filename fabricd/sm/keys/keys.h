@@ -8,18 +8,19 @@
 
 #include "fabricd/sm/core/core.h"
 
-/* Reads the key file. If the settings have another key than the file, the key in the settings
- * becomes the current key, and the key in the file becomes the previous key. Returns OK, NOMEM, IO,
- * DENIED or FORMAT. */
+/* Reads the key file. If the key in the settings differs from the key in the file, the key in the
+ * settings becomes the current key, and the key in the file becomes the previous key. Returns OK,
+ * NOMEM, IO, DENIED or FORMAT. */
 int sm_keys_init(struct sm *s);
 void sm_keys_fini(struct sm *s);
-/* Call this function after new settings were read. If they have other M_Keys, the function writes
- * these keys to the key file, and begins to change the ports. former: the M_Keys of the old
- * settings, which stay in use if the key file cannot be written. */
+/* Call this function when new settings have been read. If their M_Keys differ from those of the old
+ * settings, the function writes the new keys to the key file, and begins to change the keys of the
+ * ports. former: the M_Keys of the old settings, which stay in use if the key file cannot be
+ * written. */
 void sm_keys_reload(struct sm *s, const struct fab_m_keys *former);
 /* Call this function when this manager has become master, and when rows of another manager have
- * arrived. If the managers share another M_Key than the one in use, the function puts the shared
- * key into use. */
+ * arrived. If the M_Key that the managers share differs from the one in use, the function puts the
+ * shared key into use. */
 void sm_keys_load(struct sm *s);
 /* Call this function after every round. It ends the rotation if no port must be changed any more;
  * otherwise it requests a round that changes the ports. */

@@ -108,8 +108,8 @@ static void adopt(struct sm *s, struct store_m_key *row)
     }
 }
 
-/* Handles a row that has another key than the key file: puts this key into use, waits until a
- * majority has confirmed it, or logs why this manager cannot use it. */
+/* Handles a row whose key differs from that in the key file: puts the key of the row into use,
+ * waits until a majority has confirmed it, or logs why this manager cannot use it. */
 static void handle_other(struct sm *s, struct store_m_key *row, bool confirmed)
 {
     if (!suits(s, row))

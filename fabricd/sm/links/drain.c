@@ -9,7 +9,8 @@
  * watches counters.
  *
  * At first a drain is in the state MOVING: entries that the switches hold still lead over its
- * links. Then it is in the state DRAINING, until fabricd/pm has found that the counters are idle.
+ * links. Then it is in the state DRAINING, until fabricd/pm has found that the counters of its
+ * ports show no more traffic.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Follows the progress of drains: over which links table entries still lead, which links of ended
- * drains routes use again, and which ports must be idle.
+ * Follows the progress of drains: finds over which links table entries still lead, which links of
+ * ended drains are in the routes again, and which ports must carry no more traffic.
  */
 #include <stdio.h>
 #include <string.h>

@@ -73,8 +73,8 @@ void sm_flap_set_blind(struct sm *s, bool blind)
     s->links->blind = blind;
 }
 
-/* Returns true if a port of this link is now connected to another port, so that the link no longer
- * exists. */
+/* Returns true if the link no longer exists, because one of its ports is now connected to a third
+ * port. */
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);

@@ -78,15 +78,15 @@ bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
  * is the switch port. A port of another link is disabled only if counters.on_errors is
  * "disable". */
 void sm_isolate_settle(struct sm *s);
-/* Returns true if the link of this port was isolated or drained after the last sweep or repair, so
- * that routes do not avoid it yet. (False for a link that the last sweep has reinstated.) */
+/* Returns true if the link of this port was isolated or drained after the last sweep or repair;
+ * routes do not avoid the link yet. (False for a link that the last sweep has reinstated.) */
 bool sm_isolate_due(const struct sm *s, uint32_t port);
 /* Notes that a local repair has excluded this isolated link from the routes. */
 void sm_isolate_done(struct sm *s, const struct sm_link *c);
 uint32_t sm_isolated_count(const struct sm *s);
 /* Returns whether the isolated links in the store differ from those that this manager knows. */
 bool sm_isolation_differs(const struct sm *s);
-/* Returns whether the store has other drained links than this manager knows. */
+/* Returns whether the drained links in the store differ from those that this manager knows. */
 bool sm_drains_differ(const struct sm *s);
 
 /* ---- drains (drain.c) ---- */

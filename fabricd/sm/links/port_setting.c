@@ -29,10 +29,11 @@ static bool is_disabled(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_DISABLED;
 }
 
-/* One step of a breadth-first search that starts at the manager's node and does not use the link of
- * port `without`: adds to queue[] the neighbours of `node` that the search has not reached before.
- * came[] has an element for each node: the id of the port from which the search reached the node;
- * FAB_NONE: the search has not reached the node, or it is the manager's own node. */
+/* Does one step of a breadth-first search: adds to queue[] those neighbours of `node` that the
+ * search has not reached before. The search starts at the manager's node, and does not use the link
+ * of port `without`. came[] has, for each node, the id of the port over whose link the search
+ * reached the node (a port of the node before it); FAB_NONE: the search has not reached the node,
+ * or it is the manager's own node. */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {

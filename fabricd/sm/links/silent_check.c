@@ -26,7 +26,7 @@
 
 #define CHECKS_MOST 64
 #define NEIGHBOURS_MOST 64
-/* Maximum number of neighbours over which the switch itself is asked. */
+/* Maximum number of neighbours over which requests are sent to the switch itself. */
 #define PATHS_MOST 2
 #define VERDICT_TRIES 4
 /* If at least this many neighbours report their links to the switch as down, and none as up, the
@@ -47,12 +47,13 @@ struct neighbour {
 };
 struct sm_check {
     struct sm *s;
-    /* guid: node GUID of the switch. begun_us: manager's clock when the check was requested or,
-     * once the switch itself was asked, when the first request to it was sent. */
+    /* guid: node GUID of the switch. begun_us: time (manager's clock) at which the check was
+     * requested; as soon as a request has been sent to the switch itself, the time of the first
+     * such request. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
-    /* neighbours: number of elements of neighbour[]. asked: number of requests to the switch
-     * itself, each over another neighbour. */
+    /* neighbours: number of elements of neighbour[]. asked: number of requests that were sent to
+     * the switch itself, each over a different neighbour. */
     uint32_t neighbours, asked;
     bool over;
 };

@@ -44,7 +44,7 @@ struct sm_drain {
     struct sm_drain_info info;
     uint64_t *node; /* [nodes] GUIDs of the switches or of the adapters */
     uint32_t nodes;
-    uint64_t ended_us; /* manager's clock when the drain ended; 0: it has not ended */
+    uint64_t ended_us; /* time (manager's clock) at which the drain ended; 0: it has not ended */
 };
 struct sm_drains { /* state of drain.c */
     struct sm_drain *list;
@@ -73,9 +73,10 @@ struct sm_port_op {
 struct sm_silent {
     struct sm *s;
     uint64_t guid;
-    /* Manager's clock when the switch was found to be silent. */
+    /* Time (manager's clock) at which the switch was found to be silent. */
     uint64_t since_us;
-    /* manager's clock when the switch answered again, so that routes may use it; 0: it is silent */
+    /* time (manager's clock) at which the switch answered again; routes may use it since then. 0:
+     * it is silent */
     uint64_t released_us;
     /* the switch answers again, but the published view still has the fabric without its links */
     bool returning;
@@ -97,7 +98,8 @@ struct sm_silent_checks { /* state of silent_check.c */
     struct sm_check **check;
     uint32_t checks;
     /* lost: switches that have probably failed, because they answered nothing in a check some
-     * seconds ago. lost_us: manager's clock when the last of these switches was added. */
+     * seconds ago. lost_us: time (manager's clock) at which the last of these switches was
+     * added. */
     struct sm_guids lost;
     /* those switches in `lost` that were checked themselves; the others are neighbours of checked
      * switches */
@@ -138,7 +140,7 @@ struct sm_links {
     uint32_t op_port;        /* id of the port of `op` */
     bool op_sent;
     int op_status;
-    /* manager's clock at the last event offender-not-isolated; 0: none yet. */
+    /* time (manager's clock) of the last event offender-not-isolated; 0: none yet. */
     uint64_t spared_us;
     struct store_port *disabled; /* the ports that operators disabled */
     size_t disabled_count;
@@ -239,7 +241,7 @@ void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, 
 bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path *ret);
 int sm_silent_poll_init(struct sm *s); /* returns OK or NOMEM */
 void sm_silent_poll(struct sm *s);     /* starts the periodic polls of silent switches */
-/* Call this function when a silent switch answers again, so that routes may use it. */
+/* Call this function when a silent switch answers again. Lets routes use the switch. */
 void sm_silent_release(struct sm *s, struct sm_silent *e);
 
 /* Functions of port_setting.c. */

@@ -49,7 +49,8 @@ void sm_joint_renew(struct sm *s)
     const struct fab_view *now = s->model.view;
     bool known = m->joint.view && m->joint.view->fabric == m->fabric;
     if (!known)
-        /* the view of the joint proof has another fabric than the trees, so port ids differ */
+        /* the trees belong to a different snapshot than the view of the joint proof, so port ids
+         * differ */
         sm_joint_drop(m);
     if (!now || !now->target || now->fabric != m->fabric ||
         (known && m->joint.view->target == now->target))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Proves multicast trees before their MFT blocks are written (libfabmgr/verify/multicast.h). The 32
- * consecutive MLIDs of an MLID group share MFT blocks, so they are proved and written together. The
- * worker task gets copies of the MFT blocks and the members of some MLID groups, because a join may
- * change the originals at any time. The writes, too, are planned from these copies. A join that
- * comes meanwhile is part of the next plan.
+ * consecutive MLIDs of an MLID group share MFT blocks, so their trees are proved together, and
+ * their blocks are written together. The worker task of a proof gets copies of the MFT blocks and
+ * the members of some MLID groups, because a join may change the originals at any time. The writes,
+ * too, are planned from these copies. A join that comes meanwhile is part of the next plan.
  *
- * An MLID group with a tree that fails the proof is not written until its trees change.
+ * If a tree fails the proof, the MFT blocks of its MLID group are not written until a tree of this
+ * group changes.
  *
  * On request, the MFT blocks that switches are known to hold are verified in the same way, together
  * with the unicast tables (sm_copy_mfts).
@@ -24,7 +25,7 @@
 
 struct sm_mft_proof {
     struct fab_fabric *fabric;
-    /* bitset of the MLID groups that this task proves */
+    /* bitset of the MLID groups whose trees this task proves */
     uint64_t groups[FAB_MFT_GROUPS / 64];
     struct sm_mft_sealed sealed;
     struct sm_joint_proof joint;
@@ -53,9 +54,10 @@ static bool is_wanted(const uint64_t *groups, uint32_t group)
     return !groups || fab_base_bits_get(groups, group);
 }
 
-/* Allocates ret->member, and lists in ret->lid the MLIDs in use in the MLID groups of the bitset
- * `groups` (NULL: in all). of_slot[i] becomes the index of MLID FAB_MLID_FIRST + i in ret->lid.
- * Several multicast groups can have the same MLID. Returns OK or NOMEM. */
+/* Allocates ret->member. Lists in ret->lid[] the MLIDs that multicast groups use and that belong to
+ * the MLID groups in the bitset `groups`; NULL: all MLIDs in use. of_slot[i] becomes the index of
+ * MLID FAB_MLID_FIRST + i in ret->lid[]. Each MLID is listed once, even if several multicast groups
+ * have it. Returns OK or NOMEM. */
 static int list_lids(const struct sm_multicast *m, const uint64_t *groups, uint32_t *of_slot,
                      struct sm_mft_sealed *ret)
 {
@@ -127,8 +129,9 @@ static int copy_blocks(const struct fab_blocks *from, const uint64_t *groups,
     return r;
 }
 
-/* Copies the MLID groups of the bitset `groups` (NULL: all): their MFT blocks from `blocks`, and
- * their members. Returns OK or NOMEM. */
+/* Copies what the proof of the MLID groups in the bitset `groups` needs (NULL: of all MLID groups):
+ * their MFT blocks from `blocks`, and the members of their multicast groups. Returns OK or
+ * NOMEM. */
 static int seal(const struct sm_multicast *m, const struct fab_blocks *blocks,
                 const uint64_t *groups, struct sm_mft_sealed *ret)
 {
@@ -306,8 +309,8 @@ static void drop(void *owner, void *ctx)
     proof_free(ctx);
 }
 
-/* Chooses the MLID groups of the bitset `open` that the next worker task proves, at least one, and
- * sets their bits in `ret`. */
+/* Chooses some MLID groups of the bitset `open`, at least one, whose trees the next worker task
+ * will prove. Sets the bits of these groups in `ret`. */
 static void choose(const struct sm_multicast *m, const uint64_t *open, uint64_t *ret)
 {
     const struct fab_blocks *t = fab_mcast_trees_tables(m->groups->trees);

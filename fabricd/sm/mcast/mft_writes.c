@@ -131,8 +131,10 @@ int sm_mfts_plan_proved(struct sm *s)
     return r;
 }
 
-/* Plans the writes of MLID groups whose MFT blocks may need a write (bitset `open`). If none of
- * these groups is proved yet, starts the proof of some of them instead. */
+/* Plans the MFT writes of the MLID groups (32 consecutive MLIDs each) in the bitset m->open, whose
+ * MFT blocks may need a write. Only groups whose trees have passed the proof can be written. If all
+ * groups in m->open still need the proof, starts a worker task instead, which proves the trees of
+ * some of them. */
 static int make_plan(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -192,8 +194,8 @@ static bool is_silent(const struct sm_multicast *m, uint64_t guid)
     return node != FAB_NONE && f->nodes[node].silent;
 }
 
-/* Call this function when a switch has not answered a request. Returns true if the manager asks the
- * switch once more. */
+/* Call this function when a switch has not answered a request. Returns true if the manager sends
+ * the request once more. */
 static bool ask_again(struct sm_multicast *m, uint64_t guid)
 {
     if (sm_guids_have(&m->failed_before, guid) || is_silent(m, guid))
@@ -440,7 +442,8 @@ void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t 
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-/* Called when it is time for a retry: switches that did not answer before may be asked again. */
+/* Called when it is time for a retry: switches that did not answer before may get requests
+ * again. */
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;

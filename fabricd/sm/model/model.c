@@ -24,8 +24,8 @@ static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
     return true;
 }
 
-/* `a` and `b` have the same ids. Returns true if they also have the same links, so that a proof of
- * tables for one is valid for the other. */
+/* `a` and `b` have the same ids. Returns true if they also have the same links; a proof of tables
+ * for one of them is then valid for the other one. */
 static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (a->self_port != b->self_port)

@@ -307,8 +307,8 @@ bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Returns true if no round has run and no MFT was written since the read was sent, so that this
- * manager cannot have changed the attribute. */
+/* Returns true if this manager cannot have changed the attribute, because no round has run and no
+ * MFT has been written since the read was sent. */
 static bool is_undisturbed(const struct sm *s, const struct sm_scrub_slot *x)
 {
     return is_quiet(s) && x->round_us == s->run.started_us &&

@@ -57,7 +57,7 @@ struct sm_scrub_turn {
     uint32_t counted_ports;
     /* true: the turn is running; false: it begins at due_us */
     bool runs;
-    /* Manager's clock at which the next turn begins. */
+    /* Time (manager's clock) at which the next turn begins. */
     uint64_t due_us;
     /* rate: requests a second. credit: number of requests that may be sent now; grows with the
      * rate. */

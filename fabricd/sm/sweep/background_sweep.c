@@ -23,10 +23,11 @@
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
 
-/* maximum number of requests of the background sweep in flight: ALONE_MOST while no round runs,
- * BESIDE_MOST while a round runs */
+/* maximum number of requests that the background sweep has in flight: ALONE_MOST while no round
+ * runs, BESIDE_MOST while a round runs */
 #define ALONE_MOST 16
 #define BESIDE_MOST 4
+/* maximum number of touched nodes that the sweep notes; if there are more, it starts again */
 #define TOUCHED_MOST 1024
 #define PASSES_MOST 16
 

@@ -135,7 +135,8 @@ void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
 }
 
 /* Input and result of is_given_up. That function selects the requests to switches that have
- * probably failed, so that they are cancelled. tag[count]: the tags of the selected requests. */
+ * probably failed; these requests are then cancelled. tag[count]: the tags of the selected
+ * requests. */
 struct given_up {
     const struct fab_discover *discover;
     const struct sm_guids *failed;

@@ -41,8 +41,8 @@ struct sm_duplicate {
     uint8_t near_port;
     /* number of times that a duplicate GUID newly appeared at this port since the last event */
     uint32_t unreported;
-    /* told_us: manager's clock at the last event. wait_us: minimum time until the next event, in
-     * microseconds. */
+    /* told_us: time (manager's clock) of the last event. wait_us: minimum time until the next
+     * event, in microseconds. */
     uint64_t told_us, wait_us;
 };
 #define SM_MOVES 16
@@ -52,16 +52,16 @@ struct sm_move {
 };
 struct sm_sweep {
     struct loop_tasks tasks;
-    /* In the running light sweep. next_switch: id of the switch that is asked next. unanswered:
-     * number of switches that did not answer. */
+    /* In the running light sweep. next_switch: id of the switch that gets the next request.
+     * unanswered: number of switches that did not answer. */
     uint32_t next_switch, unanswered;
     /* Bitset of the switches that have not answered the request of the running light sweep yet. */
     uint64_t *asked;
-    /* number of switches of this light sweep with another LinearFDBTop than the manager has
-     * written */
+    /* number of switches whose LinearFDBTop in this light sweep differs from the value that the
+     * manager has written */
     uint32_t changed_tops;
-    /* manager's clock when discovery.c last found that requests were unanswered after the time of
-     * one try */
+    /* time (manager's clock) at which discovery.c last found that requests were unanswered after
+     * the time of one try */
     uint64_t stalled_us;
     /* Discovery of the running targeted or heavy sweep; NULL: none runs. */
     struct fab_discover *discover;

@@ -29,7 +29,7 @@ void sm_background_drop(struct sm *s);
 /* Starts a requested background heavy sweep, or the next pass of the running one. */
 void sm_background_schedule(struct sm *s);
 bool sm_background_active(const struct sm *s);
-/* Returns whether the background heavy sweep is complete, so that a round can take over its
+/* Returns whether the background heavy sweep is complete. If it is, a round can take over its
  * result. */
 bool sm_background_ready(const struct sm *s);
 /* Returns true if nodes were touched (background_sweep.c) after the last pass of the background

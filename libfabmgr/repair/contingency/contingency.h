@@ -114,9 +114,9 @@ int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct
  * with the next call of fab_repair_contingency_follow. Returns OK or NOMEM. */
 int fab_repair_contingency_set_likely(struct fab_repair_contingency_maker *m, const uint32_t *port,
                                       size_t count);
-/* Lets another thread interrupt the maker. When *stop is not 0, fab_repair_contingency_next
- * computes the entries for at most about one more LID, and returns BUSY. The other thread sets
- * *stop with __atomic_store_n. NULL: the maker cannot be interrupted. */
+/* Lets another thread interrupt the maker. When *stop is not 0, fab_repair_contingency_next returns
+ * BUSY; before it returns, it may still compute the entries for about one LID. The other thread
+ * sets *stop with __atomic_store_n. If `stop` is NULL, the maker cannot be interrupted. */
 void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, const int *stop);
 /* Does the next part of the work that must precede the first contingency: counts the paths to the
  * next block of LIDs, or sorts the contingencies by priority. Returns true if the caller must call

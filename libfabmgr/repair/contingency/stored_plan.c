@@ -14,8 +14,9 @@
  * packets that an entry e of one switch sends to the next switch, and that leave the next switch by
  * a changed entry. If the plan does not change e, the labels ascend both with the old value of the
  * changed entry (the present tables are correct) and with its new value (4). If both entries
- * change, the order admits only those mixtures in which the labels ascend; it depends on the old
- * and new values of these two entries alone, which are the same as when the order was made (1, 2).
+ * change, the order of the writes admits only those mixtures of old and new entries in which the
+ * labels ascend; this order depends on the old and new values of these two entries alone, which are
+ * the same as when the order was made (1, 2).
  *
  * If the VL depends on the source, this does not hold: which VLs pass an entry depends on all
  * entries of its column. No plan of another state is then taken as valid, except if its columns are

@@ -36,8 +36,8 @@ struct fab_repair_idmap {
     uint32_t *dead;
     uint32_t deads;
 };
-/* Makes the id map. Returns OK, NOMEM, or NOT_FOUND if a node or link is new or has moved, or if a
- * port has another LID than in the baseline. */
+/* Makes the id map. Returns OK, NOMEM, or NOT_FOUND if a node or link is new or has moved, or if
+ * the LID of a port differs from that in the baseline. */
 int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_lids *lids, struct fab_repair_idmap *ret);
 void fab_repair_idmap_fini(struct fab_repair_idmap *c);

@@ -131,8 +131,8 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            /* The path has ended. If it ended at another node than the owner of the LID, the proof
-             * will fail. */
+            /* The path has ended. If it did not end at the owner of the LID, the proof will
+             * fail. */
             return FAB_OK;
         uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
         if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))

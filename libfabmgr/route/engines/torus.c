@@ -19,8 +19,8 @@
  * Where links or switches are missing, some paths take detours (detours.c). Two more VLs are
  * reserved for detours, if the ports have these VLs. A detour leads around a gap in a row by way of
  * a neighbouring row, so the packets must later turn back to an earlier dimension. The hop after
- * such a turn is called "back", and has a VL of its own. A hop in another dimension than the first
- * is called "aside" if it is the first hop of the packet, or directly follows a hop in the first
+ * such a turn is called "back", and has a VL of its own. A hop in any dimension except the first is
+ * called "aside" if it is the first hop of the packet, or directly follows a hop in the first
  * dimension. Hops aside also have a VL of their own. Otherwise channels of later dimensions could
  * depend on each other over the first dimension. With these VLs, a cycle needs several gaps that
  * are close together, and detours.c avoids such cycles. If detours.c finds no other path for a pair

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the coordinates of switches by growth from one switch (growth.c). If the growth refuses the
- * topology, for example because it has cliques, this file finds the coordinates from the dimensions
- * of links (dimensions.c), as follows.
+ * Finds the coordinates of switches. First tries the method of growth.c, which starts at one
+ * switch. If that method cannot handle the topology, for example because it has cliques, this file
+ * computes the coordinates from the dimensions of the links (dimensions.c), as follows.
  *
  * A slice of a dimension is the set of all switches with the same coordinate in this dimension. The
- * links of all other dimensions connect the switches of a slice, so the slices are found as
- * connected components. If each slice is regarded as one node, the slices of a dimension form a
- * ring, a path or a clique, which gives them their coordinates. The file then checks that no two
- * switches have the same coordinates in all dimensions, and that each link joins neighbours. This
- * check proves that the topology was recognised correctly, even if links are missing. Switches may
- * be missing, too, so that some combinations of coordinates have no switch.
+ * links of all other dimensions connect the switches of a slice. So without the links of this
+ * dimension, each slice is a connected component. The links of this dimension join the slices to a
+ * ring, a path or a clique; the position of a slice in it is the coordinate of its switches. The
+ * file then checks that no two switches have the same coordinates in all dimensions, and that each
+ * link joins neighbours. This check proves that the topology was recognised correctly, even if
+ * links are missing. Switches may be missing, too; some combinations of coordinates then have no
+ * switch.
  *
- * The anchor is the switch with the lowest GUID; it has id 0. Its coordinates are 0 (in a path: in
- * the lower half). A row in a dimension consists of the switches whose coordinates are equal in all
- * other dimensions. On each row of the anchor, the switch with the second lowest GUID (the anchor
- * has the lowest) determines the direction of the dimension and its place in the order of the
- * dimensions. So a fault changes no coordinates of other switches, unless it removes the anchor or
- * one of these switches.
+ * The anchor is the switch with the lowest GUID; it has id 0. Its coordinate is 0 in dimensions
+ * that are rings or cliques, and in the lower half in dimensions that are paths. A row in a
+ * dimension consists of the switches whose coordinates are equal in all other dimensions. In each
+ * dimension, the row of the anchor has one switch with the second lowest GUID (the anchor has the
+ * lowest). This switch determines in which direction the coordinates of the dimension ascend, and
+ * where the dimension stands in the order of the dimensions. So a fault changes coordinates of
+ * other switches only if it removes the anchor or one of these switches.
  */
 #include "libfabmgr/route/grid/grid.h"
 

@@ -137,11 +137,13 @@ bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 /* Keeps the paths and VLs that fab_route_nue_find() found last. */
 void fab_route_nue_keep(struct fab_nue *d);
 
-/* Completes the paths to `home`, which were found and kept while d->defer was true: gives VLs to
- * the paths from switches without hosts. If such a path would close a cycle, and no host sends
- * through the switch, gives the switch another path. These paths carry management traffic only, so
- * they come after the paths of all hosts. Returns false if some switch gets no path; the kept paths
- * are then unchanged. */
+/* Completes the paths to `home`, which were found and kept while d->defer was true: gives a VL to
+ * each path from a switch without hosts. If such a path would close a cycle on the first VL, it
+ * gets a VL of the hosts that send through the switch. If no host sends through the switch, the
+ * switch gets another path instead. Call this function after the paths of hosts to all destinations
+ * have been found, because these have priority: paths from switches without hosts carry only
+ * management traffic. Returns false if some switch gets no path; the kept paths are then
+ * unchanged. */
 bool fab_route_nue_complete(struct fab_nue *d, uint32_t home);
 
 /* Returns the number of hosts whose path to `home` would be longer than a shortest path, if
