@@ -365,9 +365,9 @@ def main():
                 show_day(script, len(figures) - 1, figures[-1])
             elif line.startswith('#'):
                 print(line, end='')
-        good = run.wait() == 0
-        good = figures and report(script, figures, args.days) and good
-        if good:
+        complete = run.wait() == 0 and len(figures) > 0
+        good = complete and report(script, figures, args.days)
+        if complete:
             hits = script.hits()
             bad = unexplained(script.explained + hits, fabric, folder)
             print('%d of %d faults of links and nodes, and of the hosts of %d jobs %d times, are explained by their history'
