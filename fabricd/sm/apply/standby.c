@@ -131,6 +131,9 @@ void sm_standby_ended(struct sm *s, int status)
         x->order = x->order_begun;
     if (status == FAB_OK)
         show(s);
+    /* tests/bench/standbys.py waits for this line */
+    log_debug("sm", "standby sweep ended ready=%d announced=%d", x->ready,
+              !s->in.replica || x->order_begun == replica_order_revision(s->in.replica));
     set_timer_of_round(s, PAUSE_US);
 }
 
