@@ -321,6 +321,32 @@ START_TEST(follows_the_master)
 }
 END_TEST
 
+static bool has_read_most(struct lab *lab)
+{
+    return lab->gets_lft >= number_of_blocks(lab) * 2 / 3;
+}
+
+/* The master dies while this manager reads the tables for the first time. The master may have
+ * changed the blocks that this manager has read already, so it reads all blocks again. */
+START_TEST(reads_again_what_an_interrupted_standby_sweep_read)
+{
+    struct lab lab;
+    stand_by(&lab, 8, 50);
+    lab_run(&lab, 60, has_read_most, "reading in standby");
+    const uint8_t *entry = move_entry(&lab, "leaf-019", 7, 8, false);
+    lab_end_other(&lab);
+    lab_run_for(&lab, 0.5);
+    lab_forget_writes(&lab);
+    lab_await(&lab, 5, "sweep-done");
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    ck_assert_ptr_null(lab_event(&lab, "sm-standby-ready"));
+    ck_assert_uint_ge(lab.gets_lft, number_of_blocks(&lab));
+    ck_assert_uint_eq(*entry, 8);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 /* The other manager writes its own tables while it is master. */
 START_TEST(takes_over_again_from_a_better_manager)
 {
@@ -722,6 +748,7 @@ int main(void)
     tcase_add_test(t, does_not_repair_tables_that_changed);
     tcase_add_test(t, finds_other_tables_after_the_repair);
     tcase_add_test(t, follows_the_master);
+    tcase_add_test(t, reads_again_what_an_interrupted_standby_sweep_read);
     tcase_add_test(t, does_not_write_beside_a_living_master);
     tcase_add_loop_test(t, reads_slowly_in_standby, 0, 3);
     tcase_add_test(t, takes_over_again_from_a_better_manager);

@@ -396,6 +396,9 @@ void sm_standby_take_over(struct sm *s)
     } else if (x->used) {
         log_notice("sm", "all tables are read again before routes are repaired: %s", why);
         drop_tables(s);
+        /* Also the blocks that the interrupted sweep has read: the former master may have written
+         * them since. */
+        sm_model_forget(&s->model);
     }
     x->ready = x->used = x->reported = false;
 }
