@@ -22,11 +22,15 @@ static struct {
     /* the last announcement; count 0: "changing". changes: number of announcements */
     uint64_t order[SWITCHES];
     uint32_t count;
+    uint64_t links;
     unsigned changes;
     /* what the former master announced; count 0: nothing */
     uint64_t former[SWITCHES];
     uint32_t former_count;
+    uint64_t former_links;
     int64_t revision;
+    /* number of announcements of the former master that arrive only with the claim */
+    int64_t late;
     uint64_t former_guid;
     /* the claim of this manager, the number of rows that it received, and its listener */
     int64_t claim;
@@ -39,6 +43,8 @@ void replica_lead(struct replica *r)
 {
     (void)r;
     fake.leads = true;
+    fake.revision += fake.late;
+    fake.late = 0;
 }
 
 void replica_follow(struct replica *r)
@@ -95,9 +101,10 @@ void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx)
     fake.news_ctx = ctx;
 }
 
-void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count)
+void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count, uint64_t links)
 {
     (void)r;
+    fake.links = links;
     ck_assert_uint_le(count, SWITCHES);
     fake.count = guid ? count : 0;
     memcpy(fake.order, guid ? guid : fake.order, fake.count * sizeof(*guid));
@@ -117,17 +124,17 @@ int64_t replica_order_revision(const struct replica *r)
     return fake.revision;
 }
 
-int replica_former_order(const struct replica *r, int64_t *ret_revision, uint64_t **ret_guid,
-                         uint32_t *ret_count)
+int replica_former_order(const struct replica *r, struct replica_order *ret)
 {
     (void)r;
     if (fake.former_count == 0)
         return FAB_E_NOT_FOUND;
-    *ret_guid = calloc(fake.former_count, sizeof(**ret_guid));
-    ck_assert_ptr_nonnull(*ret_guid);
-    memcpy(*ret_guid, fake.former, fake.former_count * sizeof(**ret_guid));
-    *ret_count = fake.former_count;
-    *ret_revision = fake.revision;
+    *ret = (struct replica_order){.revision = fake.revision,
+                                  .guid = calloc(fake.former_count, sizeof(*ret->guid)),
+                                  .count = fake.former_count,
+                                  .links = fake.former_links};
+    ck_assert_ptr_nonnull(ret->guid);
+    memcpy(ret->guid, fake.former, fake.former_count * sizeof(*ret->guid));
     return FAB_OK;
 }
 
@@ -266,16 +273,22 @@ static uint32_t number_of_blocks(struct lab *lab)
     return blocks;
 }
 
+static void yield(struct lab *lab)
+{
+    lab_play_other(lab, "host-0020", 9, FAB_SM_MASTER);
+    ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
+    lab_run(lab, 5, lab_is_standby, "yielding");
+    lab_forget_events(lab);
+}
+
 /* The other manager, which is master, has announced the order that this manager announced before.
  */
 static void stand_by(struct lab *lab)
 {
     fake.former_count = fake.count;
+    fake.former_links = fake.links;
     memcpy(fake.former, fake.order, sizeof(fake.former));
-    lab_play_other(lab, "host-0020", 9, FAB_SM_MASTER);
-    ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
-    lab_run(lab, 5, lab_is_standby, "yielding");
-    lab_forget_events(lab);
+    yield(lab);
     lab_await(lab, 20, "sm-standby-ready");
     lab_run_for(lab, 1);
 }
@@ -312,15 +325,37 @@ START_TEST(repairs_at_once_by_the_announced_order)
 }
 END_TEST
 
+/* Under the former master, a link has failed and come back since this manager discovered the
+ * fabric. The announcement is new, but its links are those that this manager knows. */
+START_TEST(repairs_at_once_if_the_links_are_the_same)
+{
+    struct lab lab;
+    bring_up(&lab);
+    stand_by(&lab);
+    fake.late = 1;
+    lose_master_and_link(&lab);
+    ck_assert(repairs_at_once(&lab));
+    finish(&lab);
+}
+END_TEST
+
 static void changes_tables(void)
 {
     fake.former_count = 0;
 }
 
-/* The announcement is newer than the last discovery of this manager. */
+/* The announcement is newer than the last discovery of this manager, and about other links. */
 static void brought_back_links(void)
 {
-    fake.revision++;
+    fake.late = 1;
+    fake.former_links++;
+}
+
+/* The same, but an earlier version of fabricd does not announce the hash of the links. */
+static void announced_no_links(void)
+{
+    fake.late = 1;
+    fake.former_links = 0;
 }
 
 static void follows_another_order(void)
@@ -348,8 +383,9 @@ static void etcd_is_silent(void)
     fake.level = false;
 }
 
-static void (*const doubts[])(void) = {changes_tables, brought_back_links, follows_another_order,
-                                       lacks_a_switch, does_not_share,     etcd_is_silent};
+static void (*const doubts[])(void) = {
+    changes_tables, brought_back_links, announced_no_links, follows_another_order,
+    lacks_a_switch, does_not_share,     etcd_is_silent};
 
 /* The new master cannot know that all tables follow its order. It reads all of them before it
  * writes. */
@@ -415,6 +451,7 @@ int main(void)
     tcase_add_test(t, a_repair_does_not_wait);
     tcase_add_test(t, a_link_that_a_sweep_brings_back_is_announced);
     tcase_add_test(t, repairs_at_once_by_the_announced_order);
+    tcase_add_test(t, repairs_at_once_if_the_links_are_the_same);
     tcase_add_loop_test(t, reads_all_tables_if_in_doubt, 0, sizeof(doubts) / sizeof(*doubts));
     tcase_add_test(t, a_new_master_loads_decisions_before_it_decides);
     suite_add_tcase(s, t);
