@@ -6,7 +6,7 @@ The rounds of standbys.sh, which starts the simulator and etcd. In each round:
 
   * An operator isolates a link. Then a cable between a leaf and another switch is pulled under the master, and plugged
     in again: the LFT blocks of the fault alone.
-  * With --warm, the standby managers first read the fabric and all tables (subnet.standby_rate) since these changes.
+  * With --warm, the standby managers then read the fabric and all tables again (subnet.standby_rate).
   * A host floods subnet administration with queries, another one registers services all the time, and another one
     joins groups all the time, also while no manager is master.
   * At a random moment the same cable is pulled, and the master is killed or stopped.
@@ -170,6 +170,15 @@ class Bench:
         self.written()
         return m
 
+    def steady(self):
+        """Waits until the same manager is master for some seconds: a manager that was started again may get the role by
+        a hand-over."""
+        while True:
+            m = self.settled()
+            time.sleep(6)
+            if self.settled() is m:
+                return m
+
     def alone(self, cable):
         before = self.lft()
         self.say('Unlink ' + cable)
@@ -198,16 +207,13 @@ class Bench:
         return '%s/%d' % (name, port), r.returncode == 0
 
     def round(self, cable):
-        m = self.settled()
+        m = self.steady()
         link, confirmed = self.isolate(m)
         self.written()
         alone = self.alone(cable)
-        m, changed = self.settled(), time.time()
-        for x in self.managers:
-            if self.o.warm and x is not m:
-                x.await_warm(changed)
+        m = self.settled()
         if self.o.warm:
-            time.sleep(2)  # the repair session is made
+            self.await_warm(m)
         for x in self.managers:
             x.remember()
         flood, churn, joins, churner = self.load()
@@ -242,6 +248,14 @@ class Bench:
         if blocks > alone + 5 or took > 2:
             self.explain()
         self.again(m, new, cable, link)
+
+    def await_warm(self, master):
+        """Waits until the standby managers could repair routes at once."""
+        changed = time.time()
+        for x in self.managers:
+            if x is not master:
+                x.await_warm(changed)
+        time.sleep(2)  # the repair session is made
 
     def explain(self):
         """Prints what the managers did in this round."""

@@ -263,6 +263,7 @@ START_TEST(does_not_write_beside_a_living_master)
 {
     struct lab lab;
     stand_by(&lab, 8, 4000);
+    lab_set_master_lid(&lab, "host-0020");
     lab.silent_others = true;
     lab_await(&lab, 20, "sm-standby-ready");
     lab_forget_events(&lab);
@@ -279,6 +280,7 @@ START_TEST(does_not_write_beside_a_living_master)
     lab_run(&lab, 5, lab_is_standby, "yielding");
     ck_assert_ptr_null(lab_event(&lab, "reroute-done"));
     ck_assert_uint_eq(lab.sets_lft, 0);
+    ck_assert_uint_eq(lab.sets_port_info, 0); /* not even MasterSMLID */
     lab_close(&lab);
 }
 END_TEST

@@ -384,7 +384,7 @@ static void use_tables(struct sm *s)
     if (sm_publish(s) != FAB_OK)
         log_warning("sm", "no memory to publish the tables that were read in standby");
     sm_request_heavy(s);
-    sm_request(s, SM_REQUEST_FIRST_LIGHT);
+    sm_request(s, SM_REQUEST_FIRST_LIGHT | SM_REQUEST_MASTER_LID);
 }
 
 /* Returns why the tables cannot be used; NULL: they can. interrupted: a round in standby was
@@ -429,7 +429,7 @@ void sm_standby_drop(struct sm *s)
     x->ready = x->unchecked = x->differs = x->reported = false;
     x->order = 0;
     loop_timer_cancel(x->trust_timer);
-    sm_request_met(s, SM_REQUEST_FIRST_LIGHT);
+    sm_request_met(s, SM_REQUEST_FIRST_LIGHT | SM_REQUEST_MASTER_LID);
 }
 
 int sm_standby_init(struct sm *s)
