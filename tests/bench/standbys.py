@@ -131,7 +131,7 @@ class Bench:
         self.hosts = hosts_of('fabric.net')
         step = len(self.hosts) // (o.managers + 1)
         self.managers = [Standby(o.build, 'abc'[i], self.hosts[(i + 1) * step]) for i in range(o.managers)]
-        self.results, self.group = [], 0
+        self.results, self.group, self.priority = [], 0, 5
 
     def say(self, line):
         self.console.write(line + '\n')
@@ -170,20 +170,11 @@ class Bench:
         self.written()
         return m
 
-    def steady(self):
-        """Waits until the same manager is master for some seconds: a manager that was started again may get the role by
-        a hand-over."""
-        while True:
-            m = self.settled()
-            time.sleep(6)
-            if self.settled() is m:
-                return m
-
     def alone(self, cable):
         before = self.lft()
         self.say('Unlink ' + cable)
         wait_for(lambda: self.lft() > before, 5)
-        self.written(1.0)
+        self.written(4.0)  # the incremental rebalance is a part of the fault, and may begin seconds later
         count = self.lft() - before
         self.say('ReLink ' + cable)
         self.written(1.0)
@@ -207,7 +198,7 @@ class Bench:
         return '%s/%d' % (name, port), r.returncode == 0
 
     def round(self, cable):
-        m = self.steady()
+        m = self.settled()
         link, confirmed = self.isolate(m)
         self.written()
         alone = self.alone(cable)
@@ -279,7 +270,10 @@ class Bench:
         return lost
 
     def again(self, m, new, cable, link):
-        """Brings all back: the cable, and the manager that was stopped."""
+        """Brings all back: the cable, and the manager that was stopped. The new master gets precedence; otherwise it would
+        hand over to this manager in the middle of the next round."""
+        self.priority = min(self.priority + 1, 15) if self.o.signal == 'STOP' else 9
+        new.ctl('ha', 'priority', str(self.priority))
         self.say('ReLink ' + cable)
         if self.o.signal == 'STOP':
             m.process.send_signal(signal.SIGCONT)
