@@ -434,6 +434,27 @@ START_TEST(hands_over_to_a_better_manager)
 }
 END_TEST
 
+/* A better manager that has just become standby reads the tables first, at 50 requests a second. */
+START_TEST(hands_over_when_the_better_manager_has_read_the_tables)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab.config.managers.standby_rate = 50;
+    sm_start(lab.sm);
+    lab_run(&lab, 5, lab_is_idle, "bring-up");
+    lab.other_accepts = true;
+    lab_play_other(&lab, "host-0020", 9, FAB_SM_DISCOVERING);
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&lab, 30);
+    lab.other.state = FAB_SM_STANDBY;
+    lab_run_for(&lab, 5);
+    ck_assert_uint_eq(lab.handovers, 0);
+    lab_run(&lab, 5, lab_is_standby, "handing over");
+    ck_assert_uint_eq(lab.handovers, 1);
+    lab_close(&lab);
+}
+END_TEST
+
 /* The other manager has the higher priority, but does not accept HANDOVER. The master must repeat
  * the offer only a few times a minute. */
 START_TEST(stays_master_if_nobody_accepts)
@@ -756,6 +777,7 @@ int main(void)
     tcase_add_test(t, takes_over_again_from_a_better_manager);
     tcase_add_test(t, stays_before_a_lesser_manager);
     tcase_add_test(t, hands_over_to_a_better_manager);
+    tcase_add_test(t, hands_over_when_the_better_manager_has_read_the_tables);
     tcase_add_test(t, stays_master_if_nobody_accepts);
     tcase_add_loop_test(t, meets_a_master_that_hung, 0, 2);
     tcase_add_test(t, a_manager_that_keeps_losing_the_role_is_held);
