@@ -35,27 +35,32 @@
  * stopped for a long time (SIGSTOP), and another manager may lead now. */
 #define LEAST_US 300000
 #define CHANGING "changing"
+/* The list of switches is followed by the hash of the links, which managers of earlier versions do
+ * not announce. They do not understand it, and then do not rely on the announcement. */
+#define LINKS " links "
+#define LINKS_LEN (sizeof(LINKS) - 1 + 16)
 
 /* ---- the leader ------------------------------------------------------------------------------ */
 
 /* Returns the text of an announcement without the claim. NULL: no memory. */
-static char *text_of(const uint64_t *guid, uint32_t count)
+static char *text_of(const uint64_t *guid, uint32_t count, uint64_t links)
 {
     if (guid == NULL || count > SWITCHES_MAX)
         return strdup(CHANGING);
-    size_t room = 17 * (size_t)count + sizeof("order"), at = sizeof("order") - 1;
+    size_t room = 17 * (size_t)count + sizeof("order") + LINKS_LEN, at = sizeof("order") - 1;
     char *text = malloc(room);
     if (text == NULL)
         return NULL;
     memcpy(text, "order", sizeof("order"));
     for (uint32_t i = 0; i < count; i++, at += 17)
         snprintf(text + at, room - at, " %016" PRIx64, guid[i]);
+    snprintf(text + at, room - at, LINKS "%016" PRIx64, links);
     return text;
 }
 
-void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count)
+void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count, uint64_t links)
 {
-    char *text = text_of(guid, count);
+    char *text = text_of(guid, count, links);
     pthread_mutex_lock(&r->mutex);
     const char *was = r->announce != NULL ? r->announce : CHANGING;
     if (text == NULL || strcmp(text, was) != 0) {
@@ -173,11 +178,14 @@ static bool read_guid(const char *at, uint64_t *ret)
     return true;
 }
 
-/* Reads the list of switches. Returns OK, NOMEM, or INVAL. */
-static int read_order(const char *text, uint64_t **ret_guid, uint32_t *ret_count)
+/* Reads the list of switches and the hash of the links. Returns OK, NOMEM, or INVAL. */
+static int read_order(const char *text, struct replica_order *ret)
 {
-    size_t len = strlen(text), count = len / 17;
-    if (len % 17 != 0 || count > SWITCHES_MAX)
+    const char *links = strstr(text, LINKS);
+    size_t len = links != NULL ? (size_t)(links - text) : strlen(text), count = len / 17;
+    if (len % 17 != 0 || count > SWITCHES_MAX ||
+        (links != NULL &&
+         (strlen(links) != LINKS_LEN || !read_guid(links + sizeof(LINKS) - 1, &ret->links))))
         return FAB_E_INVAL;
     uint64_t *guid = calloc(count + 1, sizeof(*guid));
     if (guid == NULL)
@@ -188,33 +196,33 @@ static int read_order(const char *text, uint64_t **ret_guid, uint32_t *ret_count
             return FAB_E_INVAL;
         }
     }
-    *ret_guid = guid;
-    *ret_count = (uint32_t)count;
+    ret->guid = guid;
+    ret->count = (uint32_t)count;
     return FAB_OK;
 }
 
-int replica_parse_order(const char *text, int64_t claim, uint64_t **ret_guid, uint32_t *ret_count)
+int replica_parse_order(const char *text, int64_t claim, struct replica_order *ret)
 {
     char begin[60];
     int len = snprintf(begin, sizeof(begin), "claim %" PRId64 " order", claim);
+    *ret = (struct replica_order){0};
     if (strncmp(text, begin, (size_t)len) != 0)
         return FAB_E_NOT_FOUND;
-    return read_order(text + len, ret_guid, ret_count);
+    return read_order(text + len, ret);
 }
 
-int replica_former_order(const struct replica *replica, int64_t *ret_revision, uint64_t **ret_guid,
-                         uint32_t *ret_count)
+int replica_former_order(const struct replica *replica, struct replica_order *ret)
 {
     struct replica *r = (struct replica *)(uintptr_t)replica;
     uint64_t now = clock_now_us();
+    *ret = (struct replica_order){0};
     pthread_mutex_lock(&r->mutex);
     bool recent = r->beat_heard > r->former_claim && r->beat_after_us != 0 &&
                   now < r->beat_after_us + TRUST_US;
     int status = replica_level_locked(r) && r->had_former && recent && r->heard_order != NULL
-                     ? replica_parse_order(r->heard_order, r->former_claim, ret_guid, ret_count)
+                     ? replica_parse_order(r->heard_order, r->former_claim, ret)
                      : FAB_E_NOT_FOUND;
-    if (status == FAB_OK)
-        *ret_revision = r->heard_order_revision;
+    ret->revision = r->heard_order_revision;
     pthread_mutex_unlock(&r->mutex);
     return status;
 }

@@ -88,9 +88,9 @@ void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx);
  * If another manager takes over, it may rely on the order that the leader has announced last. After
  * a claim, a leader has announced none. */
 
-/* Announces the order guid[count]: node GUIDs of switches. guid NULL: the tables are changing, and
- * follow no order. Does not wait. */
-void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count);
+/* Announces the order guid[count]: node GUIDs of switches. links: a hash of the links that paths
+ * may use. guid NULL: the tables are changing, and follow no order. Does not wait. */
+void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count, uint64_t links);
 /* Returns true if no other manager relies any more on an earlier announcement of this manager. The
  * caller has waited for this since the time since_us (monotonic clock). Without a majority, the
  * function returns true 6 s after the last answer. */
@@ -98,12 +98,17 @@ bool replica_is_announced(const struct replica *r, uint64_t since_us);
 /* Returns a number that identifies the last announcement that arrived from any leader; 0: none
  * has arrived. */
 int64_t replica_order_revision(const struct replica *r);
-/* Returns the order that the former leader had announced last, and the number of the announcement
- * (replica_order_revision). Returns NOT_FOUND if it had announced none, if it may have changed the
- * tables since, or if this manager is not level. Also returns INVAL or NOMEM. The caller frees
- * *ret_guid. */
-int replica_former_order(const struct replica *r, int64_t *ret_revision, uint64_t **ret_guid,
-                         uint32_t *ret_count);
+/* An announced order. */
+struct replica_order {
+    int64_t revision; /* number of the announcement (replica_order_revision) */
+    uint64_t *guid;   /* [count] node GUIDs of the switches, in their order */
+    uint32_t count;
+    uint64_t links; /* hash of the links that paths may use; 0: not announced */
+};
+/* Returns the order that the former leader had announced last. Returns NOT_FOUND if it had
+ * announced none, if it may have changed the tables since, or if this manager is not level. Also
+ * returns INVAL or NOMEM. The caller frees ret->guid. */
+int replica_former_order(const struct replica *r, struct replica_order *ret);
 
 enum replica_role { REPLICA_FOLLOWS, REPLICA_CLAIMS, REPLICA_LEADS };
 struct replica_status {

@@ -169,7 +169,7 @@ void replica_announce_beat(struct replica *r, int64_t revision);
 void replica_announce_heard(struct replica *r, char *text, int64_t revision);
 /* Reads the value of the key `order` (replica_former_order). Returns NOT_FOUND if it announces no
  * order, or does not belong to this claim; INVAL or NOMEM. */
-int replica_parse_order(const char *text, int64_t claim, uint64_t **ret_guid, uint32_t *ret_count);
+int replica_parse_order(const char *text, int64_t claim, struct replica_order *ret);
 
 /* members.c: renews this manager's own key, and reads the keys of the others, at most once every
  * TELL_US. fence: revision of the key `leader`. Only for the sender, which must not hold the

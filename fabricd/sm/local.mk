@@ -30,6 +30,7 @@ fabricd_libfabricd_a_SOURCES += \
 	%D%/apply/route_job.c \
 	%D%/apply/route_job.h \
 	%D%/apply/route_sls.c \
+	%D%/apply/master_lid.c \
 	%D%/apply/standby.c \
 	%D%/apply/standing.c \
 	%D%/apply/state.h \

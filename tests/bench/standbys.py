@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""standbys.py --build DIR --managers N --rounds N --signal KILL|STOP --seed N
+"""standbys.py --build DIR --managers N --rounds N --signal KILL|STOP --seed N [--warm] [--standby-rate N]
 
 The rounds of standbys.sh, which starts the simulator and etcd. In each round:
 
   * An operator isolates a link. Then a cable between a leaf and another switch is pulled under the master, and plugged
     in again: the LFT blocks of the fault alone.
+  * With --warm, the standby managers then read the fabric and all tables again (subnet.standby_rate).
   * A host floods subnet administration with queries, another one registers services all the time, and another one
     joins groups all the time, also while no manager is master.
   * At a random moment the same cable is pulled, and the master is killed or stopped.
-  * Measured: the time until a standby manager is master, the time until the last LFT block is sent, LFT blocks beyond
-    those of the fault alone, whether hosts were asked to register again, what is lost of what was confirmed, and joins that were refused.
+  * Measured: the time until a standby manager is master, the time until the cable is routed round and until the last LFT
+    block is sent, LFT blocks beyond those of the fault alone, whether hosts were asked to register again, what is lost
+    of what was confirmed, and joins that were refused or not answered.
 """
 import argparse
-import calendar
 import json
 import os
 import random
@@ -27,7 +28,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from against_opensm import Counts, wait_for  # noqa: E402
 from faults import Topology  # noqa: E402
-from takeover import Manager, hosts_of  # noqa: E402
+from takeover import Manager, hosts_of, repaired, seconds_of  # noqa: E402
 
 JOINS_MOST = 1000  # joins in a round, at most
 QUIET = 0.4  # seconds without LFT blocks after which a change counts as finished
@@ -39,7 +40,7 @@ class Standby(Manager):
     def __init__(self, build, name, host):
         self.build, self.name, self.host, self.process = build, name, host, None
         self.folder, self.log = os.getcwd(), os.path.abspath(name + '.log')
-        self.mark = 0
+        self.mark, self.level = 0, 'info'
         self.settings()
 
     def settings(self, text=''):
@@ -55,9 +56,10 @@ class Standby(Manager):
         env = dict(os.environ, SIM_HOST=self.host, UMADCOUNT_FILE=self.folder + '/' + self.name,
                    LD_PRELOAD=self.preload())
         self.process = subprocess.Popen(
-            [self.build + '/fabricd/fabricd', '--umad', '--state-dir', self.folder + '/' + self.name + '.state',
-             '--listen', 'unix:%s/%s.sock' % (self.folder, self.name), '-f', self.name + '.yaml'], env=env,
-            stdout=open(self.log, 'a'), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+            [self.build + '/fabricd/fabricd', '--umad', '--log-level', self.level,
+             '--state-dir', self.folder + '/' + self.name + '.state',
+             '--listen', 'unix:%s/%s.sock' % (self.folder, self.name), '-f', self.name + '.yaml'],
+            env=env, stdout=open(self.log, 'a'), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
 
     def event(self, kind):
         """Unix time of the first event of this kind since the mark."""
@@ -65,8 +67,7 @@ class Standby(Manager):
         m = re.search(r'^(\S+)Z\s+\S+\s+%s:' % kind, text, re.M)
         if not m:
             return None
-        whole, _, part = m[1].partition('.')
-        return calendar.timegm(time.strptime(whole, '%Y-%m-%dT%H:%M:%S')) + float('0.' + (part or '0'))
+        return seconds_of(m[1])
 
     def said(self):
         with open(self.log, errors='replace') as f:
@@ -75,6 +76,19 @@ class Standby(Manager):
 
     def remember(self):
         self.mark = os.path.getsize(self.log)
+
+    def await_warm(self, since):
+        """Waits until a standby sweep that began after this time has found that this manager could repair at once."""
+        def warm():
+            begun = False
+            for line in self.said().splitlines():
+                if 'standby sweep begins' in line:
+                    begun = seconds_of(line[:line.index('Z')]) > since
+                if begun and 'standby sweep ended ready=1 announced=1' in line:
+                    return True
+            return False
+        if not wait_for(warm, 600):
+            sys.exit('%s does not become warm: %s' % (self.name, self.said()[-800:]))
 
     def ctl(self, *args):
         return subprocess.run([self.build + '/cli/fabricctl', '-s', 'unix:%s/%s.sock' % (self.folder, self.name), *args],
@@ -117,7 +131,7 @@ class Bench:
         self.hosts = hosts_of('fabric.net')
         step = len(self.hosts) // (o.managers + 1)
         self.managers = [Standby(o.build, 'abc'[i], self.hosts[(i + 1) * step]) for i in range(o.managers)]
-        self.results, self.group = [], 0
+        self.results, self.group, self.priority = [], 0, 5
 
     def say(self, line):
         self.console.write(line + '\n')
@@ -160,7 +174,7 @@ class Bench:
         before = self.lft()
         self.say('Unlink ' + cable)
         wait_for(lambda: self.lft() > before, 5)
-        self.written(1.0)
+        self.written(4.0)  # the incremental rebalance is a part of the fault, and may begin seconds later
         count = self.lft() - before
         self.say('ReLink ' + cable)
         self.written(1.0)
@@ -189,6 +203,8 @@ class Bench:
         self.written()
         alone = self.alone(cable)
         m = self.settled()
+        if self.o.warm:
+            self.await_warm(m)
         for x in self.managers:
             x.remember()
         flood, churn, joins, churner = self.load()
@@ -206,20 +222,31 @@ class Bench:
         blocks, last = self.lft() - before, self.last_lft() - t0
         if blocks == 0:
             last = 0
+        routed = repaired(new, t0) or last
         asked = any('asking all hosts' in x.said() for x in others)
         lost = self.lost(new, link, confirmed, churn, churner)
         texts = flood.end(), joins.end()
         joins = re.findall(r'^join \d+: (\S+) by \d+ after (\S+) s', texts[1], re.M)
         refused, longest = [x for x in joins if x[0] != '0x0000'], max([0.0] + [float(x[1]) for x in joins])
-        self.results.append((took, last, blocks - alone, asked, lost, alone, longest, len(joins), len(refused)))
-        print('# %s %s: master after %.3f s, last LFT block after %.3f s, %d blocks (%d alone)%s%s' % (
-            self.o.signal, cable, took, last, blocks, alone, ', asked to register again' if asked else '',
+        self.results.append((took, routed, last, blocks - alone, asked, lost, alone, longest, len(joins), len(refused)))
+        print('# %s %s: master after %.3f s, routed round after %.3f s, last LFT block after %.3f s, %d blocks (%d '
+              'alone), longest join %.3f s, load %.1f%s%s' % (
+            self.o.signal, cable, took, routed, last, blocks, alone, longest, os.getloadavg()[0],
+            ', asked to register again' if asked else '',
             ', lost: %s' % ', '.join(lost[:3]) if lost else ''), flush=True)
         for line in re.findall(r'^join \d+: (?!0x0000).*', texts[1], re.M):
             print('#   ' + line)
         if blocks > alone + 5 or took > 2:
             self.explain()
         self.again(m, new, cable, link)
+
+    def await_warm(self, master):
+        """Waits until the standby managers could repair routes at once."""
+        changed = time.time()
+        for x in self.managers:
+            if x is not master:
+                x.await_warm(changed)
+        time.sleep(2)  # the repair session is made
 
     def explain(self):
         """Prints what the managers did in this round."""
@@ -243,7 +270,10 @@ class Bench:
         return lost
 
     def again(self, m, new, cable, link):
-        """Brings all back: the cable, and the manager that was stopped."""
+        """Brings all back: the cable, and the manager that was stopped. The new master gets precedence; otherwise it would
+        hand over to this manager in the middle of the next round."""
+        self.priority = min(self.priority + 1, 15) if self.o.signal == 'STOP' else 9
+        new.ctl('ha', 'priority', str(self.priority))
         self.say('ReLink ' + cable)
         if self.o.signal == 'STOP':
             m.process.send_signal(signal.SIGCONT)
@@ -253,6 +283,10 @@ class Bench:
         time.sleep(1)
 
     def run(self):
+        for m in self.managers:
+            m.level = 'debug' if self.o.warm else 'info'
+            if self.o.standby_rate:
+                m.settings('    standby_rate: %d\n' % self.o.standby_rate)
         self.managers[0].start()
         wait_for(lambda: self.managers[0].event('sweep-done'), 300)
         for m in self.managers[1:]:
@@ -265,22 +299,25 @@ class Bench:
         r = self.results
         print('%d managers, %d hosts, SIG%s, %d rounds; load average %.1f' % (
             self.o.managers, len(self.hosts), self.o.signal, len(r), os.getloadavg()[0]))
-        for i, what in enumerate(('a standby manager is master after', 'the last LFT block is sent after')):
+        for i, what in enumerate(('a standby manager is master after', 'the cable is routed round after',
+                                  'the last LFT block is sent after')):
             values = [x[i] for x in r]
             print('  %-36s median %.3f s, worst %.3f s' % (what, statistics.median(values), max(values)))
         print('  LFT blocks of the fault alone: median %d; beyond them: median %d, worst %d, in %d rounds' % (
-            statistics.median(x[5] for x in r), statistics.median(x[2] for x in r), max(x[2] for x in r),
-            sum(x[2] > 0 for x in r)))
+            statistics.median(x[6] for x in r), statistics.median(x[3] for x in r), max(x[3] for x in r),
+            sum(x[3] > 0 for x in r)))
         print('  %d joins of hosts, %d refused; the longest took median %.3f s, worst %.3f s' % (
-            sum(x[7] for x in r), sum(x[8] for x in r), statistics.median(x[6] for x in r), max(x[6] for x in r)))
+            sum(x[8] for x in r), sum(x[9] for x in r), statistics.median(x[7] for x in r), max(x[7] for x in r)))
         print('  hosts were asked to register again in %d rounds; something confirmed was lost in %d' % (
-            sum(x[3] for x in r), sum(bool(x[4]) for x in r)))
+            sum(x[4] for x in r), sum(bool(x[5]) for x in r)))
 
 
 def main():
     parser = argparse.ArgumentParser()
     for name, kind in (('build', str), ('managers', int), ('rounds', int), ('signal', str), ('seed', int)):
         parser.add_argument('--' + name, type=kind, required=True)
+    parser.add_argument('--warm', action='store_true')
+    parser.add_argument('--standby-rate', type=int)
     bench = Bench(parser.parse_args())
     try:
         bench.run()

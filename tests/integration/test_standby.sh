@@ -24,7 +24,7 @@ order() {
     etcd_ctl get --print-value-only fabricd/fe80000000000000/order
 }
 announced() {
-    order | grep -Eq '^claim [0-9]+ order( [0-9a-f]{16}){80}$'
+    order | grep -Eq '^claim [0-9]+ order( [0-9a-f]{16}){80} links [0-9a-f]{16}$'
 }
 ready() {
     grep -q sm-standby-ready "$1.log"

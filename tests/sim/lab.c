@@ -252,6 +252,16 @@ void lab_play_other(struct lab *lab, const char *node, uint8_t priority, uint8_t
     ck_assert_int_eq(fab_sim_attach(lab->sim, lab->other_node, 1, true), FAB_OK);
 }
 
+void lab_set_master_lid(struct lab *lab, const char *host)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    uint16_t lid = fab_sim_port(lab->sim, lab_node(lab, host), 1)->lid;
+    for (uint32_t node = 0; node < f->node_count; node++) {
+        uint8_t num = fab_fabric_node_is_switch(f, node) ? 0 : 1;
+        ((struct fab_port_info *)(uintptr_t)fab_sim_port(lab->sim, node, num))->sm_lid = lid;
+    }
+}
+
 void lab_end_other(struct lab *lab)
 {
     lab->other_answers = false;

@@ -134,6 +134,8 @@ uint64_t lab_random(struct lab *lab);
  * SM_Key. lab_end_other removes it. */
 void lab_play_other(struct lab *lab, const char *node, uint8_t priority, uint8_t state);
 void lab_end_other(struct lab *lab);
+/* Sets MasterSMLID of all hosts and switches to the LID of this host, as a manager there does. */
+void lab_set_master_lid(struct lab *lab, const char *host);
 bool lab_is_standby(struct lab *lab);
 uint8_t lab_role(struct lab *lab); /* state of the manager (enum fab_sm_state) */
 

@@ -22,11 +22,15 @@ static struct {
     /* the last announcement; count 0: "changing". changes: number of announcements */
     uint64_t order[SWITCHES];
     uint32_t count;
+    uint64_t links;
     unsigned changes;
     /* what the former master announced; count 0: nothing */
     uint64_t former[SWITCHES];
     uint32_t former_count;
+    uint64_t former_links;
     int64_t revision;
+    /* number of announcements of the former master that arrive only with the claim */
+    int64_t late;
     uint64_t former_guid;
     /* the claim of this manager, the number of rows that it received, and its listener */
     int64_t claim;
@@ -39,6 +43,8 @@ void replica_lead(struct replica *r)
 {
     (void)r;
     fake.leads = true;
+    fake.revision += fake.late;
+    fake.late = 0;
 }
 
 void replica_follow(struct replica *r)
@@ -95,9 +101,10 @@ void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx)
     fake.news_ctx = ctx;
 }
 
-void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count)
+void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count, uint64_t links)
 {
     (void)r;
+    fake.links = links;
     ck_assert_uint_le(count, SWITCHES);
     fake.count = guid ? count : 0;
     memcpy(fake.order, guid ? guid : fake.order, fake.count * sizeof(*guid));
@@ -117,17 +124,17 @@ int64_t replica_order_revision(const struct replica *r)
     return fake.revision;
 }
 
-int replica_former_order(const struct replica *r, int64_t *ret_revision, uint64_t **ret_guid,
-                         uint32_t *ret_count)
+int replica_former_order(const struct replica *r, struct replica_order *ret)
 {
     (void)r;
     if (fake.former_count == 0)
         return FAB_E_NOT_FOUND;
-    *ret_guid = calloc(fake.former_count, sizeof(**ret_guid));
-    ck_assert_ptr_nonnull(*ret_guid);
-    memcpy(*ret_guid, fake.former, fake.former_count * sizeof(**ret_guid));
-    *ret_count = fake.former_count;
-    *ret_revision = fake.revision;
+    *ret = (struct replica_order){.revision = fake.revision,
+                                  .guid = calloc(fake.former_count, sizeof(*ret->guid)),
+                                  .count = fake.former_count,
+                                  .links = fake.former_links};
+    ck_assert_ptr_nonnull(ret->guid);
+    memcpy(ret->guid, fake.former, fake.former_count * sizeof(*ret->guid));
     return FAB_OK;
 }
 
@@ -266,16 +273,22 @@ static uint32_t number_of_blocks(struct lab *lab)
     return blocks;
 }
 
+static void yield(struct lab *lab)
+{
+    lab_play_other(lab, "host-0020", 9, FAB_SM_MASTER);
+    ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
+    lab_run(lab, 5, lab_is_standby, "yielding");
+    lab_forget_events(lab);
+}
+
 /* The other manager, which is master, has announced the order that this manager announced before.
  */
 static void stand_by(struct lab *lab)
 {
     fake.former_count = fake.count;
+    fake.former_links = fake.links;
     memcpy(fake.former, fake.order, sizeof(fake.former));
-    lab_play_other(lab, "host-0020", 9, FAB_SM_MASTER);
-    ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
-    lab_run(lab, 5, lab_is_standby, "yielding");
-    lab_forget_events(lab);
+    yield(lab);
     lab_await(lab, 20, "sm-standby-ready");
     lab_run_for(lab, 1);
 }
@@ -312,15 +325,37 @@ START_TEST(repairs_at_once_by_the_announced_order)
 }
 END_TEST
 
+/* Under the former master, a link has failed and come back since this manager discovered the
+ * fabric. The announcement is new, but its links are those that this manager knows. */
+START_TEST(repairs_at_once_if_the_links_are_the_same)
+{
+    struct lab lab;
+    bring_up(&lab);
+    stand_by(&lab);
+    fake.late = 1;
+    lose_master_and_link(&lab);
+    ck_assert(repairs_at_once(&lab));
+    finish(&lab);
+}
+END_TEST
+
 static void changes_tables(void)
 {
     fake.former_count = 0;
 }
 
-/* The announcement is newer than the last discovery of this manager. */
+/* The announcement is newer than the last discovery of this manager, and about other links. */
 static void brought_back_links(void)
 {
-    fake.revision++;
+    fake.late = 1;
+    fake.former_links++;
+}
+
+/* The same, but an earlier version of fabricd does not announce the hash of the links. */
+static void announced_no_links(void)
+{
+    fake.late = 1;
+    fake.former_links = 0;
 }
 
 static void follows_another_order(void)
@@ -348,8 +383,9 @@ static void etcd_is_silent(void)
     fake.level = false;
 }
 
-static void (*const doubts[])(void) = {changes_tables, brought_back_links, follows_another_order,
-                                       lacks_a_switch, does_not_share,     etcd_is_silent};
+static void (*const doubts[])(void) = {
+    changes_tables, brought_back_links, announced_no_links, follows_another_order,
+    lacks_a_switch, does_not_share,     etcd_is_silent};
 
 /* The new master cannot know that all tables follow its order. It reads all of them before it
  * writes. */
@@ -362,6 +398,142 @@ START_TEST(reads_all_tables_if_in_doubt)
     doubts[_i]();
     ck_assert(!repairs_at_once(&lab));
     ck_assert_uint_ge(reads_before_writes, number_of_blocks(&lab));
+    finish(&lab);
+}
+END_TEST
+
+/* ---- what hosts notice of a take-over -------------------------------------------------------- */
+
+/* What the manager had done when the heavy sweep began to discover the fabric, and when it then
+ * read the first LFT block. */
+static struct {
+    unsigned discoveries; /* number of times that the manager read its own NodeInfo */
+    uint64_t ports;       /* writes of PortInfo before the first discovery */
+    bool asked;           /* one of these asked the host to register again */
+    bool groups, read;    /* hosts could join groups when the first block was read */
+} seen;
+
+static void note_progress(struct lab *lab, const struct fab_mad *head, const uint8_t *data,
+                          uint16_t dlid, bool sent)
+{
+    struct fab_port_info info;
+    (void)dlid;
+    if (!sent)
+        return;
+    if (head->attr_id == FAB_ATTR_NODE_INFO && head->directed && head->path.hops == 0 &&
+        seen.discoveries++ == 0)
+        seen.ports = lab->sets_port_info;
+    if (head->method == FAB_METHOD_SET && head->attr_id == FAB_ATTR_PORT_INFO &&
+        fab_wire_attr_unpack(&fab_wire_attr_port_info, data, FAB_SMP_DATA, &info) == FAB_OK)
+        seen.asked |= info.client_reregister;
+    if (head->method == FAB_METHOD_GET && head->attr_id == FAB_ATTR_LFT && seen.discoveries > 0 &&
+        !seen.read) {
+        seen.read = true;
+        seen.groups = sm_mgroups(lab->sm) != NULL;
+    }
+}
+
+static void lose_master(struct lab *lab)
+{
+    memset(&seen, 0, sizeof(seen));
+    lab_forget_writes(lab);
+    lab_forget_events(lab);
+    lab->watch = note_progress;
+    lab_end_other(lab);
+}
+
+/* A new master that has read the tables in standby writes its MasterSMLID to all hosts and switches
+ * before it reads the fabric again, and loads the multicast groups. So hosts can join groups while
+ * the heavy sweep runs. None is asked to register again. */
+START_TEST(hosts_find_the_new_master_before_the_heavy_sweep)
+{
+    struct lab lab;
+    bring_up(&lab);
+    lab_set_master_lid(&lab, "host-0020");
+    stand_by(&lab);
+    fake.received = 1;
+    lose_master(&lab);
+    lab_await(&lab, 5, "sweep-done");
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    ck_assert_uint_eq(seen.ports, fab_sim_fabric(lab.sim)->node_count);
+    ck_assert_uint_eq(lab.sets_port_info, seen.ports);
+    ck_assert(!seen.asked);
+    ck_assert(seen.groups);
+    ck_assert_uint_eq(seen.discoveries, 1);
+    finish(&lab);
+}
+END_TEST
+
+/* The group of the tests, and whether hosts could see or join it. */
+#define MGID                                                                                       \
+    {                                                                                              \
+        UINT64_C(0xff12401bffff0000), 0x4711                                                       \
+    }
+/* components of a join: MGID, PortGID, Q_Key, TClass, P_Key, SL, FlowLabel, JoinState */
+#define JOIN_MASK (1u << 0 | 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7 | 1u << 12 | 1u << 13 | 1u << 16)
+static bool found_group;
+
+static void look_for_group(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    const uint64_t mgid[2] = MGID;
+    const struct fab_mcast_groups *g = sm_mgroups(lab->sm);
+    (void)head;
+    (void)dlid;
+    found_group |= g && fab_mcast_groups_find(g, mgid);
+}
+
+/* The master before deleted a multicast group. This manager, which had the group when it was master
+ * itself, does not show it again, not even for a moment. */
+START_TEST(a_manager_that_is_master_again_has_no_old_groups)
+{
+    struct lab lab;
+    struct fab_wire_mc_member_record is, record = {
+                                             .mgid = MGID,
+                                             .port_gid = {UINT64_C(0xfe80000000000000), 0},
+                                             .pkey = 0xffff,
+                                             .qkey = 0x1234,
+                                             .join_state = 1,
+                                         };
+    bring_up(&lab);
+    record.port_gid[1] = lab.sim_transport->port_guid;
+    const struct fab_mcast_request ask = {
+        .record = &record, .comp_mask = JOIN_MASK, .mtu = 4, .rate = 3, .life = 18};
+    ck_assert_uint_eq(sm_mgroup_join(lab.sm, &ask, &is), 0);
+    stand_by(&lab);
+    store_put_group(lab.store, &is, false);
+    fake.received = 1;
+    lab.sent = look_for_group;
+    lose_master(&lab);
+    lab_await(&lab, 5, "sweep-done");
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    ck_assert(!found_group);
+    ck_assert_ptr_nonnull(sm_mgroups(lab.sm));
+    finish(&lab);
+}
+END_TEST
+
+static void receive_a_row(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    (void)lab;
+    (void)dlid;
+    if (head->attr_id == FAB_ATTR_NODE_INFO && fake.received == 0)
+        fake.received = 1;
+}
+
+/* Registrations of hosts arrive while a new master, which has read nothing in standby, discovers
+ * the fabric. It loads them, and does not discover the fabric again. */
+START_TEST(rows_of_hosts_do_not_repeat_the_sweep)
+{
+    struct lab lab;
+    bring_up(&lab);
+    lab.config.managers.standby_rate = 0;
+    yield(&lab);
+    lab.sent = receive_a_row;
+    lose_master(&lab);
+    lab_await(&lab, 5, "sweep-done");
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    ck_assert_uint_eq(fake.received, 1);
+    ck_assert_uint_eq(seen.discoveries, 1);
     finish(&lab);
 }
 END_TEST
@@ -415,7 +587,11 @@ int main(void)
     tcase_add_test(t, a_repair_does_not_wait);
     tcase_add_test(t, a_link_that_a_sweep_brings_back_is_announced);
     tcase_add_test(t, repairs_at_once_by_the_announced_order);
+    tcase_add_test(t, repairs_at_once_if_the_links_are_the_same);
     tcase_add_loop_test(t, reads_all_tables_if_in_doubt, 0, sizeof(doubts) / sizeof(*doubts));
+    tcase_add_test(t, hosts_find_the_new_master_before_the_heavy_sweep);
+    tcase_add_test(t, a_manager_that_is_master_again_has_no_old_groups);
+    tcase_add_test(t, rows_of_hosts_do_not_repeat_the_sweep);
     tcase_add_test(t, a_new_master_loads_decisions_before_it_decides);
     suite_add_tcase(s, t);
     return test_run(s);

@@ -263,6 +263,7 @@ START_TEST(does_not_write_beside_a_living_master)
 {
     struct lab lab;
     stand_by(&lab, 8, 4000);
+    lab_set_master_lid(&lab, "host-0020");
     lab.silent_others = true;
     lab_await(&lab, 20, "sm-standby-ready");
     lab_forget_events(&lab);
@@ -279,6 +280,7 @@ START_TEST(does_not_write_beside_a_living_master)
     lab_run(&lab, 5, lab_is_standby, "yielding");
     ck_assert_ptr_null(lab_event(&lab, "reroute-done"));
     ck_assert_uint_eq(lab.sets_lft, 0);
+    ck_assert_uint_eq(lab.sets_port_info, 0); /* not even MasterSMLID */
     lab_close(&lab);
 }
 END_TEST
@@ -317,6 +319,32 @@ START_TEST(follows_the_master)
     lab_run(&lab, 15, lab_is_idle, "the sweep");
     lab_assert_good(&lab);
     ck_assert_uint_eq(*entry, 8);
+    lab_close(&lab);
+}
+END_TEST
+
+static bool has_read_most(struct lab *lab)
+{
+    return lab->gets_lft >= number_of_blocks(lab) * 2 / 3;
+}
+
+/* The master dies while this manager reads the tables for the first time. The master may have
+ * changed the blocks that this manager has read already, so it reads all blocks again. */
+START_TEST(reads_again_what_an_interrupted_standby_sweep_read)
+{
+    struct lab lab;
+    stand_by(&lab, 8, 50);
+    lab_run(&lab, 60, has_read_most, "reading in standby");
+    const uint8_t *entry = move_entry(&lab, "leaf-019", 7, 8, false);
+    lab_end_other(&lab);
+    lab_run_for(&lab, 0.5);
+    lab_forget_writes(&lab);
+    lab_await(&lab, 5, "sweep-done");
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    ck_assert_ptr_null(lab_event(&lab, "sm-standby-ready"));
+    ck_assert_uint_ge(lab.gets_lft, number_of_blocks(&lab));
+    ck_assert_uint_eq(*entry, 8);
+    lab_assert_good(&lab);
     lab_close(&lab);
 }
 END_TEST
@@ -402,6 +430,27 @@ START_TEST(hands_over_to_a_better_manager)
     lab_run(&lab, 2, lab_is_idle, "taking over");
     lab_assert_good(&lab);
     free(tables);
+    lab_close(&lab);
+}
+END_TEST
+
+/* A better manager that has just become standby reads the tables first, at 50 requests a second. */
+START_TEST(hands_over_when_the_better_manager_has_read_the_tables)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab.config.managers.standby_rate = 50;
+    sm_start(lab.sm);
+    lab_run(&lab, 5, lab_is_idle, "bring-up");
+    lab.other_accepts = true;
+    lab_play_other(&lab, "host-0020", 9, FAB_SM_DISCOVERING);
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&lab, 30);
+    lab.other.state = FAB_SM_STANDBY;
+    lab_run_for(&lab, 5);
+    ck_assert_uint_eq(lab.handovers, 0);
+    lab_run(&lab, 5, lab_is_standby, "handing over");
+    ck_assert_uint_eq(lab.handovers, 1);
     lab_close(&lab);
 }
 END_TEST
@@ -722,11 +771,13 @@ int main(void)
     tcase_add_test(t, does_not_repair_tables_that_changed);
     tcase_add_test(t, finds_other_tables_after_the_repair);
     tcase_add_test(t, follows_the_master);
+    tcase_add_test(t, reads_again_what_an_interrupted_standby_sweep_read);
     tcase_add_test(t, does_not_write_beside_a_living_master);
     tcase_add_loop_test(t, reads_slowly_in_standby, 0, 3);
     tcase_add_test(t, takes_over_again_from_a_better_manager);
     tcase_add_test(t, stays_before_a_lesser_manager);
     tcase_add_test(t, hands_over_to_a_better_manager);
+    tcase_add_test(t, hands_over_when_the_better_manager_has_read_the_tables);
     tcase_add_test(t, stays_master_if_nobody_accepts);
     tcase_add_loop_test(t, meets_a_master_that_hung, 0, 2);
     tcase_add_test(t, a_manager_that_keeps_losing_the_role_is_held);

@@ -29,7 +29,8 @@ enum {
     STEP = 1 << 15,
     FROZEN = 1 << 16,
     FIRST_LIGHT = 1 << 17,
-    ALL_FACTS = (1 << 18) - 1
+    MASTER_LID = 1 << 18,
+    ALL_FACTS = (1 << 19) - 1
 };
 
 static inline unsigned facts_bits(const struct sm_facts *f)
@@ -41,7 +42,8 @@ static inline unsigned facts_bits(const struct sm_facts *f)
            (f->background_ready ? BACKGROUND : 0u) | (f->background_behind ? BEHIND : 0u) |
            (f->reroute ? REROUTE : 0u) | (f->rebalance ? REBALANCE : 0u) | (f->light ? LIGHT : 0u) |
            (f->port ? PORT : 0u) | (f->keys ? KEYS : 0u) | (f->step ? STEP : 0u) |
-           (f->frozen ? FROZEN : 0u) | (f->first_light ? FIRST_LIGHT : 0u);
+           (f->frozen ? FROZEN : 0u) | (f->first_light ? FIRST_LIGHT : 0u) |
+           (f->master_lid ? MASTER_LID : 0u);
 }
 
 static const struct next_round_row {

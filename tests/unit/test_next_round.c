@@ -25,7 +25,8 @@ static struct sm_facts facts_of(unsigned bits)
                              .keys = bits & KEYS,
                              .step = bits & STEP,
                              .frozen = bits & FROZEN,
-                             .first_light = bits & FIRST_LIGHT};
+                             .first_light = bits & FIRST_LIGHT,
+                             .master_lid = bits & MASTER_LID};
 }
 
 static struct sm_next choose(unsigned bits)
@@ -96,6 +97,7 @@ static const struct {
     enum sm_round_kind kind;
 } urgency[] = {
     {FIRST_LIGHT, 0, SM_ROUND_FIRST_LIGHT},
+    {MASTER_LID, FROZEN, SM_ROUND_MASTER_LID},
     {PORT, FROZEN, SM_ROUND_PORT},
     {BACKGROUND | BEHIND, HEAVY, SM_ROUND_HEAVY},
     {TARGETS, 0, SM_ROUND_TARGETED},

@@ -21,8 +21,9 @@
  *     its repair either reads the blocks of both ends or is dropped (confirm_tables.c).
  *
  * The standby manager must also know all links that paths may use. So each announcement of an order
- * is new if links have come back, and the standby manager relies only on an announcement that it
- * knew before its last discovery began.
+ * is new if links have come back, and has a hash of all links that are up. The standby manager
+ * relies only on an announcement that it knew before its last discovery began, or whose hash is
+ * that of its own snapshot. The second is so after a link has failed and come back.
  *
  * The functions do nothing if the setting `replication` is not in use.
  */
@@ -31,6 +32,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/apply/state.h"
+#include "libfabmgr/base/prng.h"
 #include "libfabmgr/repair/repair.h"
 
 #define LOOK_US 2000
@@ -78,6 +80,27 @@ static int list_links(const struct fab_fabric *f, struct sm_announced_link **ret
     *ret = link;
     *ret_count = count;
     return FAB_OK;
+}
+
+/* Returns a hash of the links that are up, in their order. It is never 0. */
+static uint64_t hash_of(const struct sm_announced_link *link, size_t count)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++)
+        for (int end = 0; end < 2 && link[i].up; end++)
+            hash = fab_base_mix64(hash ^ fab_base_mix64(link[i].guid[end])) + link[i].num[end];
+    return hash != 0 ? hash : 1;
+}
+
+int sm_announce_links(const struct fab_fabric *f, uint64_t *ret_hash)
+{
+    struct sm_announced_link *link = NULL;
+    size_t count = 0;
+    int r = list_links(f, &link, &count);
+    if (r == FAB_OK)
+        *ret_hash = hash_of(link, count);
+    free(link);
+    return r;
 }
 
 /* Returns whether all links of link[count] are in the list of the last announcement. */
@@ -140,7 +163,7 @@ static bool has_session(const struct sm *s)
 
 static void announce_change(struct sm *s)
 {
-    replica_announce(s->in.replica, NULL, 0);
+    replica_announce(s->in.replica, NULL, 0, 0);
     s->apply->announce.follows = false;
 }
 
@@ -256,7 +279,7 @@ static int announce_order(struct sm *s)
     if (r != FAB_OK)
         return r;
     announce_change(s); /* the announcement is new even if the order is the same */
-    replica_announce(s->in.replica, guid, count);
+    replica_announce(s->in.replica, guid, count, hash_of(x->link, x->links));
     x->follows = true;
     free(guid);
     log_debug("sm", "announced the order of the tables switches=%u links=%zu", count, x->links);

@@ -220,6 +220,6 @@ void sm_dry_run_forget(struct sm *s, const void *ctx);
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,
     sm_phase_address, sm_phase_route, sm_phase_pkeys, sm_phase_partition, sm_phase_plan,
     sm_phase_program, sm_phase_program_repair, sm_phase_readback, sm_phase_judge,
-    sm_phase_judge_repairs, sm_phase_publish, sm_phase_stand_by;
+    sm_phase_judge_repairs, sm_phase_publish, sm_phase_stand_by, sm_phase_master_lid;
 
 #endif

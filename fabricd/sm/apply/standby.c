@@ -35,9 +35,12 @@
 /* Interval at which a standby manager checks whether the master has announced another order. It
  * then begins its next round at once, because it cannot rely on its tables before. */
 #define LOOK_US UINT64_C(500000)
-/* Maximum time for which a local repair waits for the last announcement of the former master, and
- * the interval at which this is checked. */
+/* Time for which a local repair waits at least for the last announcement of the former master, the
+ * time for each LFT block that the manager must read without it, the maximum, and the interval at
+ * which this is checked. */
 #define TRUST_US UINT64_C(300000)
+#define TRUST_BLOCK_US UINT64_C(2)
+#define TRUST_MOST_US UINT64_C(800000)
 #define TRUST_LOOK_US UINT64_C(2000)
 
 /* The snapshot and the tables of the switches stay; the next round computes tables from them. */
@@ -131,6 +134,9 @@ void sm_standby_ended(struct sm *s, int status)
         x->order = x->order_begun;
     if (status == FAB_OK)
         show(s);
+    /* tests/bench/standbys.py waits for this line */
+    log_debug("sm", "standby sweep ended ready=%d announced=%d", x->ready,
+              !s->in.replica || x->order_begun == replica_order_revision(s->in.replica));
     set_timer_of_round(s, PAUSE_US);
 }
 
@@ -278,26 +284,34 @@ int sm_standby_compared(struct sm *s)
 
 /* ---- the order that the former master announced ---------------------------------------------- */
 
+/* Returns whether this manager knows all links that paths may use: it has discovered the fabric
+ * since the announcement, or its snapshot has just the links that were up then. */
+static bool knows_links(const struct sm *s, const struct replica_order *order)
+{
+    uint64_t hash = 0;
+    return order->revision == s->apply->standby.order ||
+           (order->links != 0 && s->model.fabric &&
+            sm_announce_links(s->model.fabric, &hash) == FAB_OK && hash == order->links);
+}
+
 /* Returns why the tables cannot be trusted; NULL: they can. */
 static const char *objection(const struct sm *s)
 {
-    const struct sm_standby *x = &s->apply->standby;
-    uint64_t *guid = NULL;
-    int64_t order = 0;
-    uint32_t count = 0;
+    struct replica_order order;
     bool agrees = false;
     if (replica_former_guid(s->in.replica) != sm_ha_former_master_guid(s))
         return "the former master took no part in the replication";
-    if (replica_former_order(s->in.replica, &order, &guid, &count) != FAB_OK)
+    if (replica_former_order(s->in.replica, &order) != FAB_OK)
         return "the former master may have been changing all tables";
-    if (order == x->order && has_session(s) &&
-        fab_repair_session_agrees(&s->apply->repair.session, s->model.fabric, guid, count,
-                                  &agrees) != FAB_OK)
+    bool knows = knows_links(s, &order);
+    if (knows && has_session(s) &&
+        fab_repair_session_agrees(&s->apply->repair.session, s->model.fabric, order.guid,
+                                  order.count, &agrees) != FAB_OK)
         agrees = false;
-    free(guid);
-    return order != x->order ? "the former master brought back links or changed all tables"
-           : !agrees         ? "the tables of the former master follow another order"
-                             : NULL;
+    free(order.guid);
+    return !knows    ? "the former master brought back links or changed all tables"
+           : !agrees ? "the tables of the former master follow another order"
+                     : NULL;
 }
 
 static void judge(struct sm *s)
@@ -324,11 +338,20 @@ static void on_trust(void *ctx)
         judge(s);
 }
 
+/* Returns how long a local repair waits for etcd. To read all tables takes some 10 us for each
+ * block, so in a large fabric, a busy etcd server is worth a longer wait. */
+static uint64_t patience_us(const struct sm *s)
+{
+    uint64_t blocks = (uint64_t)s->model.fabric->switch_count * s->model.observed.blocks;
+    uint64_t us = TRUST_US + blocks * TRUST_BLOCK_US;
+    return us < TRUST_MOST_US ? us : TRUST_MOST_US;
+}
+
 static void begin_trust(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
     x->trust = s->in.replica ? SM_STANDBY_WAITS : SM_STANDBY_TRUSTED;
-    x->trust_until_us = clock_now_us() + TRUST_US;
+    x->trust_until_us = clock_now_us() + patience_us(s);
     if (s->in.replica)
         loop_timer_set(x->trust_timer, 0);
 }
@@ -361,7 +384,7 @@ static void use_tables(struct sm *s)
     if (sm_publish(s) != FAB_OK)
         log_warning("sm", "no memory to publish the tables that were read in standby");
     sm_request_heavy(s);
-    sm_request(s, SM_REQUEST_FIRST_LIGHT);
+    sm_request(s, SM_REQUEST_FIRST_LIGHT | SM_REQUEST_MASTER_LID);
 }
 
 /* Returns why the tables cannot be used; NULL: they can. interrupted: a round in standby was
@@ -393,6 +416,9 @@ void sm_standby_take_over(struct sm *s)
     } else if (x->used) {
         log_notice("sm", "all tables are read again before routes are repaired: %s", why);
         drop_tables(s);
+        /* Also the blocks that the interrupted sweep has read: the former master may have written
+         * them since. */
+        sm_model_forget(&s->model);
     }
     x->ready = x->used = x->reported = false;
 }
@@ -403,7 +429,7 @@ void sm_standby_drop(struct sm *s)
     x->ready = x->unchecked = x->differs = x->reported = false;
     x->order = 0;
     loop_timer_cancel(x->trust_timer);
-    sm_request_met(s, SM_REQUEST_FIRST_LIGHT);
+    sm_request_met(s, SM_REQUEST_FIRST_LIGHT | SM_REQUEST_MASTER_LID);
 }
 
 int sm_standby_init(struct sm *s)

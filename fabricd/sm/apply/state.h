@@ -464,6 +464,8 @@ void sm_standby_compare(struct sm *s, uint32_t sw, uint32_t block, const uint8_t
 int sm_standby_compared(struct sm *s);
 
 /* Functions of announce.c. */
+/* *ret_hash: the hash of the ISLs of f that are up, as an announcement has it. Returns NOMEM. */
+int sm_announce_links(const struct fab_fabric *f, uint64_t *ret_hash);
 int sm_announce_init(struct sm *s); /* returns OK or NOMEM */
 void sm_announce_fini(struct sm *s);
 /* Call sm_announce_plan before a plan for the active tables is made. While sm_announce_waits

@@ -173,7 +173,10 @@ enum sm_request {
     SM_REQUEST_STANDBY = 64, /* a round that reads the fabric in standby */
     /* a light sweep that precedes heavy sweeps, so that the repair of a link that failed in the
      * instant of a take-over does not wait for a heavy sweep */
-    SM_REQUEST_FIRST_LIGHT = 128
+    SM_REQUEST_FIRST_LIGHT = 128,
+    /* a round that writes the MasterSMLID of this manager right after a take-over, before the heavy
+     * sweep */
+    SM_REQUEST_MASTER_LID = 256
 };
 /* sm_request sets requests, sm_is_requested tests whether any of them is set, and sm_request_met
  * clears them. The arguments are bitsets of enum sm_request. If the manager is frozen, sm_request

@@ -39,6 +39,8 @@ struct sm_facts {
     /* The manager has just taken over, and a light sweep is requested that must run before heavy
      * sweeps. */
     bool first_light;
+    /* The manager has just taken over, and must write its MasterSMLID before heavy sweeps. */
+    bool master_lid;
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,

@@ -143,8 +143,11 @@ void sm_probe_join(struct sm *s, bool found)
     *came = later;
 }
 
+/* After a take-over, a fault that no local repair can handle may have cut off the former master, so
+ * another election must precede the writes of MasterSMLID. */
 void sm_probes_to_targets(struct sm *s)
 {
+    sm_request_met(s, SM_REQUEST_MASTER_LID);
     sm_request_targets(s, &s->core->probes);
     s->core->probes = (struct sm_guids){0};
 }

@@ -61,6 +61,7 @@ static struct sm_facts facts_of(const struct sm *s)
         .keys = sm_is_requested(s, SM_REQUEST_KEYS),
         .frozen = sm_is_frozen(s),
         .first_light = sm_is_requested(s, SM_REQUEST_FIRST_LIGHT),
+        .master_lid = sm_is_requested(s, SM_REQUEST_MASTER_LID),
     };
     s->wiring->add_facts(s, &facts);
     return facts;

@@ -20,6 +20,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
+#include "fabricd/sm/ha/ha.h"
 #include "fabricd/sm/mcast/mcast.h"
 #include "libfabmgr/fabric/condition.h"
 #include "libfabmgr/repair/repair.h"
@@ -226,6 +227,10 @@ static int give_up(struct sm *s, const struct sm_repair_search *x)
     s->fault->probe.more = true;
     if (s->fault->probe.count > 0)
         sm_pace_urgent(s);
+    /* After a take-over, the former master may still live behind the failed link. The heavy sweep
+     * elects again before this manager writes its MasterSMLID. */
+    if (sm_path_is_cut(s, sm_ha_former_master_path(s)))
+        sm_request_met(s, SM_REQUEST_MASTER_LID);
     return SM_ROUND_OVER;
 }
 

@@ -154,6 +154,10 @@ void sm_other_answered(struct sm *s, struct sm_other *o, const struct fab_sm_inf
     uint32_t port = sm_trust_port_of(s, o);
     o->advancing = o->answered_us != 0 && info->activity != o->info.activity;
     o->answered_us = clock_now_us();
+    if (info->state != FAB_SM_STANDBY)
+        o->standby_us = 0;
+    else if (o->standby_us == 0)
+        o->standby_us = o->answered_us;
     o->info = *info;
     o->trusted = sm_trust_answer(s, port, info);
     sm_trust_note(s, o);
@@ -176,6 +180,7 @@ struct sm_other *sm_election_note(struct sm *s, uint32_t port, const struct fab_
         .port_num = fab_fabric_port(f, port)->num,
         .lid = fab_fabric_port(f, port)->info.lid,
         .answered_us = former ? former->answered_us : 0,
+        .standby_us = former ? former->standby_us : 0,
         .info.activity = former ? former->info.activity : 0,
     };
     sm_other_answered(s, o, info);

@@ -5,7 +5,9 @@
  * ACKNOWLEDGE, and the master then goes to standby. OpenSM sends only the answer.
  *
  * Without a command, a master hands over only to a manager that has precedence
- * (fab_smstate_successor). If a manager repeatedly became master and lost the role again, it gets
+ * (fab_smstate_successor), and not before this manager has had time to read the tables in standby:
+ * otherwise no link that fails would be routed around until its first heavy sweep ends, after 10 s
+ * at 11,664 hosts. If a manager repeatedly became master and lost the role again, it gets
  * no hand-over for some time (holds.h).
  *
  * After a hand-over by command, this manager may have precedence over the new master. The new
@@ -30,6 +32,10 @@
 /* Times in us. SETTLE_US: HANDOVER must be sent within this time after the hand-over was begun.
  * LOOK_US: interval at which the manager checks whether HANDOVER can be sent. */
 #define SETTLE_US 1000000
+/* Number of requests for each node by which a manager in standby reads the fabric, and the maximum
+ * time in us for which a hand-over waits for these reads. */
+#define NODE_READS 9
+#define READING_MOST_US UINT64_C(180000000)
 #define LOOK_US 2000
 
 uint64_t sm_handover_held_until(const struct sm *s, uint64_t guid)
@@ -236,6 +242,21 @@ static const struct sm_other *other_of(const struct sm *s, uint64_t guid)
     return NULL;
 }
 
+/* Returns whether a fabricd at the other port may still be reading the fabric and the tables for
+ * the first time since it is in standby. It needs about NODE_READS requests for each node and one
+ * for each LFT block, and probably has the same subnet.standby_rate as this manager. */
+static bool is_reading(const struct sm *s, const struct sm_other *o)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint64_t rate = s->in.config->managers.standby_rate;
+    if (rate == 0 || !f || o->info.state != FAB_SM_STANDBY)
+        return false;
+    uint64_t reads =
+        (uint64_t)f->node_count * NODE_READS + (uint64_t)f->switch_count * s->model.observed.blocks;
+    uint64_t us = reads * 1000000 / rate;
+    return clock_now_us() < o->standby_us + (us < READING_MOST_US ? us : READING_MOST_US);
+}
+
 void sm_handover_consider(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
@@ -246,7 +267,7 @@ void sm_handover_consider(struct sm *s)
         return;
     for (uint32_t i = 0; i < x->other_count; i++)
         if (x->others[i].trusted && sm_other_is_fresh(&x->others[i]) &&
-            sm_handover_held_until(s, x->others[i].info.guid) == 0)
+            sm_handover_held_until(s, x->others[i].info.guid) == 0 && !is_reading(s, &x->others[i]))
             infos[count++] = x->others[i].info;
     const struct fab_sm_info *best = fab_smstate_successor(&s->role, infos, count);
     if (best)

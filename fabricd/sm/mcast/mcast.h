@@ -11,12 +11,19 @@ int sm_multicast_init(struct sm *s); /* returns OK or NOMEM */
 void sm_multicast_fini(struct sm *s);
 /* Replaces the groups and their members by those in the store. Returns OK or NOMEM. */
 int sm_multicast_load(struct sm *s);
+/* Drops the groups, because another master will change them. Before this manager is master again,
+ * call sm_multicast_load. Until then, hosts that want to join get the answer BUSY. */
+void sm_multicast_unload(struct sm *s);
 /* Call this function when the model has a new snapshot. If a switch may have been reset, its MFT is
  * no longer known. */
 void sm_multicast_swept(struct sm *s);
 /* Call this function after a view was published. It sets a timer that updates the multicast trees
  * and the MFTs. */
 void sm_multicast_changed(struct sm *s);
+/* Makes the groups from the store soon, so that hosts can join them. MFTs are neither read nor
+ * written before sm_multicast_changed is called. Call this function after a take-over, when a view
+ * is published whose tables this manager has not compared with the switches yet. */
+void sm_multicast_make(struct sm *s);
 /* Call this function when a local repair has changed tables. The multicast trees are updated 20 ms
  * later, unless an update is due anyway. */
 void sm_multicast_repaired(struct sm *s);

@@ -388,7 +388,7 @@ static int catch_up(struct sm *s)
 static void run(void *ctx)
 {
     struct sm *s = ctx;
-    if (!sm_is_master(s) || !s->model.fabric || !s->model.view)
+    if (!sm_is_master(s) || !s->model.fabric || !s->model.view || s->mcast->unloaded)
         return;
     loop_at(s->in.loop, "multicast");
     bool wait = is_behind(s) && !have_links(s);
@@ -397,7 +397,7 @@ static void run(void *ctx)
         r = begin_reading(s);
     else if (!wait)
         r = catch_up(s);
-    if (r == FAB_OK && !wait)
+    if (r == FAB_OK && !wait && !s->mcast->only_makes)
         r = sm_mfts_go_on(s);
     sm_multicast_planned(s, r);
 }
@@ -416,8 +416,16 @@ void sm_multicast_planned(struct sm *s, int status)
 
 /* ---- interface ------------------------------------------------------------------------------- */
 
+void sm_multicast_make(struct sm *s)
+{
+    s->mcast->only_makes = true;
+    s->mcast->stale = true;
+    sm_multicast_kick(s);
+}
+
 void sm_multicast_changed(struct sm *s)
 {
+    s->mcast->only_makes = false;
     s->mcast->stale = true;
     sm_multicast_kick(s);
 }
@@ -448,13 +456,9 @@ int sm_multicast_init(struct sm *s)
     return r == FAB_OK && s->in.store ? sm_stored_groups_read(s->in.store, &m->stored) : r;
 }
 
-int sm_multicast_load(struct sm *s)
+void sm_multicast_unload(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
-    struct sm_stored_groups stored = {0};
-    int r = sm_stored_groups_read(s->in.store, &stored);
-    if (r != FAB_OK)
-        return r;
     loop_tasks_orphan(&m->tasks);
     m->reading = m->proving = NULL;
     sm_mfts_drop(s);
@@ -473,7 +477,18 @@ int sm_multicast_load(struct sm *s)
     m->stale = true;
     m->configured = false;
     sm_stored_groups_fini(&m->stored);
-    m->stored = stored;
+    m->unloaded = true;
+}
+
+int sm_multicast_load(struct sm *s)
+{
+    struct sm_stored_groups stored = {0};
+    int r = sm_stored_groups_read(s->in.store, &stored);
+    if (r != FAB_OK)
+        return r;
+    sm_multicast_unload(s);
+    s->mcast->stored = stored;
+    s->mcast->unloaded = false;
     return FAB_OK;
 }
 

@@ -52,6 +52,9 @@ struct sm_multicast {
     /* the published fabric is newer than the one for which the trees were computed */
     bool stale;
     bool configured; /* the groups that the settings demand have been made */
+    /* only_makes: groups are made, but MFTs are neither read nor written (sm_multicast_make).
+     * unloaded: no groups are made before sm_multicast_load. */
+    bool only_makes, unloaded;
     /* an event has reported that no MLID is free any more */
     bool full;
     /* [number of switches in struct fab_mcast_net] LinearFDBTop of each switch at the last update

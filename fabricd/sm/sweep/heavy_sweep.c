@@ -17,7 +17,7 @@ void sm_heavy_begun(struct sm *s)
     const struct sm_guids *targets = sm_requested_targets(s);
     const struct sm_background *b = &s->sweep->background;
     s->run.from_background = sm_background_ready(s) && !sm_is_requested(s, SM_REQUEST_HEAVY);
-    sm_request_met(s, SM_REQUEST_LIGHT);
+    sm_request_met(s, SM_REQUEST_LIGHT | SM_REQUEST_MASTER_LID);
     if (!s->run.from_background) {
         sm_background_drop(s);
         sm_request_met(s, SM_REQUEST_HEAVY | SM_REQUEST_BACKGROUND | SM_REQUEST_REROUTE);

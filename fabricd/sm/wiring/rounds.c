@@ -35,6 +35,8 @@ static const struct sm_phase *const standby_phases[] = {
 static const struct sm_phase *const apply_phases[] = {APPLY};
 static const struct sm_phase *const keys_phases[] = {&sm_phase_change_keys, NULL};
 static const struct sm_phase *const light_phases[] = {&sm_phase_light, NULL};
+static const struct sm_phase *const master_lid_phases[] = {&sm_phase_take_over,
+                                                           &sm_phase_master_lid, NULL};
 static const struct sm_phase *const port_phases[] = {&sm_phase_port, NULL};
 static const struct sm_phase *const repair_phases[] = {
     &sm_phase_probe, &sm_phase_repair, &sm_phase_program_repair, &sm_phase_report_repair, NULL};
@@ -114,4 +116,8 @@ const struct sm_round sm_rounds[SM_ROUND_KINDS] = {
                               .phases = light_phases,
                               .meets = SM_REQUEST_FIRST_LIGHT,
                               .on_failure = SM_FAILURE_IGNORED},
+    [SM_ROUND_MASTER_LID] = {.name = "MasterSMLID at take-over",
+                             .phases = master_lid_phases,
+                             .meets = SM_REQUEST_MASTER_LID,
+                             .on_failure = SM_FAILURE_IGNORED},
 };

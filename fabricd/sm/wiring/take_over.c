@@ -4,10 +4,10 @@
  *
  * A manager in standby stores the decisions of the master as they arrive. When it is elected, it
  * claims the lead of the replication. Before it uses tables, it waits at most WAIT_US for the last
- * rows of the former master. If these rows changed something, the sweep begins again: links that
- * are isolated, for example, must be removed from its snapshot. If etcd does not answer in this
- * time, the manager continues with the rows that it has. If further rows arrive later, it loads
- * them and sweeps again.
+ * rows of the former master, and loads them. If links are isolated or drained now that its snapshot
+ * has, the sweep begins again without them. If etcd does not answer in this time, the manager
+ * continues with the rows that it has. If further rows arrive later, it loads them and sweeps
+ * again.
  *
  * The manager asks hosts to register again only if registrations may be missing. There are three
  * such cases: the former master took no part in the replication; its last beat says that it had not
@@ -32,6 +32,7 @@
 #define LOOK_US 2000
 #define ASK_US 3000000
 #define LATE_LOOK_US 50000
+#define NOTHING UINT64_MAX
 
 struct sm_take_over {
     struct sm *s;
@@ -44,7 +45,8 @@ struct sm_take_over {
      * again. */
     bool undecided;
     uint64_t ask_us;
-    /* value of replica_changes() when the decisions of other managers were last loaded */
+    /* value of replica_changes() when the decisions of other managers were last loaded; NOTHING:
+     * this manager has lost the role of master since */
     uint64_t loaded;
     /* the last claim of this manager (replica_level_claim) for which it has loaded all decisions
      * that others made before this claim; 0: none */
@@ -76,6 +78,8 @@ static int load(struct sm *s)
     sm_keys_load(s);
     s->take_over->loaded = changes;
     s->take_over->claim = claim;
+    if (s->model.view)
+        sm_multicast_make(s);
     if (s->in.loaded)
         s->in.loaded(s->in.loaded_ctx);
     log_notice("sm", "loaded the decisions and registrations of the other managers");
@@ -187,6 +191,23 @@ static bool waited(const struct sm *s)
     return !s->take_over->waits;
 }
 
+/* Loads the last rows of the former master. A sweep begins again if its snapshot was made for other
+ * decisions about links or devices. Registrations, which arrive all the time, need no other
+ * snapshot. */
+static int load_last(struct sm *s)
+{
+    bool outdated =
+        sm_isolation_differs(s) || sm_drains_differ(s) || sm_baseline_barrier(s) != NULL;
+    int r = load(s);
+    if (r != FAB_OK)
+        return r;
+    outdated |= sm_baseline_barrier(s) != NULL;
+    if (!outdated || !s->run.round->whole)
+        return FAB_OK;
+    sm_request_heavy(s);
+    return SM_ROUND_OVER;
+}
+
 static int leave_wait(struct sm *s)
 {
     struct sm_take_over *t = s->take_over;
@@ -200,6 +221,8 @@ static int leave_wait(struct sm *s)
     sm_keys_load(s);
     if (!has_news(s))
         return FAB_OK;
+    if (!s->model.lent)
+        return load_last(s);
     sm_request_heavy(s);
     return SM_ROUND_OVER;
 }
@@ -242,6 +265,8 @@ void sm_take_over_end(struct sm *s)
     if (!s->in.replica)
         return;
     s->take_over->begun = s->take_over->undecided = false;
+    sm_multicast_unload(s);
+    s->take_over->loaded = NOTHING;
     sm_apply_inherit(s, 0);
     replica_follow(s->in.replica);
 }
