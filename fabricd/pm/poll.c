@@ -69,13 +69,30 @@ static struct pm_node *free_place(struct pm *pm)
     return &pm->nodes[pm->node_count++];
 }
 
+/* Makes room for the ports of a node that now has more ports than when it was last read, for
+ * example after an update of its firmware. Keeps the readings of the former ports. Returns NULL if
+ * memory runs out. */
+static struct pm_node *add_ports(struct pm_node *n, uint8_t ports)
+{
+    struct pm_port *grown = reallocarray(n->port, ports + 1u, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    memset(grown + n->ports + 1, 0, (size_t)(ports - n->ports) * sizeof(*grown));
+    n->port = grown;
+    n->ports = ports;
+    n->known = false;    /* ClassPortInfo may have changed, too */
+    n->history_pass = 0; /* the present round has too few columns for the node */
+    return n;
+}
+
 /* Returns the entry of a node in the list of nodes, and adds the entry if there is none. NULL:
  * out of memory. */
 static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
 {
     uint32_t i;
-    if (fab_base_map_get(&pm->index, from->guid, &i) && pm->nodes[i].ports >= from->num_ports)
-        return &pm->nodes[i];
+    if (fab_base_map_get(&pm->index, from->guid, &i))
+        return pm->nodes[i].ports >= from->num_ports ? &pm->nodes[i]
+                                                     : add_ports(&pm->nodes[i], from->num_ports);
     struct pm_port *port = calloc(from->num_ports + 1u, sizeof(*port));
     struct pm_node *n = port ? free_place(pm) : NULL;
     if (!n || fab_base_map_put(&pm->index, from->guid, (uint32_t)(n - pm->nodes)) != FAB_OK) {

@@ -292,6 +292,38 @@ START_TEST(no_switch_gets_a_third_request)
 }
 END_TEST
 
+/* ---- a node gets more ports ------------------------------------------------------------------ */
+
+/* After an update of its firmware, an adapter has two ports instead of one. The manager must keep
+ * the readings of its first port, and must ask once more for its ClassPortInfo. */
+START_TEST(a_node_with_more_ports_keeps_its_readings)
+{
+    const uint32_t interval_s = 10;
+    struct pm_reading reading;
+    uint64_t us;
+    begin(lab_leaf_spine(3, 2, 2), interval_s, false);
+    const uint32_t node = lab_node(&t.lab, "host-0005");
+    const uint64_t guid = lab_node_guid(&t.lab, "host-0005");
+    const uint16_t lid = lid_of(fabric()->nodes[node].first_port + 1);
+    lab_run_for(&t.lab, 2.5 * interval_s);
+    ck_assert(pm_port_reading(t.pm, guid, 1, &reading));
+    struct fab_node_info info = fabric()->nodes[node].info;
+    info.num_ports = 2;
+    ck_assert_int_eq(fab_sim_impersonate(t.lab.sim, node, &info), FAB_OK);
+    ck_assert_int_eq(sm_sweep(t.lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&t.lab, 1);
+    struct fab_view *v = sm_view(t.lab.sm);
+    ck_assert_uint_eq(v->fabric->nodes[fab_fabric_node_by_guid(v->fabric, guid)].num_ports, 2);
+    fab_view_unref(v);
+    for (int pass = 0; pass < 8; pass++) {
+        ck_assert_msg(pm_port_reading(t.pm, guid, 1, &reading), "pass %d", pass);
+        lab_run_for(&t.lab, interval_s);
+    }
+    ck_assert_uint_eq(find(0, UINT64_MAX, FAB_ATTR_CLASS_PORT_INFO, lid, 0, &us), 2);
+    end();
+}
+END_TEST
+
 /* ---- counters -------------------------------------------------------------------------------- */
 
 /* Returns a number of errors that depends on the port and the counter. Even four times this number
@@ -518,6 +550,7 @@ int main(void)
     tcase_add_test(tcase, each_port_is_read_at_its_time);
     tcase_add_test(tcase, a_late_pass_examines_few_ports_at_once);
     tcase_add_test(tcase, no_switch_gets_a_third_request);
+    tcase_add_test(tcase, a_node_with_more_ports_keeps_its_readings);
     tcase_add_test(tcase, every_counter_of_every_port_is_told);
     tcase_add_test(tcase, metrics_have_every_counter);
     tcase_add_test(tcase, congested_ports_are_listed_with_their_figures);
