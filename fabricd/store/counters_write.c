@@ -193,8 +193,11 @@ static int place_nodes(struct counters_writer *w, const struct counters_round *r
     for (size_t i = 0; i < r->node_count && status == FAB_OK; i++) {
         uint32_t at;
         bool known = fab_base_map_get(&w->index, r->nodes[i].guid, &at);
-        if (!known || w->node[at].ports < r->nodes[i].ports)
+        if (!known || w->node[at].ports < r->nodes[i].ports) {
+            if (known)
+                w->node[at].guid = 0; /* the node gets a new place, and loses this one */
             status = place_node(w, &r->nodes[i]);
+        }
         if (status != FAB_OK || !fab_base_map_get(&w->index, r->nodes[i].guid, &at))
             return status;
         w->node[at].seen = r->time.end;

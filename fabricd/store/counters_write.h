@@ -9,8 +9,8 @@
 #define COUNTERS_FINDINGS 64 /* greatest number of findings of one roll-up */
 
 struct counters_known { /* a node that the history knows */
-    uint64_t guid;
-    uint32_t first; /* number of the node's port 0; the numbers of its other ports follow */
+    uint64_t guid;      /* 0: the node has got another place, because it has more ports now */
+    uint32_t first;     /* number of the node's port 0; the numbers of its other ports follow */
     uint8_t ports;
     /* Unix times in s. seen: end of the node's last sample. stored: the value of `seen` that the
      * database has; 0: the database has no row for the node. */

@@ -432,6 +432,32 @@ START_TEST(places_are_used_again)
 }
 END_TEST
 
+/* Two nodes, which had one port less before, have new places. When other nodes get their former
+ * places, they must keep their new ones. */
+START_TEST(a_node_with_more_ports_gets_one_new_place)
+{
+    const int64_t now = START + 32 * 86400;
+    struct counters_sample *s;
+    counters_limit(c, 1);
+    for (int day = 0; day <= 32; day += 8)
+        for (int64_t at = 60; at <= 7080; at += 60) {
+            struct counters_round *r = make_round(START + day * 86400 + at, 0, 2);
+            for (int i = 0; i < 2 && day == 0; i++)
+                r->nodes[i].ports = PORTS - 1;
+            counters_put(c, r);
+            counters_flush(c);
+        }
+    struct counters_round *others = make_round(now + 7140, 100, 2);
+    for (int i = 0; i < 2; i++)
+        others->nodes[i].ports = PORTS - 1;
+    counters_put(c, others);
+    counters_flush(c);
+    ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE first < 2 * 9 AND ports = 7"), 2);
+    ck_assert_uint_gt(read_port(0, 0, PORTS, now + 6300, now + 7080, &s), 1);
+    free(s);
+}
+END_TEST
+
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 START_TEST(a_damaged_history_is_set_aside)
@@ -687,6 +713,7 @@ int main(void)
     tcase_add_test(tcase, the_oldest_fine_samples_go_first);
     tcase_add_test(tcase, a_smaller_history_has_a_part_of_each_level);
     tcase_add_test(tcase, places_are_used_again);
+    tcase_add_test(tcase, a_node_with_more_ports_gets_one_new_place);
     tcase_add_test(tcase, a_damaged_history_is_set_aside);
     tcase_add_test(tcase, a_damaged_block_is_set_aside);
     tcase_add_test(tcase, a_dead_disk_stops_nothing);
