@@ -143,8 +143,12 @@ void get_node(struct call *c, const void *request)
     uint64_t guid;
     struct fab_view *v = need_view(c);
     const struct fab_hosts *h = v != NULL ? need_hosts(c, v) : NULL;
-    if (h == NULL || !gone_begin(&past.g, call_rpc(c), v, &a))
+    if (h == NULL)
         return;
+    if (!gone_begin(&past.g, call_rpc(c), v, &a)) {
+        answer_reply(&a, c, NULL); /* finishes the call with the error */
+        return;
+    }
     int rc = fab_view_find_node(v, q->node, &node, why, sizeof why);
     if (gone_is_better(call_rpc(c), v, q->node, rc) &&
         gone_find(call_rpc(c), q->node, &guid) == FAB_OK)
