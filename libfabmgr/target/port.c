@@ -68,8 +68,9 @@ static void address_fields(const struct fab_fabric *f, const struct fab_policy *
     want->sm_lid = (uint16_t)sm_lid;
     if (want->m_key == 0)
         want->m_key = fab_policy_m_key(&p->m_keys, fab_fabric_port(f, port)->guid);
-    /* without an M_Key, the protect bits and the lease period have no effect */
-    if (fab_policy_m_keys_set(&p->m_keys)) {
+    /* Without an M_Key, the protect bits and the lease period have no effect. If the key of the
+     * port cannot be derived now, a later plan sets all three. */
+    if (fab_policy_m_keys_set(&p->m_keys) && want->m_key != 0) {
         want->m_key_protect = p->m_key_protect;
         want->m_key_lease = p->m_key_lease_s;
     }

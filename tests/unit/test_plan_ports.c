@@ -252,6 +252,35 @@ START_TEST(each_field_alone_causes_a_write)
 }
 END_TEST
 
+static uint64_t derive_nothing(const uint8_t secret[FAB_M_KEY_SECRET], uint64_t port_guid)
+{
+    (void)secret;
+    (void)port_guid;
+    return 0;
+}
+
+/* If the M_Key of a port cannot be derived, the port gets no protection without a key, and keeps a
+ * key that it has. */
+START_TEST(a_key_that_cannot_be_derived_changes_nothing)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    uint32_t port0 = fab_fabric_port_id(w.f, 0, 0);
+    struct fab_port_info want;
+    w.policy.m_keys = (struct fab_m_keys){.derive = derive_nothing};
+    w.policy.m_key_protect = 1;
+    w.policy.m_key_lease_s = 77;
+    fab_target_port_info(w.f, &w.policy, &w.target->lids, port0, SM_LID, &want);
+    ck_assert_uint_eq(want.m_key, 0);
+    ck_assert_uint_eq(want.m_key_protect, 0);
+    ck_assert_uint_eq(want.m_key_lease, 0);
+    fab_fabric_edit_port(w.f, port0)->info.m_key = 99;
+    fab_target_port_info(w.f, &w.policy, &w.target->lids, port0, SM_LID, &want);
+    ck_assert_uint_eq(want.m_key, 99);
+    ck_assert_uint_eq(want.m_key_protect, 1);
+    world_fini(&w);
+}
+END_TEST
+
 /* The kind of port decides which fields are written: M_Keys only to endports, thresholds only to
  * ports with a link, and a special HOQLife to ports of routers. */
 START_TEST(keys_and_thresholds_fit_the_kind_of_port)
@@ -430,6 +459,7 @@ int main(void)
     tcase_add_test(tcase, a_port_that_is_up_holds_what_was_read_of_its_link);
     tcase_add_test(tcase, knowledge_of_vls_moves_by_guid);
     tcase_add_test(tcase, each_field_alone_causes_a_write);
+    tcase_add_test(tcase, a_key_that_cannot_be_derived_changes_nothing);
     tcase_add_test(tcase, keys_and_thresholds_fit_the_kind_of_port);
     tcase_add_test(tcase, keys_are_removed_before_others_are_added);
     suite_add_tcase(suite, tcase);

@@ -107,6 +107,9 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
     struct fab_port_info want;
     fab_target_port_info(f, &s->policy, lids, x->port, lids->base[f->self_port], &want);
     want.m_key = sm_m_key_wanted(s, x->port);
+    if (want.m_key == 0 && fab_policy_m_keys_set(&s->policy.m_keys))
+        /* the key cannot be derived now; the port must not lose its former key */
+        return false;
     if (want.m_key == 0)
         want.m_key_protect = 0;
     ret->method = FAB_METHOD_SET;
