@@ -16,15 +16,17 @@ void sm_heavy_begun(struct sm *s)
 {
     const struct sm_guids *targets = sm_requested_targets(s);
     const struct sm_background *b = &s->sweep->background;
-    s->run.from_background = sm_background_ready(s) && !sm_is_requested(s, SM_REQUEST_HEAVY);
+    bool adopts = sm_background_ready(s) && !sm_is_requested(s, SM_REQUEST_HEAVY);
+    for (uint32_t i = 0; adopts && i < targets->count; i++)
+        sm_background_touch(s, targets->guid[i]);
+    /* if the list of touched nodes has become too long, the background heavy sweep was dropped */
+    s->run.from_background = adopts && sm_background_ready(s);
     sm_request_met(s, SM_REQUEST_LIGHT | SM_REQUEST_MASTER_LID);
     if (!s->run.from_background) {
         sm_background_drop(s);
         sm_request_met(s, SM_REQUEST_HEAVY | SM_REQUEST_BACKGROUND | SM_REQUEST_REROUTE);
         return;
     }
-    for (uint32_t i = 0; i < targets->count; i++)
-        sm_background_touch(s, targets->guid[i]);
     s->run.started_us = b->started_us;
     s->run.sent_before = b->sent_before;
 }
