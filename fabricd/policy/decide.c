@@ -3,11 +3,12 @@
  * Carries out the decisions in the applied policy: the isolation of links, and the approval of
  * devices. The manager treats each of these decisions as if an operator had made it by a command:
  * it stores and shows them together with the decisions that were made by commands. If the new
- * version lacks a decision that the previous version had, the manager takes this decision back.
+ * version lacks a decision that an earlier version had, the manager takes this decision back.
  *
  * The store has the number of the last version whose decisions were all carried out. If a crash or
- * a take-over interrupted the work on a newer version, policy_settle completes it. A timer calls
- * this function until this manager is master and knows the fabric.
+ * a take-over interrupted the work on newer versions, policy_settle completes it: it takes back the
+ * decisions of all versions from that one on. A timer calls this function until this manager is
+ * master and knows the fabric.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,12 +80,10 @@ static void isolate(struct policy *p, const struct fab_view *v,
                     why[0] != '\0' ? why : fab_base_status_text(rc));
 }
 
-static void change_links(struct policy *p, const struct fab_view *v,
-                         const struct fab_declared *before, const char *by)
+static void release(struct policy *p, const struct fab_view *v, const struct fab_declared *before,
+                    const char *by)
 {
     struct store_port link;
-    for (size_t i = 0; i < p->declared.isolations; i++)
-        isolate(p, v, &p->declared.isolation[i]);
     for (size_t i = 0; i < before->isolations; i++) {
         const char *name = before->isolation[i].link;
         if (has_link(&p->declared, name) || !find(v, name, &link))
@@ -148,6 +147,12 @@ static void on_baseline(void *ctx, int status, const char *message)
     settled(p);
 }
 
+/* NOT_FOUND: the device has lost its approval already, for example by another version. */
+static void on_disapproved(void *ctx, int status, const char *message)
+{
+    on_baseline(ctx, status == FAB_E_NOT_FOUND ? FAB_OK : status, message);
+}
+
 static void approve(struct policy *p, const struct fab_view *v, const char *by)
 {
     const struct fab_declared *d = &p->declared;
@@ -175,7 +180,7 @@ static void disapprove(struct policy *p, const struct fab_declared *before, cons
         uint64_t guid = before->approval[i].node_guid;
         snprintf(name, sizeof(name), "0x%016" PRIx64, guid);
         if (!has_approval(&p->declared, guid) &&
-            sm_baseline_disapprove(p->sm, list, 1, by, on_baseline, p) == FAB_OK)
+            sm_baseline_disapprove(p->sm, list, 1, by, on_disapproved, p) == FAB_OK)
             p->pending++;
     }
 }
@@ -194,15 +199,52 @@ int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why
     return rc;
 }
 
+/* Takes back those decisions of an earlier version that the version in force lacks. */
+static void take_back(struct policy *p, const struct fab_view *v, const struct fab_declared *before,
+                      const char *by)
+{
+    release(p, v, before, by);
+    disapprove(p, before, by);
+}
+
+static void take_back_stored(struct policy *p, const struct fab_view *v, uint64_t version,
+                             const char *by)
+{
+    struct policy_stored stored;
+    struct fab_declared before = {0};
+    char why[POLICY_WHY_LEN];
+    if (policy_stored_load(p, version, &stored) == FAB_OK && stored.found &&
+        policy_stored_read(&stored, &before, why, sizeof(why)) == FAB_OK)
+        take_back(p, v, &before, by);
+    fab_policy_declared_fini(&before);
+    free(stored.text);
+}
+
+/* Returns the last version whose decisions were all carried out, or were all requested by this
+ * manager. */
+static uint64_t last_decided(const struct policy *p)
+{
+    uint64_t stored = p->in.store != NULL ? store_policy_settled(p->in.store) : 0;
+    return stored > p->decided ? stored : p->decided;
+}
+
 void policy_decide(struct policy *p, const struct fab_declared *before, const char *by)
 {
     struct fab_view *v = sm_view(p->sm);
     if (v == NULL)
         return;
-    change_links(p, v, before, by);
-    disapprove(p, before, by);
+    uint64_t end = before != NULL ? p->version - 1 : p->version, from = last_decided(p);
+    if (from + STORE_POLICIES_KEPT < end)
+        from = end - STORE_POLICIES_KEPT;
+    for (size_t i = 0; i < p->declared.isolations; i++)
+        isolate(p, v, &p->declared.isolation[i]);
+    for (uint64_t version = from > 0 ? from : 1; version < end; version++)
+        take_back_stored(p, v, version, by);
+    if (before != NULL)
+        take_back(p, v, before, by);
     approve(p, v, by);
     fab_view_unref(v);
+    p->decided = p->version;
     settled(p);
 }
 
@@ -215,9 +257,6 @@ void policy_settle_begin(struct policy *p)
 void policy_settle(void *ctx)
 {
     struct policy *p = ctx;
-    struct policy_stored v = {0};
-    struct fab_declared before = {0};
-    char why[POLICY_WHY_LEN];
     struct sm_status status;
     struct fab_view *view = sm_view(p->sm);
     bool known = view != NULL;
@@ -228,9 +267,5 @@ void policy_settle(void *ctx)
             loop_timer_set(p->settle, SETTLE_US);
         return;
     }
-    if (p->version > 1 && policy_stored_load(p, p->version - 1, &v) == FAB_OK && v.found)
-        (void)policy_stored_read(&v, &before, why, sizeof(why));
-    policy_decide(p, &before, "fabricd");
-    fab_policy_declared_fini(&before);
-    free(v.text);
+    policy_decide(p, NULL, "fabricd");
 }

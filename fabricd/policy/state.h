@@ -20,6 +20,8 @@ struct policy {
      * When it becomes 0, the store records that the decisions of the version in force were carried
      * out (store_put_policy_settled). */
     uint32_t pending;
+    /* The last version whose decisions this manager has requested; some may still be pending. */
+    uint64_t decided;
 };
 
 /* A version from the store. policy_stored_load loads it (`version` 0: the newest version), and sets
@@ -51,8 +53,10 @@ void policy_note(struct policy_plan *plan, struct fab_text *list, const char *fm
 /* Returns an error, with the reason in why[], if the manager would refuse a decision of the
  * plan. */
 int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
-/* Carries out the decisions of the version in force. Takes back those decisions of the previous
- * version `before` that the version in force lacks. */
+/* Carries out the decisions of the version in force. Takes back those decisions that the version in
+ * force lacks, but the previous version `before` had, or a version in the store whose successor was
+ * not carried out completely. before: the store may not have the previous version yet; NULL: it has
+ * all versions. */
 void policy_decide(struct policy *p, const struct fab_declared *before, const char *by);
 /* Called when a crash or a hand-over may have interrupted the decisions of the version in force.
  * Sets a timer, which carries them out once this manager is master and knows the fabric. */

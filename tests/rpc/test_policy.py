@@ -1,8 +1,10 @@
 """The applied policy over the RPC: plans, confirmations, races, sizes, approvals, a frozen manager, and the formats of
 fabricctl. tests/integration/test_policy.sh looks at the switches."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import time
 
@@ -146,6 +148,26 @@ def approvals_are_made_and_taken_back():
         wait_until(lambda: "0x0000000000000077" not in str(f.ListBaseline()))
 
 
+def decisions_of_several_versions_are_completed():
+    """The state after a crash of a manager that had applied the versions 2 and 3, but had not carried out their decisions:
+    neither has the isolation of version 1."""
+    place = place_with()
+    link = "leaf-001/4"
+    isolated = lambda: json.loads(place.ctl("link", "unhealthy", "-o", "json"))["links"]
+    with place.daemon(), channel(place.address) as c:
+        f = Fabric(c)
+        f.ApplyPolicy(files=files(f"isolation: [{{link: {link}}}]\n"))
+        f.ApplyPolicy(files=files(OPEN), confirmed=True)
+        f.ApplyPolicy(files=files(OPEN + "classes: []\n"), confirmed=True)
+        place.ctl("link", "isolate", link)
+        assert [x["state"] for x in isolated()] == ["isolated"]
+    with contextlib.closing(sqlite3.connect(f"{place.state}/fabricd.db", isolation_level=None, timeout=30)) as db:
+        done = db.execute("UPDATE meta SET value = '1' WHERE key = 'policy_settled' AND value = '3'")
+        assert done.rowcount == 1
+    with place.daemon():
+        wait_until(lambda: not isolated())
+
+
 def a_frozen_manager_applies_nothing():
     place = place_with()
     with place.daemon(), channel(place.address) as c:
@@ -204,6 +226,7 @@ main([
     bad_requests_change_nothing,
     a_large_policy_is_planned_quickly,
     approvals_are_made_and_taken_back,
+    decisions_of_several_versions_are_completed,
     a_frozen_manager_applies_nothing,
     settings_that_do_not_fit_prevent_a_start,
     the_command_reads_files_and_folders,
