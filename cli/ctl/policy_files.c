@@ -38,7 +38,7 @@ static int read_stream(struct policy_files *f, const char *name, FILE *from)
 {
     char *text = NULL;
     size_t len = 0, room = 0;
-    while (!feof(from) && !ferror(from) && f->bytes + len <= FAB_DOC_TEXT_MAX) {
+    do {
         if (room - len < CHUNK) {
             char *more = realloc(text, room += CHUNK + 1);
             if (more == NULL) {
@@ -48,7 +48,7 @@ static int read_stream(struct policy_files *f, const char *name, FILE *from)
             text = more;
         }
         len += fread(text + len, 1, room - len - 1, from);
-    }
+    } while (!feof(from) && !ferror(from) && f->bytes + len <= FAB_DOC_TEXT_MAX);
     int rc = EXIT_OK;
     if (ferror(from))
         rc = complain(EXIT_FAILED, "%s: %s", name, strerror(errno));
@@ -106,12 +106,15 @@ static int read_dir(struct policy_files *f, const char *dir)
 int policy_files_read(int argc, char **argv, struct policy_files *ret)
 {
     int rc = EXIT_OK;
+    bool read_stdin = false;
     *ret = (struct policy_files){0};
     for (int i = 0; i < argc && rc == EXIT_OK; i++) {
         struct stat st;
-        if (strcmp(argv[i], "-") == 0)
-            rc = read_stream(ret, "standard input", stdin);
-        else if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode))
+        if (strcmp(argv[i], "-") == 0) {
+            rc = read_stdin ? complain(EXIT_USAGE, "\"-\" (standard input) is given twice")
+                            : read_stream(ret, "standard input", stdin);
+            read_stdin = true;
+        } else if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode))
             rc = read_dir(ret, argv[i]);
         else
             rc = read_file(ret, argv[i]);

@@ -217,6 +217,9 @@ def the_command_reads_files_and_folders():
                                capture_output=True, timeout=60)
         assert piped.returncode == 0 and "Differences:  0" in piped.stdout, piped
         assert "is no number" in place.ctl("policy", "rollback", "x", code=2)
+        twice = subprocess.run([CTL, "-s", place.address, "apply", "-", "-"], input=text, text=True, capture_output=True,
+                               timeout=60)
+        assert twice.returncode == 2 and "given twice" in twice.stderr, twice
 
 
 main([
