@@ -224,7 +224,13 @@ static int match_pins(struct session *s, const char *pattern, struct matched *re
     return rc;
 }
 
-/* Finds the devices that wait for an approval or, for topo disapprove, all devices of ListBaseline.
+/* Returns true if the entry is one of a device in the baseline. */
+static bool is_approved(const Fabric__V1__BaselineEntry *e)
+{
+    return e->state != FABRIC__V1__BASELINE_STATE__BASELINE_STATE_NEW;
+}
+
+/* Finds the devices that wait for an approval or, for topo disapprove, the devices of the baseline.
  * The manager lists a device once for each of its ports, but this function adds it only once. */
 static int match_baseline(struct session *s, const char *pattern, struct matched *ret)
 {
@@ -237,7 +243,8 @@ static int match_baseline(struct session *s, const char *pattern, struct matched
         free_reply(last);
         last = rc == EXIT_OK ? r : NULL;
         for (size_t i = 0; rc == EXIT_OK && i < r->n_entries; i++)
-            if (name_matches(pattern, r->entries[i]->name) &&
+            if ((q.waiting_only || is_approved(r->entries[i])) &&
+                name_matches(pattern, r->entries[i]->name) &&
                 !has_argument(ret, r->entries[i]->guid))
                 rc = matched_add(ret, r->entries[i]->name, r->entries[i]->guid);
         q.page_token = last != NULL ? last->next_page_token : NULL;

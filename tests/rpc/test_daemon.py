@@ -657,6 +657,10 @@ def a_dry_run_says_what_follows():
                   len(place.json("topo", "baseline")["entries"])]
         assert "1 node would no longer be approved; they would stay" in place.ctl("topo", "disapprove", "host-0001", "--dry-run")
         assert 'no node "nobody" is approved' in place.ctl("topo", "disapprove", "nobody", "--dry-run", code=4)
+        place.ctl("topo", "disapprove", "host-0002")  # it waits for an approval now
+        wait_until(lambda: "host-0002" in place.ctl("topo", "baseline", "--waiting"))
+        assert "1 node would no longer" in place.ctl("topo", "disapprove", "host-000[1-2]", "--dry-run")
+        place.ctl("topo", "approve", "host-0002")
         assert "the baseline would be dropped" in place.ctl("topo", "disapprove", "--all", "--dry-run")
         assert 'snapshot "x" would be made: 34 nodes and 48 links' in place.ctl("topo", "snapshot", "x", "--dry-run")
         assert 'no snapshot "x"' in place.ctl("topo", "snapshot", "x", "--forget", "--dry-run", code=4)
