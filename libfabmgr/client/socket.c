@@ -62,7 +62,29 @@ static int wait_for(int fd, short events, uint64_t deadline)
 
 /* ---- Unix ------------------------------------------------------------------------------------ */
 
-static int connect_unix(struct client_socket *s, const char *path, char *why, size_t why_len)
+/* Connects a blocking Unix socket, and makes it non-blocking. poll() cannot wait for room in the
+ * backlog of a server, but connect() does, at most for SO_SNDTIMEO. Returns 0 or errno; ETIMEDOUT:
+ * the deadline has passed. */
+static int connect_before(int fd, const struct sockaddr_un *at, uint64_t deadline)
+{
+    int rc;
+    do {
+        uint64_t now = fab_client_now_ms(), left = deadline > now ? deadline - now : 0;
+        struct timeval limit = {.tv_sec = (time_t)(left / 1000),
+                                .tv_usec = (suseconds_t)(left % 1000 * 1000)};
+        if (left == 0)
+            return ETIMEDOUT;
+        if (deadline != CLIENT_NEVER)
+            setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+        rc = connect(fd, (const struct sockaddr *)at, sizeof *at);
+    } while (rc < 0 && errno == EINTR);
+    if (rc < 0)
+        return errno == EAGAIN ? ETIMEDOUT : errno;
+    return fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? errno : 0;
+}
+
+static int connect_unix(struct client_socket *s, const char *path, uint64_t deadline, char *why,
+                        size_t why_len)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (path[0] == '\0' || strlen(path) >= sizeof at.sun_path) {
@@ -71,13 +93,15 @@ static int connect_unix(struct client_socket *s, const char *path, char *why, si
         return FAB_E_INVAL;
     }
     memcpy(at.sun_path, path, strlen(path) + 1);
-    s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (s->fd >= 0 && connect(s->fd, (const struct sockaddr *)&at, sizeof at) == 0)
+    s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error = s->fd < 0 ? errno : connect_before(s->fd, &at, deadline);
+    if (error == 0)
         return FAB_OK;
-    const char *hint = errno == ENOENT || errno == ECONNREFUSED ? "; is fabricd running?"
-                       : errno == EACCES ? "; only root and the socket's group may use it"
+    const char *hint = error == ENOENT || error == ECONNREFUSED ? "; is fabricd running?"
+                       : error == EACCES ? "; only root and the socket's group may use it"
                                          : "";
-    snprintf(why, why_len, "unix:%s: %s%s", path, strerror(errno), hint);
+    snprintf(why, why_len, "unix:%s: %s%s", path,
+             error == ETIMEDOUT ? "no response in time" : strerror(error), hint);
     return FAB_E_IO;
 }
 
@@ -310,7 +334,7 @@ int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline
     int rc = FAB_E_INVAL;
     snprintf(why, why_len, "address '%s': expected unix:PATH or tls:HOST:PORT", o->address);
     if (strncmp(o->address, "unix:", 5) == 0)
-        rc = connect_unix(s, o->address + 5, why, why_len);
+        rc = connect_unix(s, o->address + 5, deadline_ms, why, why_len);
     else if (strncmp(o->address, "tls:", 4) == 0)
         rc = connect_tls(s, o, o->address + 4, deadline_ms, why, why_len);
     if (rc < 0) {

@@ -411,6 +411,18 @@ def a_server_without_answer_times_out():
     assert done[0].returncode == 3, done
 
 
+def a_server_that_accepts_no_connection_times_out():
+    path = socket_path()
+    with socket.socket(socket.AF_UNIX) as mute, contextlib.ExitStack() as waiting:
+        mute.bind(path)
+        mute.listen(0)
+        with contextlib.suppress(BlockingIOError):
+            while True:  # until the backlog is full
+                s = waiting.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK))
+                s.connect(path)
+        assert "in time" in fails(3, "unix:" + path, "--timeout", "0.3", "status")
+
+
 class Answering(grpc.GenericRpcHandler):
     """Answers each call with these bytes, or with an error if there are none."""
 
@@ -522,6 +534,7 @@ main([
     commands_that_only_act_print_nothing,
     the_environment_names_the_server,
     a_server_without_answer_times_out,
+    a_server_that_accepts_no_connection_times_out,
     answers_of_another_server_are_checked,
     colour_is_for_terminals,
     a_closed_pipe_is_no_error,
