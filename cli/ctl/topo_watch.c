@@ -62,8 +62,13 @@ static enum fab_grpc_code fetch(struct topology *w, struct fab_text *t,
     fab_client_stream(w->s->client, "fabric.v1.FabricService/Export", &q.base,
                       &fabric__v1__export_response__descriptor, append, t, error);
     if (error->code == FAB_GRPC_OK && (t->status != 0 || t->len > FILE_MOST)) {
-        error->code = FAB_GRPC_RESOURCE_EXHAUSTED;
-        snprintf(error->message, sizeof error->message, "the export is too large");
+        /* not RESOURCE_EXHAUSTED, which a manager with too many connections sends (endure) */
+        error->code = FAB_GRPC_OUT_OF_RANGE;
+        if (t->status != 0)
+            snprintf(error->message, sizeof error->message, "out of memory");
+        else
+            snprintf(error->message, sizeof error->message,
+                     "the export has more than %u MiB, and cannot be watched", FILE_MOST >> 20);
     }
     return error->code;
 }

@@ -13,7 +13,9 @@ from concurrent import futures
 
 import grpc
 
-from harness import BUILD, fake, main, socket_path, wait_until
+from harness import BUILD, fake, load, main, socket_path, status_pb2, wait_until
+
+export_pb2 = load("fabric.v1.export_pb2")
 
 CTL = os.path.join(BUILD, "cli/fabricctl")
 
@@ -453,6 +455,31 @@ def answers_of_another_server_are_checked():
             server.stop(0).wait()
 
 
+class Exporting(grpc.GenericRpcHandler):
+    """A manager whose export has 65 MiB."""
+
+    def service(self, details):
+        status = status_pb2.GetStatusResponse(status=status_pb2.Status(generation=1)).SerializeToString()
+        data = export_pb2.ExportResponse(data=b"x" * (1 << 20)).SerializeToString()
+        if details.method.endswith("/Export"):
+            return grpc.unary_stream_rpc_method_handler(lambda request, context: iter([data] * 65))
+        return grpc.unary_unary_rpc_method_handler(lambda request, context: status)
+
+
+def an_export_that_is_too_large_ends_the_watch():
+    server = grpc.server(futures.ThreadPoolExecutor(2))
+    server.add_generic_rpc_handlers([Exporting()])
+    address = "unix:" + socket_path()
+    server.add_insecure_port(address)
+    server.start()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            said = fails(1, address, "topo", "export", "--slurm", "--watch", "--file", os.path.join(folder, "f"))
+            assert "the export has more than 64 MiB" in said, said
+    finally:
+        server.stop(0).wait()
+
+
 def colour_is_for_terminals():
     with fake() as s:
         def on_terminal(**env):
@@ -535,6 +562,7 @@ main([
     the_environment_names_the_server,
     a_server_without_answer_times_out,
     a_server_that_accepts_no_connection_times_out,
+    an_export_that_is_too_large_ends_the_watch,
     answers_of_another_server_are_checked,
     colour_is_for_terminals,
     a_closed_pipe_is_no_error,
