@@ -67,9 +67,11 @@ static void on_suspend(int number)
 {
     int error = errno;
     (void)number;
-    leave();
+    if (is_open)
+        leave();
     raise(SIGSTOP);
-    enter(); /* the user has continued the program */
+    if (is_open)
+        enter(); /* the user has continued the program */
     resized = 1;
     errno = error;
 }
