@@ -242,7 +242,8 @@ static void use_settings(struct daemon *d, struct config *now)
                 difference[0] != '\0' ? difference : "no setting changed", "");
     apply(d, now);
     if (sm_reload(d->sm) != FAB_OK)
-        log_error("config", "out of memory: the old settings stay active");
+        log_error("config", "out of memory: the subnet manager keeps the old keys, partitions, "
+                            "classes and routing; reload the settings again");
     pm_reload(d->pm);
     if (d->inventory)
         inventory_reload(d->inventory);
