@@ -190,8 +190,7 @@ unsigned sm_take_requests(struct sm *s, unsigned requests);
 void sm_request_heavy(struct sm *s);
 /* Requests a heavy sweep. It runs in the background if a view is published. */
 void sm_request_sweep(struct sm *s);
-/* Requests a heavy sweep that begins in 2 s (HEAVY_LATER_US). If a retry is waiting already
- * (sm_request_retry), the heavy sweep begins at the time of the retry instead. */
+/* Requests a heavy sweep that begins in 2 s (HEAVY_LATER_US). */
 void sm_request_heavy_later(struct sm *s);
 /* Request a targeted sweep of a node or of a set of nodes. GUID 0 is ignored. */
 void sm_request_target(struct sm *s, uint64_t node_guid);

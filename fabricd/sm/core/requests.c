@@ -341,9 +341,15 @@ static void on_heavy(void *ctx)
 
 void sm_request_heavy_later(struct sm *s)
 {
-    s->core->heavy_later = true;
-    if (!loop_timer_pending(s->core->retry_timer))
-        loop_timer_set(s->core->retry_timer, HEAVY_LATER_US);
+    if (!loop_timer_pending(s->core->later_timer))
+        loop_timer_set(s->core->later_timer, HEAVY_LATER_US);
+}
+
+static void on_later(void *ctx)
+{
+    struct sm *s = ctx;
+    sm_request_heavy(s);
+    sm_schedule(s);
 }
 
 void sm_request_retry_of(struct sm *s, uint64_t node_guid)
@@ -359,9 +365,8 @@ static void on_retry(void *ctx)
     if (c->retry.count > 0)
         sm_pace_urgent(s);
     c->retry = (struct sm_guids){0};
-    if (!s->model.view || !c->targets.count || c->heavy_later)
+    if (!s->model.view || !c->targets.count)
         sm_request_heavy(s);
-    c->heavy_later = false;
     sm_schedule(s);
 }
 
@@ -420,8 +425,9 @@ int sm_requests_init(struct sm *s)
     c->retry_delay_us = RETRY_FIRST_US;
     c->light_timer = loop_timer_new(s->in.loop, on_light, s);
     c->heavy_timer = loop_timer_new(s->in.loop, on_heavy, s);
+    c->later_timer = loop_timer_new(s->in.loop, on_later, s);
     c->retry_timer = loop_timer_new(s->in.loop, on_retry, s);
-    if (!c->light_timer || !c->heavy_timer || !c->retry_timer)
+    if (!c->light_timer || !c->heavy_timer || !c->later_timer || !c->retry_timer)
         return FAB_E_NOMEM;
     set_seconds(c->light_timer, s->in.config->sweep.light_interval_s);
     set_seconds(c->heavy_timer, s->in.config->sweep.heavy_interval_s);
@@ -432,6 +438,7 @@ void sm_requests_fini(struct sm *s)
 {
     loop_timer_free(s->core->light_timer);
     loop_timer_free(s->core->heavy_timer);
+    loop_timer_free(s->core->later_timer);
     loop_timer_free(s->core->retry_timer);
     for (struct sm_waiter *w = s->core->waiters, *next; w; w = next) {
         next = w->next;

@@ -56,10 +56,9 @@ struct sm_core {
     /* Cause of the next sweep or repair; "": not set. */
     char cause[96];
     struct sm_waiter *waiters;
-    struct loop_timer *light_timer, *heavy_timer, *retry_timer;
+    /* later_timer: see sm_request_heavy_later */
+    struct loop_timer *light_timer, *heavy_timer, *later_timer, *retry_timer;
     uint64_t retry_delay_us;
-    /* true: retry_timer requests a heavy sweep when it fires */
-    bool heavy_later;
 
     struct sm_trap_limit *traps;      /* state of trap_limit.c */
     struct sm_trap_forward *forward;  /* state of trap_forward.c */
