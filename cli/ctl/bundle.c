@@ -72,7 +72,9 @@ static int read_file(const char *path, char **ret, size_t *ret_len)
     good = good && (text = malloc(len + 1)) != NULL;
     while (good && got < len) {
         ssize_t n = read(fd, text + got, len - got);
-        good = n > 0;
+        good = n >= 0;
+        if (n == 0) /* the file has become shorter since fstat() */
+            len = got;
         got += n > 0 ? (size_t)n : 0;
     }
     int rc = good ? EXIT_OK : complain_file(path);

@@ -150,25 +150,33 @@ static void become(const char *const *words, bool own, int out, int err)
     _exit(127);
 }
 
-/* Runs a program. Returns its exit status, or -1 if it was killed or could not be started. */
-static int run(const char *const *words, bool own, int out, int err)
+/* Runs a program. Returns its exit status. If it was killed or could not be started, returns -1,
+ * and writes the reason to why[]. */
+static int run(const char *const *words, bool own, int out, int err, char *why, size_t why_len)
 {
     int status = 0;
     pid_t pid = fork();
     if (pid == 0)
         become(words, own, out, err);
-    if (pid < 0)
-        return -1;
-    while (waitpid(pid, &status, 0) < 0)
+    while (pid >= 0 && waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+            pid = -1;
+    if (pid >= 0 && WIFEXITED(status))
+        return WEXITSTATUS(status);
+    if (pid < 0)
+        snprintf(why, why_len, "it cannot be started: %s", strerror(errno));
+    else if (WTERMSIG(status) == SIGALRM)
+        snprintf(why, why_len, "it did not end within %d seconds", PART_TIME_S);
+    else
+        snprintf(why, why_len, "it was ended by signal %d", WTERMSIG(status));
+    return -1;
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 /* Writes to why[] the first line that the program printed on standard error. If the program printed
- * nothing there, writes its exit status, or that it did not end in time. */
+ * nothing there and exited, writes its exit status. If it did not exit, why[] has the reason
+ * already. */
 static void read_why(int err, int status, char *why, size_t why_len)
 {
     char text[500];
@@ -177,9 +185,7 @@ static void read_why(int err, int status, char *why, size_t why_len)
     text[strcspn(text, "\n")] = '\0';
     if (text[0] != '\0')
         snprintf(why, why_len, "%s", text);
-    else if (status < 0)
-        snprintf(why, why_len, "it did not end within %d seconds", PART_TIME_S);
-    else
+    else if (status >= 0)
         snprintf(why, why_len, "exit status %d", status);
 }
 
@@ -195,7 +201,11 @@ static void collect(struct bundle *b, size_t i)
         return;
     int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int err = open(errors, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int status = out >= 0 && err >= 0 ? run(words, is_own(p), out, err) : -1;
+    int status = -1;
+    if (out < 0 || err < 0)
+        snprintf(o->why, sizeof o->why, "its file cannot be made: %s", strerror(errno));
+    else
+        status = run(words, is_own(p), out, err, o->why, sizeof o->why);
     /* Also keep the output of a command that ended with EXIT_UNSOUND: a check of the command
      * failed, but its output is complete. */
     o->there = out >= 0 && fstat(out, &st) == 0 && st.st_size > 0 &&
@@ -311,7 +321,7 @@ static void remove_parts(const struct bundle *b)
 
 static int pack(const struct bundle *b, const char *file)
 {
-    char part[PATH_MAX];
+    char part[PATH_MAX], why[100] = "";
     /* tar puts "fabricd-support/" before all names in the archive */
     const char *const words[] = {"tar",       "--create",    "--gzip",
                                  "--file",    "-",           "--owner=0",
@@ -323,10 +333,12 @@ static int pack(const struct bundle *b, const char *file)
     int fd = mkostemp(part, O_CLOEXEC); /* the file has mode 0600 */
     if (fd < 0)
         return complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
-    int status = run(words, false, fd, STDERR_FILENO);
+    int status = run(words, false, fd, STDERR_FILENO, why, sizeof why);
     int rc = EXIT_OK;
+    if (status > 0)
+        snprintf(why, sizeof why, "exit status %d", status);
     if (status != 0)
-        rc = complain(EXIT_FAILED, "%s was not written: tar failed", file);
+        rc = complain(EXIT_FAILED, "%s was not written: tar failed: %s", file, why);
     if (close(fd) != 0 || (rc == EXIT_OK && rename(part, file) != 0))
         rc = complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
     if (rc != EXIT_OK)

@@ -135,9 +135,11 @@ def a_viewer_is_told_what_is_missing():
 
 def without_a_manager_the_machine_is_described():
     place = Machine()
+    place.program("lscpu", "kill -KILL $$")
     files, done = place.bundle("local.tar.gz", code=3)
     assert LOCAL <= set(files) and not (MANAGER | ADMINISTRATOR) & set(files), sorted(files)
     assert "no manager answered" in done.stderr and "No manager answered" in files["README.txt"], done
+    assert re.search(r"^cpus.txt +LEFT OUT \(it was ended by signal 9\)", files["README.txt"], re.M), files["README.txt"]
 
 
 # ---- anonymous bundles
