@@ -139,7 +139,13 @@ static int rotate(struct session *s)
     if (rc == EXIT_OK)
         say(s->out, r);
     free_reply(r);
-    return rc == EXIT_OK && rotating ? EXIT_FAILED : rc;
+    if (rc != EXIT_OK || !rotating)
+        return rc;
+    return complain(
+        EXIT_FAILED,
+        "the rotation has not ended within %d s; it continues, and 'fabricctl key show' "
+        "shows its progress",
+        WAIT_S);
 }
 
 const struct cmd cmd_key_show = {
