@@ -42,6 +42,7 @@ enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, CONNECTION, SESSION, INPUT };
 
 struct peer {
     int fd;
+    uint32_t pid; /* process of the client */
     /* true: the client has unsent datagrams, so it is listed in server.dirty */
     bool dirty;
     /* true: the client's socket accepts no more data; epoll reports when it does again */
@@ -92,10 +93,10 @@ static int bound_socket(const struct socket_name *name)
     return -1;
 }
 
-static void report(const struct server *s, unsigned client, const char *what, uint32_t pid)
+static void report(const struct server *s, unsigned client, const char *what)
 {
     if (s->settings->verbose)
-        fprintf(stderr, "fabsim: client %u (pid %u) %s\n", client, pid, what);
+        fprintf(stderr, "fabsim: client %u (pid %u) %s\n", client, s->peers[client].pid, what);
 }
 
 static bool open_peer(void *context, unsigned client, uint32_t pid)
@@ -113,7 +114,8 @@ static bool open_peer(void *context, unsigned client, uint32_t pid)
     }
     s->peers[client].fd = fd;
     s->peers[client].blocked = false;
-    report(s, client, "is connected", pid);
+    s->peers[client].pid = pid;
+    report(s, client, "is connected");
     return true;
 }
 
@@ -123,7 +125,7 @@ static void close_peer(void *context, unsigned client)
     close(s->peers[client].fd);
     s->peers[client].fd = -1;
     ring_fini(&s->peers[client].ring);
-    report(s, client, "is disconnected", 0);
+    report(s, client, "is disconnected");
 }
 
 static bool deliver(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE])
