@@ -148,18 +148,22 @@ bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabri
     return named;
 }
 
+/* Returns the index of the first text that equals text i; this may be i itself. */
+static uint32_t first_same(const struct fab_baseline_names *w, uint32_t i)
+{
+    uint32_t same = i;
+    (void)fab_base_map_get(&w->map, hash_at(hash_text(w->text[i], strlen(w->text[i])), 0), &same);
+    return strcmp(w->text[i], w->text[same]) == 0 ? same : i;
+}
+
 /* Returns the index of a text that named no device; FAB_NONE: each text named a device. If several
- * texts are equal, only one of them is in the map, and only the element of found[] of this one was
- * incremented. So the function also looks at that element. */
+ * texts are equal, only the first of them is in the map, and only the element of found[] of this
+ * one was incremented. So the function also looks at that element. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
 {
-    for (uint32_t i = 0; i < w->count; i++) {
-        uint32_t same = i;
-        (void)fab_base_map_get(&w->map, hash_at(hash_text(w->text[i], strlen(w->text[i])), 0),
-                               &same);
-        if (w->found[i] == 0 && w->found[same] == 0)
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->found[i] == 0 && w->found[first_same(w, i)] == 0)
             return i;
-    }
     return FAB_NONE;
 }
 
@@ -194,14 +198,6 @@ static void note_approved(struct fab_baseline_names *w, const struct fab_fabric 
         guid[list[i]] = at;
         w->found[list[i]]++;
     }
-}
-
-/* Returns the index of the first text that equals text i; this may be i itself. */
-static uint32_t first_same(const struct fab_baseline_names *w, uint32_t i)
-{
-    uint32_t same = i;
-    (void)fab_base_map_get(&w->map, hash_at(hash_text(w->text[i], strlen(w->text[i])), 0), &same);
-    return strcmp(w->text[i], w->text[same]) == 0 ? same : i;
 }
 
 static int check_found(const struct fab_baseline_names *w, uint64_t *guid, size_t *ret_wrong)
