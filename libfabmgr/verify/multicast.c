@@ -261,6 +261,19 @@ static void check_masks(struct check *c, struct lid_check *l)
     }
 }
 
+/* Fails the MLID if it has no members, but a mask that is not zero. */
+static void check_unused(const struct check *c, struct lid_check *l,
+                         const struct fab_verify_multicast_lid *lid)
+{
+    if (lid || c->touches == 0)
+        return;
+    uint32_t sw = c->touched[0], w = 0;
+    while (c->mask[sw].word[w] == 0)
+        w++;
+    fail(l, FAB_E_DENIED,
+         c->f->nodes[sw].first_port + w * 64 + (uint32_t)__builtin_ctzll(c->mask[sw].word[w]));
+}
+
 /* Checks that a member is in the multicast tree of its part of the fabric. */
 static void check_member(struct check *c, struct lid_check *l,
                          const struct fab_verify_multicast_member *m)
@@ -415,6 +428,7 @@ static void check_lid(struct check *c, uint16_t mlid, const struct fab_verify_mu
     find_parts_of(c, slot);
     mark_receivers(c, lid, &l);
     check_masks(c, &l);
+    check_unused(c, &l, lid);
     anchor(c, &l, lid, true);
     for (uint32_t i = 0; lid && i < lid->count; i++)
         check_member(c, &l, &c->in->member[lid->first + i]);

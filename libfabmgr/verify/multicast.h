@@ -79,7 +79,8 @@ struct fab_multicast_verdict {
      *   FAB_OK             there is none
      *   FAB_E_UNREACHABLE  a member gets no packets, or none from some members
      *   FAB_E_LOOP         the branches of the MLID form a cycle
-     *   FAB_E_DENIED       a mask contains a port to an endport that is no receiver
+     *   FAB_E_DENIED       a mask contains a port to an endport that is no receiver, or any port
+     *                      although the MLID is not in `lid`
      *   FAB_E_INVAL        a mask contains a port that has no working link or does not exist
      *   FAB_E_LIMIT        the MFT of a switch is too small to have an entry for the MLID */
     int kind;

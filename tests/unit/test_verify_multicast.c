@@ -587,6 +587,11 @@ START_TEST(only_what_is_asked_is_checked)
     h.in.lids = HAND_MLIDS - 1;
     assert_hand(&h, FAB_E_DENIED, HAND_MLIDS - 1, fab_fabric_port_id(h.f, 0, 16), HAND_MLIDS,
                 3 * HAND_MLIDS - 4, 0);
+    /* only the branches between the switches are left, and lead to nobody */
+    toggle(&h.tables, hand_mlid[HAND_MLIDS - 1], (struct switch_port){0, 16});
+    toggle(&h.tables, hand_mlid[HAND_MLIDS - 1], (struct switch_port){1, 70});
+    assert_hand(&h, FAB_E_DENIED, HAND_MLIDS - 1, fab_fabric_port_id(h.f, 0, 1), HAND_MLIDS,
+                3 * HAND_MLIDS - 4, 0);
     by_hand_fini(&h);
 }
 END_TEST
