@@ -69,8 +69,8 @@ int fab_sim_power_off(struct fab_sim *s, uint32_t node)
     return FAB_OK;
 }
 
-/* Trains the ports of a booted node one after the other. Port 1 trains at once. Each further port
- * trains boot_step microseconds after the port before it. */
+/* Trains the ports of a booted node one after the other. Port 1 begins to train at once. Each
+ * further port begins boot_step microseconds after the port before it. */
 static void train_ports(struct fab_sim *s, uint32_t node)
 {
     uint32_t first = s->fabric->nodes[node].first_port;
@@ -79,6 +79,7 @@ static void train_ports(struct fab_sim *s, uint32_t node)
         if (wait == 0) {
             fab_sim_link_train(s, p);
         } else {
+            wait += s->timing.train_us;
             s->ports[p].trained_at = s->now + wait;
             fab_sim_schedule(s, wait, EVENT_TRAIN, p, 0, 0);
         }

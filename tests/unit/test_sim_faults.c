@@ -148,6 +148,25 @@ START_TEST(power)
 }
 END_TEST
 
+/* After the power returns, each link trains for train_us, also those of later ports. */
+START_TEST(links_train_after_power_on)
+{
+    struct lab x = lab_manager();
+    struct fab_sim_timing pace = fab_sim_timing(x.r.sim);
+    uint32_t far = fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.spine, 2))->peer;
+    const struct fab_port *p = fab_fabric_port(x.f, far);
+    pace.train_us = 300;
+    fab_sim_set_timing(x.r.sim, &pace);
+    ck_assert_int_eq(fab_sim_power_off(x.r.sim, x.spine), FAB_OK);
+    ck_assert_int_eq(fab_sim_power_on(x.r.sim, x.spine, 5000, 1000), FAB_OK);
+    fab_sim_advance(x.r.sim, 6299);
+    ck_assert_uint_eq(state(&x, p->node, p->num), FAB_STATE_DOWN);
+    fab_sim_advance(x.r.sim, 6300);
+    ck_assert_uint_eq(state(&x, p->node, p->num), FAB_STATE_INIT);
+    lab_free(&x);
+}
+END_TEST
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 static int with_key(struct lab *x, uint8_t method, uint16_t attr, uint64_t key,
@@ -365,6 +384,7 @@ static Suite *suite(void)
     tcase_add_test(c, links_train);
     tcase_add_test(c, flapping_ends);
     tcase_add_test(c, power);
+    tcase_add_test(c, links_train_after_power_on);
     tcase_add_test(c, protection_levels);
     tcase_add_test(c, leases);
     tcase_add_test(c, silence_and_loss);
