@@ -13,6 +13,7 @@
 #include "cli/ctl/show.h"
 #include "cli/ctl/when.h"
 #include "libfabmgr/base/plural.h"
+#include "libfabmgr/counters/trend.h"
 
 #define ERRORS_LEN 400
 #define COLUMNS(c) (c), sizeof(c) / sizeof *(c)
@@ -317,14 +318,11 @@ static const struct out_column link_columns[] = {
 };
 
 /* Returns true if port `b` received much more or much less data than port `a` sent. The criterion
- * is that of the event link-asymmetric (libfabmgr/counters/trend.c). */
+ * is that of the event link-asymmetric. */
 static bool differs(const Fabric__V1__PortSample *a, const Fabric__V1__PortSample *b)
 {
-    if (a == NULL || b == NULL || !a->sent_known || !b->received_known)
-        return false;
-    uint64_t x = a->sent_bytes_per_second, y = b->received_bytes_per_second;
-    uint64_t most = x > y ? x : y, least = x > y ? y : x;
-    return most - least >= 1000000 && most - least > most / 10;
+    return a != NULL && b != NULL && a->sent_known && b->received_known &&
+           fab_counters_differ(a->sent_bytes_per_second, b->received_bytes_per_second);
 }
 
 static void say_link_row(struct out *o, const Fabric__V1__PortSample *a,

@@ -214,6 +214,11 @@ const char *setting_path(const char *sentence);
  * the text has another form. */
 int setting_parse_guid(const char *text, uint64_t *ret);
 
+/* Parses a decimal number, or a hexadecimal number after 0x. Returns RANGE if the number is too
+ * large, or INVAL if the text is no number. A leading zero is INVAL, too, because other programs
+ * read such a number as octal. */
+int setting_parse_number(const char *text, uint64_t *ret);
+
 /* ---- classes.c ---- */
 
 /* Reads the traffic classes into c->policy. Errors: FORMAT, RANGE, EXISTS (two classes have the
@@ -246,11 +251,6 @@ struct config_alerts;
  * after an error. */
 int alerts_take(const struct raw *raw, struct report *report, struct config_alerts *ret);
 void alerts_fini(struct config_alerts *alerts);
-
-/* Parses a decimal number, or a hexadecimal number after 0x. Returns RANGE if the number is too
- * large, or INVAL if the text is no number. A leading zero is INVAL, too, because other programs
- * read such a number as octal. */
-int setting_parse_number(const char *text, uint64_t *ret);
 
 /* ---- listen.c ---- */
 

@@ -7,12 +7,13 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/store/sql.h"
+#include "libfabmgr/base/status.h"
 
 int forgotten_note(sqlite3 *db, const struct record_forget *forget)
 {
     char which[80], sql[500];
     if (!forget->decided)
-        return 0;
+        return FAB_OK;
     if (forget->guid != 0)
         snprintf(which, sizeof(which), "guid = '0x%016" PRIx64 "'", forget->guid);
     else

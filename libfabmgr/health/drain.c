@@ -19,6 +19,7 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/health/hosts.h"
 
 struct drainer {
     struct fab_arena arena; /* owns the memory of all arrays of this struct */
@@ -57,16 +58,6 @@ static bool is_usable(const struct drainer *d, uint32_t port)
     return fab_fabric_isl_is_up(d->f, port) && !fab_base_bits_get(d->named, port);
 }
 
-static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)i));
-        count += peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer);
-    }
-    return count;
-}
-
 /* ---- stubs ----------------------------------------------------------------------------------- */
 
 /* Returns true if the switch has an ISL to a switch that is no stub, and the operator does not
@@ -100,7 +91,7 @@ static void choose_stubs(struct drainer *d, struct fab_drain *ret)
 {
     const struct fab_fabric *f = d->f;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        uint32_t hosts = is_drained(d, sw) ? count_hosts(f, sw) : 0;
+        uint32_t hosts = is_drained(d, sw) ? fab_health_count_hosts(f, sw) : 0;
         ret->hosts += hosts;
         fab_base_bits_put(d->hosted, sw, hosts > 0);
         fab_base_bits_put(d->stub, sw,
@@ -266,7 +257,7 @@ static void count_cut(const struct drainer *d, struct fab_drain *ret)
             continue;
         ret->first_cut = n;
         ret->cut_switches++;
-        ret->cut_others += count_hosts(f, n);
+        ret->cut_others += fab_health_count_hosts(f, n);
     }
 }
 
@@ -326,7 +317,7 @@ static uint32_t find_levels(const struct fab_fabric *f, uint32_t *level, uint32_
 {
     uint32_t head = 0, tail = 0, top = 0;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        level[sw] = count_hosts(f, sw) > 0 ? 0 : FAB_NONE;
+        level[sw] = fab_health_count_hosts(f, sw) > 0 ? 0 : FAB_NONE;
         if (level[sw] == 0)
             queue[tail++] = sw;
     }

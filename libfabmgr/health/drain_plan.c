@@ -13,6 +13,7 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/health/drain.h"
+#include "libfabmgr/health/hosts.h"
 
 struct share {
     uint32_t links, out;
@@ -34,16 +35,6 @@ struct planner {
     uint32_t *member; /* the present batch, in the order in which the switches joined */
     uint64_t *none;   /* an empty bitset */
 };
-
-static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-        uint32_t far = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)i));
-        count += far != FAB_NONE && !fab_fabric_node_is_switch(f, far);
-    }
-    return count;
-}
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
@@ -197,7 +188,7 @@ static int plan(struct planner *p, struct fab_drain_plan *ret)
 {
     int r = find_pods(p);
     for (uint32_t sw = 0; sw < p->f->switch_count; sw++) {
-        p->hosts[sw] = count_hosts(p->f, sw);
+        p->hosts[sw] = fab_health_count_hosts(p->f, sw);
         ret->batch_of[sw] = FAB_NONE;
     }
     count_links(p);

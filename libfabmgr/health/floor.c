@@ -7,25 +7,16 @@
 
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/health/hosts.h"
 
 /* ---- levels and pods ------------------------------------------------------------------------- */
-
-static bool has_host(const struct fab_fabric *f, uint32_t sw)
-{
-    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)i));
-        if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer))
-            return true;
-    }
-    return false;
-}
 
 static void find_levels(struct fab_floor *fl, uint32_t *queue)
 {
     const struct fab_fabric *f = fl->f;
     uint32_t head = 0, tail = 0;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        fl->level[sw] = has_host(f, sw) ? 0 : FAB_NONE;
+        fl->level[sw] = fab_health_count_hosts(f, sw) > 0 ? 0 : FAB_NONE;
         if (fl->level[sw] == 0)
             queue[tail++] = sw;
     }

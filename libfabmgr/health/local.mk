@@ -9,6 +9,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/drain_plan.h \
 	%D%/floor.c \
 	%D%/floor.h \
+	%D%/hosts.h \
 	%D%/isolation.c \
 	%D%/isolation.h \
 	%D%/known.c \

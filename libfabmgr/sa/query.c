@@ -59,7 +59,7 @@ bool fab_sa_is_table(uint8_t method)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-static uint16_t narrow_to_lid(struct fab_sa_query *q)
+static void narrow_to_lid(struct fab_sa_query *q)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
     uint16_t lid = fab_base_get_be16(q->want);
@@ -69,7 +69,6 @@ static uint16_t narrow_to_lid(struct fab_sa_query *q)
         q->from = q->own;
         q->from_count = 1;
     }
-    return 0;
 }
 
 /* Changes q->mask for a request with MATCH_CAP_MASK: a port then matches if its capability masks

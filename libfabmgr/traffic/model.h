@@ -185,7 +185,6 @@ struct fab_traffic {
     uint32_t mtu;
     /* time in ps between the arrival of a packet with FECN and the BECN for it */
     uint64_t adapter;
-    struct fab_traffic_arbitration arbitration;
     struct fab_prng prng;
     struct traffic_events events;
     struct traffic_port *ports;       /* [port_count] */
