@@ -900,6 +900,10 @@ tests_unit_test_repair_session_SOURCES = tests/unit/test_repair_session.c
 tests_unit_test_repair_session_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_session_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_repair_lanes
+tests_unit_test_repair_lanes_SOURCES = tests/unit/test_repair_lanes.c tests/unit/repair_world.h
+tests_unit_test_repair_lanes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_repair_lanes_LDADD = $(LIB_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_repair_single
 tests_unit_test_repair_single_SOURCES = tests/unit/test_repair_single.c tests/unit/repair_world.h
 tests_unit_test_repair_single_CFLAGS = $(TEST_CFLAGS)
