@@ -24,6 +24,9 @@
  * their entries is affected. For fewer entries, copying costs more time than it saves. */
 #define TILE_PAYS 6
 
+/* If the VL depends on the source: maximum number of attempts to find paths for all entries */
+#define ATTEMPTS 16
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 struct job {
@@ -40,6 +43,9 @@ struct job {
     /* bitset [ports] of the ports whose links were alive at the last commit and are dead now */
     uint64_t *newly_dead;
     struct fab_repair_window *window; /* NULL: no rebalance */
+    /* The LIDs whose columns are decided before all others, if the VL depends on the source.
+     * failed: the LID to which an endport had no path in the last attempt; FAB_NONE: none. */
+    uint32_t urgent[ATTEMPTS], urgents, failed;
     char *why;
     size_t why_len;
 };
@@ -101,6 +107,7 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
         fab_base_bits_get(r->network->is_endport, lid)) {
         snprintf(j->why, j->why_len,
                  "not supported: the labels allow no path from switch %u to LID %u", sw, lid);
+        j->failed = lid;
         return FAB_E_UNSUPPORTED;
     }
     j->d->cut += !connected;
@@ -156,7 +163,9 @@ static bool is_rebalanced(struct job *j, uint32_t lid, size_t knowns)
 }
 
 /* Returns true if the active entries of a column stay correct: no link comes back, the labels stay
- * the same, no entry leads into a newly dead link, and no entry drops packets. */
+ * the same, no entry leads into a newly dead link, and no entry drops packets. If the VL depends on
+ * the source, an entry may drop packets: without further links, it finds no path this time, either,
+ * except if it takes the dependencies that other entries leave. */
 static bool column_stays(const struct job *j, const uint64_t *affected, size_t affected_count,
                          const struct fab_repair_entry *known, size_t knowns)
 {
@@ -167,7 +176,7 @@ static bool column_stays(const struct job *j, const uint64_t *affected, size_t a
         stays =
             !fab_base_bits_get(j->newly_dead, b->first[sw] + fab_target_lft_at(j->lft, sw, lid));
     }
-    for (size_t i = 0; stays && i < knowns; i++)
+    for (size_t i = 0; stays && i < knowns && b->pair_vl == NULL; i++)
         stays = known[i].now != FAB_LFT_NO_ROUTE;
     return stays;
 }
@@ -179,9 +188,12 @@ static int keep_column(struct job *j, uint32_t lid, const uint64_t *affected, si
 {
     uint32_t home = j->r->network->home[lid];
     int status = FAB_OK;
-    for (size_t i = 0; status == FAB_OK && i < knowns; i++)
-        status = note_entry(j, lid, known[i].sw, known[i].baseline, known[i].now);
     j->r->column.home = home;
+    for (size_t i = 0; status == FAB_OK && i < knowns; i++) {
+        status = note_entry(j, lid, known[i].sw, known[i].baseline, known[i].now);
+        if (status == FAB_OK && known[i].now == FAB_LFT_NO_ROUTE && home != FAB_NONE)
+            status = note_cut(j, lid, known[i].sw);
+    }
     for (size_t i = 0; home != FAB_NONE && j->r->alive[home] > 0 && i < affected_count; i++) {
         uint32_t sw = (uint32_t)affected[i];
         if (status == FAB_OK && sw != home)
@@ -215,11 +227,35 @@ static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
     return channel != FAB_NONE && !fab_base_bits_get(j->r->is_dead, channel) ? channel : FAB_NONE;
 }
 
+/* Consider packets to the LID that leave switch `to` by the active tables, and that have arrived
+ * over `channel`, a channel of a link that comes back. Returns true if they may not do so. If the
+ * VL depends on the source, this is so if they meet any entry of the overlay: no packets with their
+ * VLs had passed it. */
+static bool meets_descent(const struct job *j, uint32_t channel, uint32_t lid)
+{
+    const struct fab_repair *r = j->r;
+    uint32_t sw = r->network->peer_sw[channel];
+    if (r->network->pair_vl == NULL) {
+        uint32_t next = fab_repair_channel(r->network, sw, fab_target_lft_at(j->lft, sw, lid));
+        return r->column.mark[sw] != FAB_MARK_NONE && next != FAB_NONE &&
+               !fab_repair_turn_ascends(r, channel, next);
+    }
+    for (uint32_t passed = 0; sw != r->column.home && passed <= r->network->n; passed++) {
+        uint32_t next = old_channel(j, sw, lid);
+        if (r->column.mark[sw] != FAB_MARK_NONE)
+            return true;
+        if (next == FAB_NONE)
+            return false;
+        sw = r->network->peer_sw[next];
+    }
+    return sw != r->column.home;
+}
+
 /* Finds stale entries (struct fab_repair_change) at links that come back. Let such a link lead from
  * switch A to switch B. If the entry of A still leads into the link, A was cut off. The entry of A
  * is stale (it must not carry traffic yet) if two conditions hold: the entry of B is in the
  * overlay, and the channel to which B forwards does not have a greater label than the channel from
- * A to B. */
+ * A to B (or see meets_descent). */
 static void find_stale(struct job *j, uint32_t lid)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -227,11 +263,9 @@ static void find_stale(struct job *j, uint32_t lid)
     for (size_t i = 0; i < j->revivals; i++) {
         uint32_t channel = j->revived[i], to = b->peer_sw[channel],
                  from = fab_repair_switch_of(b, channel);
-        if (c->mark[to] == FAB_MARK_NONE || to == c->home || from == c->home ||
-            fab_target_lft_at(j->lft, from, lid) != channel - b->first[from])
-            continue;
-        uint32_t onward = fab_repair_channel(b, to, fab_target_lft_at(j->lft, to, lid));
-        if (onward == FAB_NONE || fab_repair_turn_ascends(j->r, channel, onward))
+        if (to == c->home || from == c->home ||
+            fab_target_lft_at(j->lft, from, lid) != channel - b->first[from] ||
+            !meets_descent(j, channel, lid))
             continue;
         c->stale[from] = true;
         j->stale[j->stales++] = from;
@@ -376,6 +410,15 @@ static void load_tile(struct fab_repair *r, const struct fab_lft *lft, const uin
         fab_repair_tile_load(r, lft, first, siblings);
 }
 
+static bool is_urgent(const struct job *j, uint32_t lid)
+{
+    for (uint32_t i = 0; i < j->urgents; i++) {
+        if (j->urgent[i] == lid)
+            return true;
+    }
+    return false;
+}
+
 static int decide_columns(struct job *j, const uint64_t *affected, size_t affected_count)
 {
     struct fab_repair *r = j->r;
@@ -397,6 +440,11 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
             load_tile(r, j->lft, p < affected_count ? affected + p : NULL, affected_count - p);
         while (e_end < r->entries && r->entry[e_end].lid == lid)
             e_end++;
+        if (is_urgent(j, lid)) { /* decided already */
+            p = p_end;
+            e = e_end;
+            continue;
+        }
         /* affected[] and the list of overlay entries are NULL if they are empty, and pointer
          * arithmetic on NULL is undefined */
         status = decide_column(j, lid, p_end > p ? affected + p : NULL, p_end - p,
@@ -405,6 +453,95 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
             status = FAB_E_BUSY;
         p = p_end;
         e = e_end;
+    }
+    return status;
+}
+
+/* ---- several attempts ------------------------------------------------------------------------ */
+
+/* Decides the column of one LID. affected[affected_count] and the overlay have the entries of all
+ * LIDs. */
+static int decide_one(struct job *j, uint32_t lid, const uint64_t *affected, size_t affected_count)
+{
+    const struct fab_repair *r = j->r;
+    size_t p = 0, e = 0, p_end, e_end;
+    while (p < affected_count && (uint32_t)(affected[p] >> 32) < lid)
+        p++;
+    for (p_end = p; p_end < affected_count && (uint32_t)(affected[p_end] >> 32) == lid;)
+        p_end++;
+    while (e < r->entries && r->entry[e].lid < lid)
+        e++;
+    for (e_end = e; e_end < r->entries && r->entry[e_end].lid == lid;)
+        e_end++;
+    return decide_column(j, lid, p_end > p ? affected + p : NULL, p_end - p,
+                         e_end > e ? r->entry + e : NULL, e_end - e);
+}
+
+static int change_by_lid(const void *a, const void *b)
+{
+    const struct fab_repair_change *x = a, *y = b;
+    return x->lid != y->lid ? (x->lid < y->lid ? -1 : 1) : x->sw < y->sw ? -1 : x->sw > y->sw;
+}
+
+static int entry_by_lid(const void *a, const void *b)
+{
+    const struct fab_repair_entry *x = a, *y = b;
+    return x->lid != y->lid ? (x->lid < y->lid ? -1 : 1) : x->sw < y->sw ? -1 : x->sw > y->sw;
+}
+
+/* Decides all columns, those of the urgent LIDs first. old: the new paths must not close a cycle of
+ * dependencies with the old paths that they replace. */
+static int attempt(struct job *j, const uint64_t *affected, size_t affected_count, bool old)
+{
+    struct fab_repair *r = j->r;
+    struct fab_repair_delta *d = j->d;
+    d->changes = d->entries = d->cut = d->lost = 0;
+    j->failed = FAB_NONE;
+    int status = old ? fab_repair_lanes_collect(r, j->lft, NULL) : fab_repair_dependencies_reset(r);
+    for (uint32_t i = 0; status == FAB_OK && i < j->urgents; i++)
+        status = decide_one(j, j->urgent[i], affected, affected_count);
+    if (status == FAB_OK)
+        status = decide_columns(j, affected, affected_count);
+    if (r->graph.failed)
+        return FAB_E_NOMEM;
+    if (status == FAB_OK && j->urgents > 0 && d->changes > 0)
+        qsort(d->change, d->changes, sizeof(*d->change), change_by_lid);
+    if (status == FAB_OK && j->urgents > 0 && d->entries > 0)
+        qsort(d->entry, d->entries, sizeof(*d->entry), entry_by_lid);
+    return status == FAB_E_CYCLE ? FAB_E_UNSUPPORTED : status;
+}
+
+/* Puts the LID without a path before all other urgent LIDs. Returns false if it was the first one
+ * already. */
+static bool make_urgent(struct job *j, uint32_t lid)
+{
+    uint32_t at = 0;
+    while (at < j->urgents && j->urgent[at] != lid)
+        at++;
+    if (lid == FAB_NONE || (at == 0 && j->urgents > 0) || at == ATTEMPTS)
+        return false;
+    j->urgents += at == j->urgents;
+    memmove(j->urgent + 1, j->urgent, at * sizeof(*j->urgent));
+    j->urgent[0] = lid;
+    return true;
+}
+
+/* Decides all columns, if the VL depends on the source. The dependencies of columns that are
+ * decided first may leave no path to another LID. The next attempt then begins with this LID. If
+ * links come back and no attempt succeeds, old paths may also close a cycle with the new ones;
+ * fab_repair_order then drains them. */
+static int decide_in_attempts(struct job *j, const uint64_t *affected, size_t affected_count)
+{
+    int status = FAB_E_UNSUPPORTED;
+    for (int old = 1; status == FAB_E_UNSUPPORTED && old >= (j->revivals > 0 ? 0 : 1); old--) {
+        uint64_t work = 0;
+        j->urgents = 0;
+        for (unsigned i = 0; i < ATTEMPTS && work <= FAB_REPAIR_WORK_MAX; i++) {
+            status = attempt(j, affected, affected_count, old);
+            work += j->r->graph.work;
+            if (status != FAB_E_UNSUPPORTED || j->window != NULL || !make_urgent(j, j->failed))
+                break;
+        }
     }
     return status;
 }
@@ -442,7 +579,8 @@ int fab_repair_delta_make(struct fab_repair *r, uint32_t set, const struct fab_l
     if (status == FAB_OK)
         status = fab_repair_find_affected(r, lft, &d, &affected, &affected_count);
     if (status == FAB_OK)
-        status = decide_columns(&j, affected, affected_count);
+        status = r->network->pair_vl != NULL ? decide_in_attempts(&j, affected, affected_count)
+                                             : decide_columns(&j, affected, affected_count);
     fab_repair_undo_dead(r, &d);
     int balance = window != NULL ? fab_repair_balance_undo(r, &d) : FAB_OK;
     status = status == FAB_OK ? balance : status;

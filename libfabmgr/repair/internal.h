@@ -36,10 +36,15 @@ struct fab_repair_network {
     /* [switches][switches] VL of packets from one switch to another: element destination * switches
      * + source. NULL: the source does not matter. See labels/lanes.c. */
     uint8_t *pair_vl;
-    /* [switches] set of the VLs of all packets to each switch; only if pair_vl is not NULL */
-    uint16_t *lanes_to;
     /* [ports] 1 for each channel, 0 for other ports; only if pair_vl is not NULL */
     uint32_t *flat;
+    /* The channel dependencies of the baseline, VL by VL; only if pair_vl is not NULL.
+     * [vl_count][ports][words] next: the channels on which packets continue from a channel; bit i
+     * stands for the channel that leaves the next switch by its port i. previous: the channels from
+     * which packets continue on a channel; bit i stands for the channel that arrives at its switch
+     * by port i. */
+    uint64_t *next, *previous;
+    uint32_t words;
     /* [switches] number of endports attached to the switch */
     uint32_t *attached;
     uint32_t *degree; /* [switches] number of ISLs of the switch */
@@ -53,7 +58,8 @@ struct fab_repair_network {
     uint32_t *order;
     /* Number of sets of labels. The labels of each set ascend along all paths of the baseline.
      * Along other paths, only the labels of some sets may ascend. So a repair tries the sets one
-     * after the other. */
+     * after the other. If pair_vl is not NULL, there is one set, and a repair changes its labels as
+     * it needs (labels/dependencies.c). */
     uint32_t sets;
     /* [sets][vl_count][ports] label of each channel, from 1; 0: the port has no channel */
     uint32_t *label;
@@ -246,9 +252,27 @@ struct fab_repair_relabel {
     uint32_t sw, place;
 };
 
+/* The graphs of channel dependencies of the running call, one for each VL, and their labels
+ * (labels/dependencies.c). Between two calls they may have more dependencies than the baseline;
+ * each call begins with fab_repair_dependencies_reset. */
+struct fab_repair_dependencies {
+    /* like the members of fab_repair_network; NULL: not allocated yet */
+    uint64_t *next, *previous;
+    uint32_t *label; /* [vl_count][ports] */
+    /* [undos] what the running call has changed, in the order of the changes */
+    struct fab_repair_undo *undo;
+    size_t undos, undo_room;
+    bool failed;   /* true: memory ran out */
+    uint64_t work; /* number of channels that searches have visited since the reset */
+    /* scratch memory for one addition: [ports] lists of label << 32 | channel, and a bitset
+     * [ports], which is empty between two additions */
+    uint64_t *ahead, *behind, *seen;
+};
+
 struct fab_repair {
     struct fab_repair_network *network;
-    /* the labels that the running call uses: one set of network->label, or own_label */
+    /* the labels that the running call uses: one set of network->label, own_label, or graph.label
+     */
     uint32_t *label;
     /* [vl_count][ports] the labels while switches are relabelled; NULL: no switch was relabelled
      * yet */
@@ -285,6 +309,7 @@ struct fab_repair {
     struct fab_repair_candidates *candidates;
     struct fab_repair_column column;
     struct fab_repair_tile tile;
+    struct fab_repair_dependencies graph; /* only if network->pair_vl is not NULL */
     /* number of channels that the searches of column/relax.c have read so far for the repair that
      * is being computed */
     uint64_t relax_work;
@@ -401,31 +426,57 @@ bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port);
  * switches in the component of `sw`. */
 void fab_repair_find_components(struct fab_repair *r);
 
-/* functions of labels/lanes.c */
-/* The channels over which packets for the current LID arrive at a switch. lanes: set of the VLs of
- * all packets that pass the switch, with those that its own endports send. */
-struct fab_repair_arrivals {
-    uint16_t lanes;
-    uint32_t count;
-    uint32_t channel[256]; /* [count] */
-    uint16_t of[256];      /* [count] set of the VLs of the packets on each channel */
-};
-/* Finds the channels over which packets for the current LID now arrive at switch `sw`. Omits
- * packets from switches that are PENDING or CUT. The entries must not form a loop through `sw`.
- * Only if network->pair_vl is not NULL. */
-void fab_repair_lanes_arriving(const struct fab_repair *r, uint32_t sw,
-                               struct fab_repair_arrivals *ret);
-/* Returns true if the packets *a may continue on `channel`, and then by the entries of the column:
- * labels ascend on the VLs of all these packets. Returns false if the entries form a loop. */
-bool fab_repair_lanes_allow(const struct fab_repair *r, const struct fab_repair_arrivals *a,
-                            uint32_t channel);
-/* Returns true if the packets *a may continue on `channel`, and then on the path that next[] gives,
- * up to FAB_NONE. */
-bool fab_repair_lanes_allow_path(const struct fab_repair *r, const struct fab_repair_arrivals *a,
-                                 uint32_t channel, const uint32_t *next);
-/* Returns true if labels ascend from the channel `from` to the channel `to`, for all packets that
- * may go to the current LID. */
-bool fab_repair_turn_ascends(const struct fab_repair *r, uint32_t from, uint32_t to);
+/* Number of channels (graph.work) after which a repair looks for no further paths. This takes about
+ * 20 ms. */
+#define FAB_REPAIR_WORK_MAX 2000000
+
+/* functions of labels/dependencies.c, only if network->pair_vl is not NULL */
+/* Begins with the dependencies and labels of the baseline. Returns NOMEM. */
+int fab_repair_dependencies_reset(struct fab_repair *r);
+void fab_repair_dependencies_fini(struct fab_repair_dependencies *g);
+size_t fab_repair_dependencies_memory(const struct fab_repair *r);
+/* Adds the dependency of the channel `from` on the channel `to` on a VL. Returns false if it would
+ * close a cycle of living channels, or if memory runs out (graph.failed). */
+bool fab_repair_dependencies_add(struct fab_repair *r, uint32_t vl, uint32_t from, uint32_t to);
+/* Takes back all changes after the first `mark` records of graph.undo[]. */
+void fab_repair_dependencies_undo(struct fab_repair *r, size_t mark);
+/* Returns true if the labels ascend along all dependencies between living channels. */
+bool fab_repair_dependencies_ascend(const struct fab_repair *r);
+
+/* functions of labels/lanes.c, only if network->pair_vl is not NULL */
+/* Consider all packets for the current LID that pass switch `sw`, and those of the switches that
+ * are named by the VLs `lanes`, which begin here. They now leave it by `channel`, and continue on
+ * the channels next[channel], next[next[channel]] and so on, up to FAB_NONE; if next is NULL, by
+ * the entries of the column. Packets of switches that are PENDING or CUT do not count.
+ *
+ * fab_repair_lanes_add adds the dependencies of their paths. Returns false, and adds none, if they
+ * would close a cycle on some VL, or if the path has a loop. fab_repair_lanes_allow returns the
+ * same, and adds none. FAB_NONE as `sw`: no other packets pass. */
+bool fab_repair_lanes_add(struct fab_repair *r, uint32_t sw, uint32_t channel, unsigned lanes,
+                          const uint32_t *next);
+bool fab_repair_lanes_allow(struct fab_repair *r, uint32_t sw, uint32_t channel, unsigned lanes,
+                            const uint32_t *next);
+/* Returns true if the labels r->label ascend along the paths of all packets for the current LID
+ * that pass switch `sw`, which forwards them by `channel`. */
+bool fab_repair_lanes_ascend(struct fab_repair *r, uint32_t sw, uint32_t channel);
+
+/* Adds the dependencies of all packets for a LID that pass an entry of the overlay, entry[entries],
+ * or a change, change[changes]. The changes replace entries of the overlay. Returns false, and adds
+ * none, if they would close a cycle. */
+bool fab_repair_lanes_add_column(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid,
+                                 const struct fab_repair_entry *entry, size_t entries,
+                                 const struct fab_repair_change *change, size_t changes);
+/* Makes the graphs of dependencies: those of the baseline, and those of the tables after the
+ * changes d->change[], which must be sorted by LID. If d is NULL, there are no changes. Returns
+ * CYCLE if there is a cycle, or NOMEM. */
+int fab_repair_lanes_collect(struct fab_repair *r, const struct fab_lft *lft,
+                             const struct fab_repair_delta *d);
+/* Returns true if labels ascend from the channel `from` to the channel `to`. Only if
+ * network->pair_vl is NULL. */
+static inline bool fab_repair_turn_ascends(const struct fab_repair *r, uint32_t from, uint32_t to)
+{
+    return r->column.label[from] < r->column.label[to];
+}
 
 /* functions of labels/relabel.c */
 /* Fills d->relabel with the switches that need another position in the order (network->order) while

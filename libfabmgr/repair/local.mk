@@ -28,6 +28,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/contingency/order.c \
 	%D%/contingency/stored_plan.c \
 	%D%/contingency/touched.c \
+	%D%/labels/dependencies.c \
 	%D%/labels/labels.c \
 	%D%/labels/lanes.c \
 	%D%/labels/maxima.c \

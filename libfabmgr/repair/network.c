@@ -6,7 +6,8 @@
  *
  * It takes 5 bytes per port of a switch, 4 more per port for each VL of each set of labels, up to
  * 20 bytes per switch, and up to 5 bytes per LID. If the VL depends on the pair of switches, it
- * takes one more byte per pair.
+ * takes one more byte per pair, and 16 more per port for each VL (32 if a switch has more than 63
+ * ports) for the channel dependencies.
  */
 #include "libfabmgr/repair/internal.h"
 
@@ -154,8 +155,9 @@ void fab_repair_network_unref(struct fab_repair_network *b)
     fab_base_arena_fini(&b->arena);
     free(b->vl);
     free(b->pair_vl);
-    free(b->lanes_to);
     free(b->flat);
+    free(b->next);
+    free(b->previous);
     free(b->order);
     free(b->label);
     free(b);
@@ -167,8 +169,8 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b)
            a_port = sizeof(*b->peer_sw) + sizeof(*b->peer_num);
     size_t a_lid = sizeof(*b->home) + (b->vl != NULL ? sizeof(*b->vl) : 0);
     if (b->pair_vl != NULL) {
-        a_switch += b->n * sizeof(*b->pair_vl) + sizeof(*b->lanes_to);
-        a_port += sizeof(*b->flat);
+        a_switch += b->n * sizeof(*b->pair_vl);
+        a_port += sizeof(*b->flat) + 2 * b->vl_count * b->words * sizeof(*b->next);
     }
     return sizeof(*b) + a_switch * b->n + a_port * b->ports + a_lid * ((size_t)b->top + 1) +
            sizeof(*b->label) * b->sets * b->vl_count * b->ports;

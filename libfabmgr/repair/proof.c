@@ -20,8 +20,11 @@
  * switch with the destination, or if no endport sends packets to an endport through this switch
  * (excused).
  *
- * If the VL depends on the source, labels are compared on the VLs of all packets that pass a
- * changed entry, where they arrive at it and at all later turns (labels/lanes.c).
+ * If the VL depends on the source, each delta has labels of its own. The proof collects the channel
+ * dependencies of the baseline, of the overlay and of the changes (labels/lanes.c), and makes the
+ * labels from them (labels/dependencies.c). It then checks that they ascend along all dependencies
+ * of the baseline between living channels, and along the paths of all packets that pass a changed
+ * entry or an entry of the overlay.
  *
  * The reason is that a path without a changed entry is an old path. If a path has a changed entry,
  * the proof has followed the rest of the path from this entry to the destination. Labels that
@@ -43,6 +46,8 @@ struct proof {
     bool components_known;
     /* true: the labels of the delta differ from the labels of the active tables */
     bool other_labels;
+    /* true: entries of the overlay that do not change are checked, too */
+    bool whole_overlay;
     /* number of entries found so far from which packets do not reach the destination; permitted
      * only if no endport uses the entry to reach an endport */
     size_t lost;
@@ -92,13 +97,11 @@ static int follow_path(struct fab_repair *r, uint32_t from)
 
 /* If the VL depends on the source, checks the labels of all packets that pass the entry of switch
  * `sw` (labels/lanes.c). Its path must arrive (follow_path). */
-static int check_lanes(const struct fab_repair *r, uint32_t sw)
+static int check_lanes(struct fab_repair *r, uint32_t sw)
 {
-    struct fab_repair_arrivals arrivals;
     if (r->network->pair_vl == NULL || sw == r->column.home)
         return FAB_OK;
-    fab_repair_lanes_arriving(r, sw, &arrivals);
-    return fab_repair_lanes_allow(r, &arrivals, sends_by(r, sw)) ? FAB_OK : FAB_E_CYCLE;
+    return fab_repair_lanes_ascend(r, sw, sends_by(r, sw)) ? FAB_OK : FAB_E_CYCLE;
 }
 
 /* Checks the neighbours that forward packets for the current LID to switch `sw`: the channels that
@@ -220,6 +223,20 @@ static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_c
     return status;
 }
 
+/* If the VL depends on the source, makes the labels of the tables after the delta, and checks that
+ * they ascend along the dependencies of the baseline. */
+static int make_labels(struct proof *p)
+{
+    struct fab_repair *r = p->r;
+    if (r->network->pair_vl == NULL)
+        return FAB_OK;
+    int status = fab_repair_lanes_collect(r, p->lft, p->d);
+    if (status != FAB_OK)
+        return status;
+    r->label = r->graph.label;
+    return fab_repair_dependencies_ascend(r) ? FAB_OK : FAB_E_CYCLE;
+}
+
 /* Checks all changed entries. If the labels have changed, also checks all entries that earlier
  * repairs changed (the overlay). All other entries have the values of the baseline. They need no
  * check, because the labels of every set ascend along the paths of the baseline, and a relabelling
@@ -228,8 +245,8 @@ static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
     const struct fab_repair_entry *entry = p->r->entry;
-    size_t entries = p->other_labels ? p->r->entries : 0;
-    int status = fab_repair_relabel_sound(p->r, d) ? FAB_OK : FAB_E_INVAL;
+    size_t entries = p->whole_overlay ? p->r->entries : 0;
+    int status = fab_repair_relabel_sound(p->r, d) ? make_labels(p) : FAB_E_INVAL;
     for (size_t c = 0, e = 0; status == FAB_OK && (c < d->changes || e < entries);) {
         uint32_t of_change = c < d->changes ? d->change[c].lid : FAB_NONE;
         uint32_t of_entry = e < entries ? entry[e].lid : FAB_NONE;
@@ -412,8 +429,14 @@ int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at)
 {
     struct fab_repair_change at = {0};
-    struct proof p = {
-        .r = r, .lft = lft, .d = d, .at = &at, .other_labels = fab_repair_labels_differ(r, d)};
+    bool by_pair = r->network->pair_vl != NULL;
+    bool other_labels = !by_pair && fab_repair_labels_differ(r, d);
+    struct proof p = {.r = r,
+                      .lft = lft,
+                      .d = d,
+                      .at = &at,
+                      .other_labels = other_labels,
+                      .whole_overlay = other_labels || by_pair};
     fab_repair_apply_dead(r, d);
     int status = check_all(&p);
     fab_repair_undo_dead(r, d);

@@ -117,6 +117,7 @@ void fab_repair_free(struct fab_repair *r)
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
     fab_repair_balance_fini(&r->balance);
+    fab_repair_dependencies_fini(&r->graph);
     fab_repair_network_unref(r->network);
     free(r);
 }
@@ -133,7 +134,8 @@ size_t fab_repair_memory(const struct fab_repair *r)
            r->deads * sizeof(*r->dead) +
            (r->own_label != NULL ? sizeof(*r->own_label) * r->network->vl_count * r->network->ports
                                  : 0) +
-           fab_repair_balance_memory(r->network) + fab_repair_network_memory(r->network);
+           fab_repair_balance_memory(r->network) + fab_repair_dependencies_memory(r) +
+           fab_repair_network_memory(r->network);
 }
 
 size_t fab_repair_overlay_size(const struct fab_repair *r)

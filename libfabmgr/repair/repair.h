@@ -19,7 +19,8 @@
  * only on channels with greater labels. Such tables contain no loop, and their channel dependency
  * graph contains no cycle (Dally & Seitz 1987). Each entry can be checked against the entries of
  * the neighbours alone. For up/down routing, the labels follow from the order of the switches; for
- * other engines, from a topological order of the channel dependency graph.
+ * other engines, from a topological order of the channel dependency graph. If the VL depends on the
+ * pair of source and destination switch, a repair changes this order as it needs.
  *
  * A repair names switches, ports and dead links by the ids of the fabric of its baseline. A fabric
  * with a new switch, or with a link that did not exist or was not up, needs a new baseline.
@@ -178,7 +179,12 @@ int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at);
 
-/* Returns true if the labels of the delta differ from the labels of the active tables. */
+/* Returns true if each repair changes the labels as it needs (labels/dependencies.c), because the
+ * VL depends on the pair of source and destination switch. Otherwise most repairs leave the labels
+ * as they are. */
+bool fab_repair_labels_vary(const struct fab_repair *r);
+/* Returns true if the labels of the delta differ, or may differ, from the labels of the active
+ * tables. */
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
 /* Fills d->write with the LFT blocks that differ, in steps. Within a step, the writes may take
  * effect in any order: after each of them, the tables have no loop and no cycle of channel

@@ -17,8 +17,11 @@
  *     below the entry's old label.
  *
  * If the VL depends on the source (labels/lanes.c), these two rules do not suffice. The changes of
- * each LID are then written one after the other, in an order in which labels ascend after each of
- * them. Entries that lead to a dead link until they change need no order.
+ * each LID are then written one after the other, in an order in which no write closes a cycle of
+ * dependencies with those of the old tables, of the new tables and of all earlier writes. Entries
+ * that lead to a dead link until they change need no order. Links that come back may bring back
+ * dependencies of the baseline that close a cycle with the old paths to a LID. The entries of these
+ * paths that change then become stale (see below).
  *
  * A third rule keeps destinations reachable. It concerns paths that change while the old entries
  * still work, because links come back. Switches on the new path whose old entries do not lead to
@@ -256,30 +259,26 @@ static bool was_alive(const struct ordering *o, const struct fab_repair_change *
     return channel != FAB_NONE && !fab_base_bits_get(o->r->is_dead, channel);
 }
 
-/* Sets the entry of the change in the column to its new value, if labels ascend for all packets in
- * the mixture of old and new entries that results. Otherwise restores the old value and returns
- * false. */
+/* Sets the entry of the change in the column to its new value, if the mixture of old and new
+ * entries that results has no loop, and closes no cycle of dependencies. Otherwise restores the old
+ * value and returns false. */
 static bool try_write(struct ordering *o, const struct fab_repair_change *c)
 {
     struct fab_repair *r = o->r;
-    struct fab_repair_arrivals arrivals = {.count = 0};
     uint32_t channel = fab_repair_channel(r->network, c->sw, c->now);
     fab_repair_column_set(r, c->sw, c->now);
     if (channel == FAB_NONE || fab_base_bits_get(r->is_dead, channel))
         return true;
-    bool good = fab_repair_lanes_allow(r, &arrivals, channel); /* there is no loop */
-    if (good) {
-        fab_repair_lanes_arriving(r, c->sw, &arrivals);
-        good = fab_repair_lanes_allow(r, &arrivals, channel);
-    }
+    /* the first call checks that there is no loop */
+    bool good = fab_repair_lanes_add(r, FAB_NONE, channel, 0, NULL) &&
+                fab_repair_lanes_add(r, c->sw, channel, 0, NULL);
     if (!good)
         fab_repair_column_set(r, c->sw, c->was);
     return good;
 }
 
 /* Writes as many of the changes first to end - 1 of a column as possible, one after the other, so
- * that labels ascend in every mixture. *last: the change that was written last. Returns the number
- * of the other changes. order[] is scratch memory. */
+ * that no mixture closes a cycle. *ret_left: the number of the other changes. */
 static int write_one_by_one(struct ordering *o, size_t first, size_t end, size_t *ret_left)
 {
     const struct fab_repair_change *c = o->d->change;
@@ -305,8 +304,8 @@ static int write_one_by_one(struct ordering *o, size_t first, size_t end, size_t
 }
 
 /* If the VL depends on the source: adds precedences between the changes of a column, such that
- * labels ascend in every mixture of old and new entries. If no old entry carries packets any more,
- * none are needed, because every mixture is a part of the new entries. If there is no such order,
+ * no mixture of old and new entries closes a cycle. If no old entry carries packets any more, none
+ * are needed, because every mixture is a part of the new entries. If there is no such order,
  * the changes precede each other, so that they are drained. */
 static int constrain_lanes(struct ordering *o, size_t first, size_t end)
 {
@@ -485,6 +484,67 @@ static void drain_stale(struct ordering *o)
     d->steps += d->writes > writes;
 }
 
+/* Makes stale the changes first to end - 1 of a column whose old entries can still carry packets.
+ */
+static void make_stale(struct ordering *o, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        struct fab_repair_change *c = &o->d->change[i];
+        if (!was_alive(o, c) || c->now == FAB_LFT_NO_ROUTE)
+            continue;
+        c->stale = true;
+        c->was = FAB_LFT_NO_ROUTE;
+    }
+}
+
+/* If the VL depends on the source: makes the graphs of dependencies of the new tables, and adds
+ * those of the overlay's columns that change. If the old paths of a column close a cycle, its
+ * entries that change drop packets before the first new entry is written. */
+static int add_old_tables(struct ordering *o)
+{
+    struct fab_repair *r = o->r;
+    struct fab_repair_delta *d = o->d;
+    int status = fab_repair_lanes_collect(r, o->lft, d);
+    for (size_t i = 0, e = 0, end; status == FAB_OK && i < d->changes; i = end) {
+        uint32_t lid = d->change[i].lid;
+        for (end = i; end < d->changes && d->change[end].lid == lid;)
+            end++;
+        while (e < r->entries && r->entry[e].lid < lid)
+            e++;
+        size_t first = e;
+        while (e < r->entries && r->entry[e].lid == lid)
+            e++;
+        if (e > first &&
+            !fab_repair_lanes_add_column(r, o->lft, lid, &r->entry[first], e - first, NULL, 0))
+            make_stale(o, i, end);
+    }
+    return status;
+}
+
+static int make_steps(struct ordering *o)
+{
+    size_t left = 0;
+    int status = attempt(o, false, &left);
+    if (status == FAB_OK && left > 0)
+        status = attempt(o, true, &left);
+    if (status == FAB_OK && left > 0)
+        status = attempt(o, false, &left);
+    if (status == FAB_OK && left > 0)
+        drain_rest(o);
+    return status;
+}
+
+static int order_writes(struct ordering *o)
+{
+    int status = o->r->network->pair_vl != NULL ? add_old_tables(o) : FAB_OK;
+    sort_changes(o);
+    if (status == FAB_OK)
+        status = make_steps(o);
+    if (status == FAB_OK)
+        drain_stale(o);
+    return status == FAB_OK && o->r->graph.failed ? FAB_E_NOMEM : status;
+}
+
 static int alloc_ordering(struct ordering *o)
 {
     size_t changes = o->d->changes;
@@ -511,7 +571,6 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
                          .lft = lft,
                          .d = d,
                          .relabelled = d->relabels > 0 || fab_repair_labels_differ(r, d)};
-    size_t left = 0;
     free(d->write);
     free(d->by_write);
     d->write = NULL;
@@ -520,17 +579,7 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
     int status = alloc_ordering(&o);
     fab_repair_apply_dead(r, d);
     if (status == FAB_OK)
-        sort_changes(&o);
-    if (status == FAB_OK)
-        status = attempt(&o, false, &left);
-    if (status == FAB_OK && left > 0)
-        status = attempt(&o, true, &left);
-    if (status == FAB_OK && left > 0)
-        status = attempt(&o, false, &left);
-    if (status == FAB_OK && left > 0)
-        drain_rest(&o);
-    if (status == FAB_OK)
-        drain_stale(&o);
+        status = order_writes(&o);
     fab_repair_undo_dead(r, d);
     if (status == FAB_OK)
         qsort(d->write, d->writes, sizeof(*d->write), by_urgency);

@@ -12,16 +12,40 @@ static struct fab_target *t;
 static struct fab_policy policy;
 static uint32_t dead[2];
 
-static void set_up(void)
+/* Names an ISL and a link to an endport, which fail. */
+static void choose_links(void)
 {
-    fab_policy_defaults(&policy);
-    f = leaf_spine(4, 3, 2);
-    t = routed(f, &policy);
     for (uint32_t num = 1; dead[0] == 0; num++) {
         if (fab_fabric_peer_node(f, fab_fabric_port_id(f, 0, (uint8_t)num)) < f->switch_count)
             dead[0] = fab_fabric_port_id(f, 0, (uint8_t)num);
     }
     dead[1] = f->port_count - 1;
+}
+
+static void set_up(void)
+{
+    fab_policy_defaults(&policy);
+    f = leaf_spine(4, 3, 2);
+    t = routed(f, &policy);
+    choose_links();
+}
+
+/* tables in which the VL depends on the pair of switches */
+static void set_up_lanes(void)
+{
+    struct fab_dragonfly_spec spec = {.group_size = 3, .global = 1, .hosts = 2, .parallel = 1};
+    struct fab_builder *b = NULL;
+    char why[480] = "";
+    fab_policy_defaults(&policy);
+    ck_assert_int_eq(fab_fabric_generate_dragonfly(&spec, &b), FAB_OK);
+    f = sealed(b);
+    t = fab_target_new();
+    assigned_with(f, &policy, NULL, 0, &t->lids);
+    struct fab_route_input in = {.fabric = f, .policy = &policy, .lids = &t->lids};
+    ck_assert_int_eq(
+        fab_route_engine_by_name("dfsssp")->run(&in, &t->lft, &t->vls, why, sizeof(why)), FAB_OK);
+    ck_assert_uint_gt(fab_target_vls_count(&t->vls), 1);
+    choose_links();
 }
 
 static int change(struct fab_repair *r, uint32_t count)
@@ -202,12 +226,23 @@ START_TEST(each_allocation_of_a_repair)
 }
 END_TEST
 
+START_TEST(each_allocation_on_several_lanes)
+{
+    set_up_lanes();
+    ck_assert_uint_gt(fail_each_allocation(all, FAB_E_NOMEM), 25);
+    fab_target_unref(t);
+    fab_policy_fini(&policy);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("repair without memory");
     TCase *c = tcase_create("repair without memory");
     tcase_set_timeout(c, 60);
     tcase_add_test(c, each_allocation_of_a_repair);
+    tcase_add_test(c, each_allocation_on_several_lanes);
     tcase_add_test(c, each_allocation_of_contingencies);
     suite_add_tcase(s, c);
     return s;

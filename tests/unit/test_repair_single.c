@@ -58,8 +58,8 @@ START_TEST(lone_faults_by_chains)
                {"hypercube, dor", "dor", hypercube(), 95},
                {"mesh, dor", "dor", grid(mesh, false, 1), 70},
                {"torus, nue", "nue", grid(torus, true, 2), 60},
-               {"dragonfly, nue", "nue", dragonfly(), 50},
-               {"dragonfly, dfsssp", "dfsssp", dragonfly(), 50}};
+               {"dragonfly, nue", "nue", dragonfly(), 95},
+               {"dragonfly, dfsssp", "dfsssp", dragonfly(), 95}};
     for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
         struct world *w = world_new(all[i].name, all[i].f, all[i].engine);
         w->looked_at = w->sets_compared = true;

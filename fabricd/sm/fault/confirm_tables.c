@@ -66,9 +66,11 @@ int sm_confirm_tables_begin(struct sm *s)
     if (!sm_standby_unchecked(s) || !x || x->status != FAB_OK)
         return FAB_OK;
     /* After a change of labels, the proof also reads the entries of all earlier repairs. For
-     * entries that lose their path, it searches all switches that send to them. */
+     * entries that lose their path, it searches all switches that send to them. If each repair
+     * changes labels, repairs of the former master may have used others. */
     c->failed =
         sm_standby_trust(s) == SM_STANDBY_REFUSED || x->delta.lost > 0 ||
+        fab_repair_labels_vary(t->state) ||
         (fab_repair_overlay_size(t->state) > 0 && fab_repair_labels_differ(t->state, &x->delta));
     if (c->failed)
         return FAB_OK;

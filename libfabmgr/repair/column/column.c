@@ -280,8 +280,6 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
 
 struct search {
     const struct fab_repair_candidates *all;
-    /* the packets that arrive at the switch; NULL: the VL does not depend on their source */
-    const struct fab_repair_arrivals *arrivals;
     uint32_t first; /* id of port 0 of the switch */
     /* paths of at most `enough` hops count as equally long */
     uint16_t enough;
@@ -312,16 +310,16 @@ static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel
 {
     uint16_t length = fab_base_bits_get(r->is_dead, channel) ? FAR : length_by(r, channel);
     uint16_t counted = length > s->enough ? length : s->enough;
-    if (length == FAR || counted > s->best ||
-        (s->arrivals != NULL && !fab_repair_lanes_allow(r, s->arrivals, channel)))
+    if (length == FAR || counted > s->best)
         return;
     int64_t cost = former ? INT64_MIN : r->balance.improving ? cost_of(r, channel) : 0;
-    if (counted < s->best || cost < s->cost) {
-        s->best = counted;
-        s->length = length;
-        s->channel = channel;
-        s->cost = cost;
-    }
+    if ((counted == s->best && cost >= s->cost) ||
+        (r->network->pair_vl != NULL && !fab_repair_lanes_allow(r, s->all->sw, channel, 0, NULL)))
+        return;
+    s->best = counted;
+    s->length = length;
+    s->channel = channel;
+    s->cost = cost;
 }
 
 /* Tries the channel of the baseline, or of the active tables. */
@@ -382,14 +380,10 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
      * tries only channels whose label is `key`. If a label has risen in this column (label_rose),
      * it tries all candidates. */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
-    struct fab_repair_arrivals arrivals;
-    if (r->network->pair_vl != NULL) {
-        fab_repair_lanes_arriving(r, sw, &arrivals);
+    if (r->network->pair_vl != NULL)
         key = 1;
-    }
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
     struct search s = {.all = all,
-                       .arrivals = r->network->pair_vl != NULL ? &arrivals : NULL,
                        .first = r->network->first[sw],
                        .enough = enough,
                        .best = FAR,
@@ -486,6 +480,9 @@ static void settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t
     c->len[sw] = length;
     c->seen[sw] = c->epoch;
     set_onward(c, sw, channel, c->entry[sw], label_of_path(r, channel));
+    /* the search (try_channel) has found that the dependencies close no cycle */
+    if (r->network->pair_vl != NULL)
+        fab_repair_lanes_add(r, sw, channel, 0, NULL);
 }
 
 static uint32_t next_label_down(const struct fab_repair *r, uint32_t sw, uint32_t key)

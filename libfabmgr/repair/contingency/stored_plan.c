@@ -18,9 +18,9 @@
  * labels ascend; this order depends on the old and new values of these two entries alone, which are
  * the same as when the order was made (1, 2).
  *
- * If the VL depends on the source, this does not hold: which VLs pass an entry depends on all
- * entries of its column. No plan of another state is then taken as valid, except if its columns are
- * the same (touched.c).
+ * If the VL depends on the source, this does not hold: each repair has labels of its own, and which
+ * VLs pass an entry depends on all entries of its column. No plan of another state is then taken as
+ * valid.
  *
  * The result may have longer paths than a repair computed now, for example if a link came back that
  * was dead when the plan was made. The next repair or targeted sweep decides again all entries that

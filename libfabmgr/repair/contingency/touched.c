@@ -20,6 +20,9 @@
  * would have changed such an entry or left it without a path (1); and no entry has since been
  * changed to lead there (4).
  *
+ * If the VL depends on the source, a change of any LID may forbid the dependencies of a plan
+ * (labels/dependencies.c), so no plan counts as untouched.
+ *
  * The state may also belong to the network of new tables, in which links are missing or new, if
  * both networks give all other links the same labels (fab_repair_networks_agree). A missing or new
  * link counts as dead.
@@ -170,8 +173,8 @@ bool fab_repair_touched_spares(const struct fab_repair_touched *t, const struct 
                                const struct fab_repair_delta *d, uint64_t commits)
 {
     const struct fab_repair_network *b = r->network;
-    if (!has_memory(t) || commits < t->since || d->label_set != r->label_set || d->relabels > 0 ||
-        d->cut > 0 || d->lost > 0)
+    if (b->pair_vl != NULL || !has_memory(t) || commits < t->since ||
+        d->label_set != r->label_set || d->relabels > 0 || d->cut > 0 || d->lost > 0)
         return false;
     for (size_t i = 0; i < d->changes; i++) {
         const struct fab_repair_change *c = &d->change[i];

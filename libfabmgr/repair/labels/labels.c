@@ -20,7 +20,8 @@
  * first set with which it finds its paths.
  *
  * Each VL gets labels of its own, if the destination LID, or the pair of source and destination
- * switch, determines the VL (labels/lanes.c).
+ * switch, determines the VL (labels/lanes.c). If the pair determines it, there is only one set of
+ * labels, because each repair changes them as it needs (labels/dependencies.c).
  *
  * Limit: if the tables need VLs that depend on port classes to be free of cycles, there are no
  * labels (UNSUPPORTED).
@@ -64,14 +65,12 @@ static int find_pair_vls(struct fab_repair_network *b, const struct fab_vls *v)
         v->switches != b->n)
         return FAB_OK;
     b->pair_vl = malloc(n * n + 1);
-    b->lanes_to = calloc(n + 1, sizeof(*b->lanes_to));
     b->flat = calloc((size_t)b->ports + 1, sizeof(*b->flat));
-    if (b->pair_vl == NULL || b->lanes_to == NULL || b->flat == NULL)
+    if (b->pair_vl == NULL || b->flat == NULL)
         return FAB_E_NOMEM;
     for (size_t i = 0; i < n * n; i++) {
         uint8_t vl = v->vl[0][0][v->of_pair[i] % FAB_SLS];
         b->pair_vl[i] = vl;
-        b->lanes_to[i / n] |= (uint16_t)(1u << vl);
         b->vl_count = vl >= b->vl_count ? vl + 1u : b->vl_count;
     }
     for (uint32_t port = 0; port < b->ports; port++)
@@ -337,6 +336,27 @@ static void rank_at_random(struct chains *c, uint32_t seed)
         c->rank[port] = (uint32_t)fab_base_prng_below(&prng, UINT32_MAX);
 }
 
+/* If the VL depends on the pair of switches, keeps the dependencies of one VL in the network, and
+ * gives each channel another label. Returns false if they have a cycle. */
+static bool keep_dependencies(struct chains *c, uint32_t vl)
+{
+    struct fab_repair_network *b = c->b;
+    size_t words = (size_t)b->ports * b->words;
+    uint64_t *previous = b->previous + vl * words;
+    memcpy(b->next + vl * words, c->next, words * sizeof(*b->next));
+    for (uint32_t channel = 0; channel < b->ports; channel++) {
+        const uint64_t *next = c->next + (size_t)channel * b->words;
+        size_t bits = b->peer_sw[channel] != FAB_NONE ? (size_t)b->words * 64 : 0;
+        for (size_t i = fab_base_bits_next(next, bits, 0); i < bits;
+             i = fab_base_bits_next(next, bits, i + 1)) {
+            size_t to = b->first[b->peer_sw[channel]] + i;
+            fab_base_bits_set(previous + to * b->words, b->peer_num[channel]);
+        }
+    }
+    rank_by_root(c, 0);
+    return label_by_chains(c, c->rank, b->label + (size_t)vl * b->ports);
+}
+
 /* Makes all sets of labels for one VL. Returns false if the dependencies of this VL have a
  * cycle. */
 static bool label_vl(struct chains *c, uint32_t vl)
@@ -353,26 +373,33 @@ static bool label_vl(struct chains *c, uint32_t vl)
     return fits;
 }
 
+/* Allocates the labels and, if the VL depends on the pair of switches, the graphs of
+ * dependencies. */
+static int alloc_labels(struct fab_repair_network *b, uint32_t words)
+{
+    size_t channels = (size_t)b->vl_count * b->ports;
+    b->sets = b->pair_vl != NULL ? 1 : SETS;
+    free(b->label);
+    b->label = calloc(b->sets * channels + 1, sizeof(*b->label));
+    if (b->pair_vl == NULL)
+        return b->label != NULL ? FAB_OK : FAB_E_NOMEM;
+    b->words = words;
+    b->next = calloc(channels * words + 1, sizeof(*b->next));
+    b->previous = calloc(channels * words + 1, sizeof(*b->previous));
+    return b->label && b->next && b->previous ? FAB_OK : FAB_E_NOMEM;
+}
+
 static int try_chains(struct fab_repair_network *b, const struct fab_lft *t, bool *ret_fits)
 {
     struct chains c;
     bool fits = true;
     int status = chains_init(&c, b);
-    size_t count = (size_t)SETS * b->vl_count * b->ports + 1;
-    uint32_t *label = calloc(count, sizeof(*label));
-    if (label == NULL)
-        status = FAB_E_NOMEM;
-    if (status == FAB_OK) {
-        free(b->label);
-        b->label = label;
-        b->sets = SETS;
-        label = NULL;
-    }
+    if (status == FAB_OK)
+        status = alloc_labels(b, c.words);
     for (uint32_t vl = 0; status == FAB_OK && fits && vl < b->vl_count; vl++) {
         collect(&c, t, vl);
-        fits = label_vl(&c, vl);
+        fits = b->pair_vl != NULL ? keep_dependencies(&c, vl) : label_vl(&c, vl);
     }
-    free(label);
     fab_base_arena_fini(&c.arena);
     if (status == FAB_OK)
         *ret_fits = fits;

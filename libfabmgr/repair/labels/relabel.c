@@ -205,8 +205,15 @@ void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+bool fab_repair_labels_vary(const struct fab_repair *r)
+{
+    return r->network->pair_vl != NULL;
+}
+
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d)
 {
+    if (fab_repair_labels_vary(r))
+        return d->changes > 0;
     return r->label_set != d->label_set || r->relabels != d->relabels ||
            (d->relabels > 0 &&
             memcmp(r->relabel, d->relabel, d->relabels * sizeof(*d->relabel)) != 0);
