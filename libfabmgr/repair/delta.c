@@ -333,8 +333,10 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     struct fab_repair *r = j->r;
     uint32_t home = r->network->home[lid];
     int status = FAB_OK;
-    if (!is_rebalanced(j, lid, knowns) && column_stays(j, affected, affected_count, known, knowns))
+    bool rebalanced = is_rebalanced(j, lid, knowns);
+    if (!rebalanced && column_stays(j, affected, affected_count, known, knowns))
         return keep_column(j, lid, affected, affected_count, known, knowns);
+    r->balance.improving = rebalanced;
     fab_repair_column_begin(r, j->lft, lid);
     for (size_t i = 0; i < knowns; i++)
         fab_repair_column_set(r, known[i].sw, known[i].baseline);

@@ -236,7 +236,7 @@ struct fab_repair_balance {
      * calls */
     uint64_t *touched;
     int64_t *former; /* [ports] loads of the channels in touched[] before the running call */
-    /* true: the running call is fab_repair_rebalance */
+    /* true: the column that is being decided is rebalanced (struct fab_repair_window) */
     bool improving;
 };
 

@@ -198,7 +198,6 @@ int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t
     if (lft->switch_count != r->network->n || lft->top < r->network->top)
         return FAB_E_INVAL;
     r->relax_work = 0;
-    r->balance.improving = true;
     int status =
         fab_repair_delta_make(r, r->label_set, lft, r->dead, r->deads, &w, ret, why, sizeof(why));
     r->balance.improving = false;
