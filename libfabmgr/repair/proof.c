@@ -223,7 +223,7 @@ static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_c
 /* Checks all changed entries. If the labels have changed, also checks all entries that earlier
  * repairs changed (the overlay). All other entries have the values of the baseline. They need no
  * check, because the labels of every set ascend along the paths of the baseline, and a relabelling
- * allows every turn between living links that these labels allow (labels/relabel.c). */
+ * allows every turn between living links that these labels allow (labels/reorder.c). */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
