@@ -167,8 +167,9 @@ struct fab_plan_op {
     bool barrier;
     /* LFT: like `barrier`; in addition, packets that were sent before must have left the fabric */
     bool settle;
-    /* LFT: true if this write of stage EARLY sets a doubtful block to its former entries. If it
-     * fails, no LFT write of a later stage may be sent, and no link may become Active. */
+    /* LFT: true if this write of stage EARLY sets a doubtful block to its former entries, or makes
+     * entries drop packets that the proof of the new tables presumes to do so. If it fails, no LFT
+     * write of a later stage may be sent, and no link may become Active. */
     bool restores;
 };
 /* The writes of a plan, in order. Writes without a barrier between them may be in flight at the

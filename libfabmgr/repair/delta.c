@@ -39,6 +39,10 @@ struct job {
     /* switches whose entry for the current LID is stale (struct fab_repair_change) */
     uint32_t *stale;
     size_t revivals, stales;
+    /* the switches with a living link that leads down in the labels of this delta, but up in those
+     * of the baseline */
+    uint32_t *turned;
+    size_t turns;
     bool components_known, relabelled;
     /* bitset [ports] of the ports whose links were alive at the last commit and are dead now */
     uint64_t *newly_dead;
@@ -361,14 +365,29 @@ static int relax_cut(struct job *j)
     return status;
 }
 
+/* The entry of a switch may lead over a link that led up before the relabelling, and now leads down
+ * to a switch without a path. This switch can get a path only over the first switch, which must
+ * therefore be decided first. */
+static void mark_turned(struct job *j)
+{
+    bool again = j->turns > 0;
+    while (again) {
+        again = false;
+        for (size_t i = 0; i < j->turns; i++)
+            again = fab_repair_column_reopen(j->r, j->turned[i]) || again;
+    }
+}
+
 static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
                          size_t affected_count, const struct fab_repair_entry *known, size_t knowns)
 {
     struct fab_repair *r = j->r;
     uint32_t home = r->network->home[lid];
     int status = FAB_OK;
-    if (!is_rebalanced(j, lid, knowns) && column_stays(j, affected, affected_count, known, knowns))
+    bool rebalanced = is_rebalanced(j, lid, knowns);
+    if (!rebalanced && column_stays(j, affected, affected_count, known, knowns))
         return keep_column(j, lid, affected, affected_count, known, knowns);
+    r->balance.improving = rebalanced;
     fab_repair_column_begin(r, j->lft, lid);
     for (size_t i = 0; i < knowns; i++)
         fab_repair_column_set(r, known[i].sw, known[i].baseline);
@@ -382,6 +401,7 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
             fab_repair_column_mark_pending(r, known[i].sw);
         for (size_t i = 0; i < affected_count; i++)
             fab_repair_column_mark_pending(r, (uint32_t)affected[i]);
+        mark_turned(j);
         fab_repair_column_solve(r);
         status = relax_cut(j);
     }
@@ -546,6 +566,32 @@ static int decide_in_attempts(struct job *j, const uint64_t *affected, size_t af
     return status;
 }
 
+/* ---- switches whose links turned --------------------------------------------------------------
+ */
+
+static bool has_turned(const struct fab_repair *r, uint32_t sw)
+{
+    const struct fab_repair_network *b = r->network;
+    bool turned = false;
+    for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1] && !turned; port++)
+        turned = fab_repair_neighbour(r, port) != FAB_NONE &&
+                 fab_repair_goes_up(b, b->label, port) && !fab_repair_goes_up(b, r->label, port);
+    return turned;
+}
+
+static int list_turned(struct job *j)
+{
+    const struct fab_repair_delta *d = j->d;
+    j->turned = fab_base_alloc_array(d->relabels, sizeof(*j->turned));
+    if (j->turned == NULL)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < d->relabels; i++) {
+        if (has_turned(j->r, d->relabel[i].sw))
+            j->turned[j->turns++] = d->relabel[i].sw;
+    }
+    return FAB_OK;
+}
+
 static int find_labels(struct job *j)
 {
     int status = fab_repair_relabel_find(j->r, j->d);
@@ -555,7 +601,7 @@ static int find_labels(struct job *j)
     fab_repair_relabel_apply(j->r, j->d);
     j->relabelled = fab_repair_labels_differ(j->r, j->d);
     j->r->maxima_known = false;
-    return status;
+    return status == FAB_OK ? list_turned(j) : status;
 }
 
 int fab_repair_delta_make(struct fab_repair *r, uint32_t set, const struct fab_lft *lft,
@@ -587,6 +633,7 @@ int fab_repair_delta_make(struct fab_repair *r, uint32_t set, const struct fab_l
     free(affected);
     free(j.revived);
     free(j.stale);
+    free(j.turned);
     free(j.newly_dead);
     if (status == FAB_OK)
         *ret = d;

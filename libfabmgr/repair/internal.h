@@ -82,7 +82,7 @@ bool fab_repair_networks_agree(const struct fab_repair_network *a,
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
 /* Difference between the positions of successive switches in `order`. It leaves room for a
- * relabelling (labels/relabel.c), which can give a switch a new position between two successive
+ * relabelling (labels/reorder.c), which can give a switch a new position between two successive
  * switches. */
 #define FAB_REPAIR_LABEL_GAP 16
 /* Returns the label of a channel that leaves a switch with the position `from` (network->order[]).
@@ -103,6 +103,14 @@ static inline uint32_t fab_repair_channel(const struct fab_repair_network *b, ui
 static inline uint32_t fab_repair_peer_port(const struct fab_repair_network *b, uint32_t channel)
 {
     return b->first[b->peer_sw[channel]] + b->peer_num[channel];
+}
+
+/* Returns true if the channel leads to a switch with a higher position in the order from which the
+ * labels follow. Its label is then lower than that of the channel in the opposite direction. */
+static inline bool fab_repair_goes_up(const struct fab_repair_network *b, const uint32_t *label,
+                                      uint32_t channel)
+{
+    return label[channel] < label[fab_repair_peer_port(b, channel)];
 }
 
 /* Returns the switch that a channel leaves. */
@@ -171,6 +179,11 @@ struct fab_repair_next_hop {
     uint32_t num;     /* port number of the channel, or FAB_NONE */
 };
 
+/* Path length of a switch that has no usable path; other path lengths are in hops. A path is not
+ * usable if it has max_hops hops or more, uses a dead link, or passes a switch whose entry is not
+ * yet decided. */
+#define FAB_REPAIR_FAR UINT16_MAX
+
 /* A column that is being decided: the entries of all switches for one LID, which comments call the
  * current LID. While no column is being decided, mark[] of every switch is FAB_MARK_NONE. */
 struct fab_repair_column {
@@ -204,6 +217,11 @@ struct fab_repair_column {
     /* heap of the pending switches; the switch with the greatest key comes first */
     uint64_t *heap;
     uint32_t heap_count;
+    /* scratch memory of column/detour.c: [switches] the channel over which the search reached each
+     * switch; [switches] the switches that it reached; a bitset of them */
+    uint32_t *via, *queue;
+    uint64_t *reached;
+    uint32_t detour_work; /* number of channels that these searches have read in this column */
 };
 
 /* A list of the channels of switch `sw` whose labels are at least `key`, as ascending port numbers.
@@ -242,12 +260,12 @@ struct fab_repair_balance {
      * calls */
     uint64_t *touched;
     int64_t *former; /* [ports] loads of the channels in touched[] before the running call */
-    /* true: the running call is fab_repair_rebalance */
+    /* true: the column that is being decided is rebalanced (struct fab_repair_window) */
     bool improving;
 };
 
 /* A relabelled switch: a switch that, while certain links are dead, has the position `place` in the
- * order instead of its position in network->order[] (labels/relabel.c). */
+ * order instead of its position in network->order[] (labels/reorder.c). */
 struct fab_repair_relabel {
     uint32_t sw, place;
 };
@@ -305,6 +323,9 @@ struct fab_repair {
      * labels and dead links of the running call; valid if maxima_known is true */
     uint64_t *maxima;
     bool maxima_known;
+    /* true: paths to switches may lead over detours (column/detour.c), because the last
+     * fab_repair_relabel_find connected maxima with the root over a switch two links away */
+    bool detours;
     /* [FAB_REPAIR_CANDIDATES] cached lists of candidates, indexed by a hash of switch and key */
     struct fab_repair_candidates *candidates;
     struct fab_repair_column column;
@@ -314,6 +335,13 @@ struct fab_repair {
      * is being computed */
     uint64_t relax_work;
 };
+
+/* Returns the switch at the other end of the port's link; FAB_NONE: the link is dead, or leads to
+ * no switch. */
+static inline uint32_t fab_repair_neighbour(const struct fab_repair *r, uint32_t port)
+{
+    return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];
+}
 
 static inline bool fab_repair_must_stop(const struct fab_repair *r)
 {
@@ -353,6 +381,18 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
  * fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
+/* Marks the switch PENDING if its path to the current LID does not work. Returns true if it does
+ * so. For a switch whose link leads down since a relabelling, and led up before: if packets cannot
+ * continue over this link, the entry must be decided again, even though the link is alive. */
+bool fab_repair_column_reopen(struct fab_repair *r, uint32_t sw);
+/* Returns true if the switch has a usable path to the current LID. */
+bool fab_repair_column_works(struct fab_repair *r, uint32_t sw);
+/* Returns the number of hops of the path that begins with `channel`, a channel of a living link.
+ * Returns FAB_REPAIR_FAR if the path does not continue to the destination, or if its labels do not
+ * ascend. */
+uint16_t fab_repair_column_length(struct fab_repair *r, uint32_t channel);
+/* Marks the switch SETTLED: it forwards to `channel`, and its path has `length` hops. */
+void fab_repair_column_settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t length);
 /* Guesses the next switch of `sw` after a decision about its entry for the LID: the switch at the
  * end of the candidate that the decision will try first. entry: the present LFT entry of `sw`.
  * Returns FAB_NONE if this entry is not the port of an ISL. */
@@ -362,6 +402,12 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
  * a switch found no path because the labels do not ascend where its path would meet the entries of
  * other switches (column/relax.c). Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
+
+/* function of column/detour.c */
+/* Finds a path for a pending switch that found none, over channels whose label is the key or
+ * greater. Changes the entries of other switches on this path, if they have no path either. Returns
+ * false if there is no such path, or if the searches of this column have read all channels once. */
+bool fab_repair_column_detour(struct fab_repair *r, uint32_t sw, uint32_t key);
 
 /* function of column/lane_search.c */
 /* Like fab_repair_column_relax, if network->pair_vl is not NULL. */
@@ -478,11 +524,13 @@ static inline bool fab_repair_turn_ascends(const struct fab_repair *r, uint32_t 
     return r->column.label[from] < r->column.label[to];
 }
 
-/* functions of labels/relabel.c */
+/* function of labels/reorder.c */
 /* Fills d->relabel with the switches that need another position in the order (network->order) while
  * the delta's links are dead. The caller has marked these links (fab_repair_apply_dead). Returns
  * NOMEM. */
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d);
+
+/* functions of labels/relabel.c */
 void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d);
 /* Returns true if the delta's labels permit all turns that the baseline's labels permit. Whenever

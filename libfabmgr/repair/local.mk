@@ -13,6 +13,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/repair.h \
 	%D%/write_order.c \
 	%D%/column/column.c \
+	%D%/column/detour.c \
 	%D%/column/lane_search.c \
 	%D%/column/prefetch.c \
 	%D%/column/relax.c \
@@ -33,6 +34,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/labels/lanes.c \
 	%D%/labels/maxima.c \
 	%D%/labels/relabel.c \
+	%D%/labels/reorder.c \
 	%D%/session/idmap.c \
 	%D%/session/idmap.h \
 	%D%/session/order.c \

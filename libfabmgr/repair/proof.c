@@ -104,14 +104,22 @@ static int check_lanes(struct fab_repair *r, uint32_t sw)
     return fab_repair_lanes_ascend(r, sw, sends_by(r, sw)) ? FAB_OK : FAB_E_CYCLE;
 }
 
+static bool has_turned(const struct fab_repair *r, uint32_t channel)
+{
+    const struct fab_repair_network *b = r->network;
+    return fab_repair_goes_up(b, b->label, channel) != fab_repair_goes_up(b, r->label, channel);
+}
+
 /* Checks the neighbours that forward packets for the current LID to switch `sw`: the channels that
- * they use must have labels below `label`. */
-static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t label)
+ * they use must have labels below `label`. turned: checks only neighbours at links that lead up in
+ * the labels of the baseline and down in those of the delta, or the other way round. */
+static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t label, bool turned)
 {
     const struct fab_repair_network *b = r->network;
     for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
         uint32_t from = b->peer_sw[port];
         if (from == FAB_NONE || from == r->column.home || fab_base_bits_get(r->is_dead, port) ||
+            (turned && !has_turned(r, port)) ||
             fab_repair_column_entry(&r->column, from) != b->peer_num[port])
             continue;
         if (r->column.label[fab_repair_peer_port(b, port)] >= label)
@@ -181,21 +189,39 @@ static int excused(struct proof *p, uint32_t sw, int status)
     return FAB_OK;
 }
 
-/* Checks one changed entry, and the neighbours that send to its switch. The neighbours need no
- * check if the label of the entry did not become lower. After a relabelling they are always
- * checked, because the label of a dead link may then differ from its earlier label. */
+/* Returns true if the active tables ascend by the labels of the baseline, and the delta uses these
+ * labels or relabels switches in their order. */
+static bool from_baseline(const struct proof *p)
+{
+    return p->r->relabels == 0 && p->r->label_set == p->d->label_set;
+}
+
+/* Checks the neighbours that send to the switch of a changed entry. If the label of the entry did
+ * not become lower, neighbours need a check only after a relabelling. For an entry that led into a
+ * living link, they need none, because the delta's labels ascend at all turns between living links
+ * at which the baseline's labels ascend (fab_repair_relabel_sound). A dead link keeps the direction
+ * that it has in the baseline. So if the active tables ascend by the labels of the baseline, only
+ * neighbours at links with another direction than there can have a label that is too great. */
+static int check_senders(const struct proof *p, const struct fab_repair_change *change)
+{
+    const struct fab_repair *r = p->r;
+    uint32_t was = label_of(r, change->sw, change->was);
+    uint32_t now = label_of(r, change->sw, change->now);
+    if (!from_baseline(p) || was == 0 || was > now)
+        return check_arrivals(r, change->sw, now, false);
+    bool dead = fab_base_bits_get(r->is_dead, r->network->first[change->sw] + change->was);
+    return dead && p->d->relabels > 0 ? check_arrivals(r, change->sw, now, true) : FAB_OK;
+}
+
+/* Checks one changed entry, and the neighbours that send to its switch. */
 static int check_change(struct proof *p, const struct fab_repair_change *change)
 {
     struct fab_repair *r = p->r;
     int status = change->sw == r->column.home ? FAB_E_INVAL : follow_path(r, change->sw);
     if (status == FAB_OK && r->network->pair_vl != NULL)
         return check_lanes(r, change->sw);
-    if (status == FAB_OK) {
-        uint32_t was = label_of(r, change->sw, change->was);
-        uint32_t now = label_of(r, change->sw, change->now);
-        bool as_before = !p->other_labels && p->d->relabels == 0 && was > 0 && was <= now;
-        return as_before ? FAB_OK : check_arrivals(r, change->sw, now);
-    }
+    if (status == FAB_OK)
+        return check_senders(p, change);
     return excused(p, change->sw, status);
 }
 
@@ -240,7 +266,7 @@ static int make_labels(struct proof *p)
 /* Checks all changed entries. If the labels have changed, also checks all entries that earlier
  * repairs changed (the overlay). All other entries have the values of the baseline. They need no
  * check, because the labels of every set ascend along the paths of the baseline, and a relabelling
- * allows every turn between living links that these labels allow (labels/relabel.c). */
+ * allows every turn between living links that these labels allow (labels/reorder.c). */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;

@@ -25,10 +25,13 @@ static int alloc_column(struct fab_repair_column *c, size_t n)
     c->next_hop = fab_base_alloc_array(n + 1, sizeof(*c->next_hop));
     c->touched = calloc(n + 1, sizeof(*c->touched));
     c->heap = calloc(n + 1, sizeof(*c->heap));
+    c->via = calloc(n + 1, sizeof(*c->via));
+    c->queue = calloc(n + 1, sizeof(*c->queue));
+    c->reached = fab_base_bits_new(n);
     if (c->next_hop != NULL)
         memset(c->next_hop, 0xff, (n + 1) * sizeof(*c->next_hop));
     return c->mark && c->entry && c->old && c->len && c->seen && c->stale && c->next_hop &&
-                   c->touched && c->heap
+                   c->touched && c->heap && c->via && c->queue && c->reached
                ? FAB_OK
                : FAB_E_NOMEM;
 }
@@ -110,10 +113,10 @@ void fab_repair_free(struct fab_repair *r)
     if (r == NULL)
         return;
     struct fab_repair_column *c = &r->column;
-    void *all[] = {r->entry,      r->dead,       r->own_label, r->relabel, r->is_dead,
-                   r->alive,      r->component,  r->maxima,    c->mark,    c->entry,
-                   c->old,        c->len,        c->seen,      c->stale,   c->next_hop,
-                   r->candidates, r->tile.table, c->touched,   c->heap};
+    void *all[] = {r->entry,     r->dead,   r->own_label, r->relabel,    r->is_dead,    r->alive,
+                   r->component, r->maxima, c->mark,      c->entry,      c->old,        c->len,
+                   c->seen,      c->stale,  c->next_hop,  r->candidates, r->tile.table, c->touched,
+                   c->heap,      c->via,    c->queue,     c->reached};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
     fab_repair_balance_fini(&r->balance);
@@ -127,8 +130,8 @@ size_t fab_repair_memory(const struct fab_repair *r)
     const struct fab_repair_column *c = &r->column;
     size_t a_switch = sizeof(*c->mark) + sizeof(*c->entry) + sizeof(*c->old) + sizeof(*c->len) +
                       sizeof(*c->seen) + sizeof(*c->stale) + sizeof(*c->next_hop) +
-                      sizeof(*c->touched) + sizeof(*c->heap) + sizeof(*r->alive) +
-                      sizeof(*r->component) + sizeof(*r->maxima);
+                      sizeof(*c->touched) + sizeof(*c->heap) + sizeof(*c->via) + sizeof(*c->queue) +
+                      sizeof(*r->alive) + sizeof(*r->component) + sizeof(*r->maxima);
     return sizeof(*r) + FAB_REPAIR_CANDIDATES * sizeof(*r->candidates) + r->tile.room +
            a_switch * r->network->n + r->network->ports / 8 + r->entries * sizeof(*r->entry) +
            r->deads * sizeof(*r->dead) +
@@ -200,7 +203,6 @@ int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t
     if (lft->switch_count != r->network->n || lft->top < r->network->top)
         return FAB_E_INVAL;
     r->relax_work = 0;
-    r->balance.improving = true;
     int status =
         fab_repair_delta_make(r, r->label_set, lft, r->dead, r->deads, &w, ret, why, sizeof(why));
     r->balance.improving = false;

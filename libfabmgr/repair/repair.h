@@ -129,6 +129,8 @@ struct fab_repair_delta {
     uint32_t steps;
     /* number of entries that drop packets for a time, including stale ones */
     size_t drained;
+    /* the result of fab_repair_count_paused; only in fab_repair_session.last, otherwise 0 */
+    uint64_t paused;
     /* number of entries whose packets do not reach the LID and need not reach it, because no living
      * links connect the switch with the destination */
     size_t cut;

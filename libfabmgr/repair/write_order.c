@@ -71,7 +71,7 @@ struct ordering {
     uint32_t *index;
     struct precedence *precedence;
     size_t precedences, precedence_room;
-    /* true: switches are relabelled (labels/relabel.c), in the active tables or by this delta */
+    /* true: switches are relabelled (labels/reorder.c), in the active tables or by this delta */
     bool relabelled;
     /* [writes] number of writes that must come before this write and have no step yet */
     uint32_t *blockers;

@@ -18,7 +18,9 @@
  *   - switches that get their tables in stage EARLY, because they are cut off, have no write in the
  *     repair that must wait for another one. Their writes come before all others, which is one of
  *     the orders that the repair allows;
- *   - the repair drains no entry and has no stale entries;
+ *   - the repair drains only stale entries, before links come up, and no endport sends to an
+ * endport through them. These writes are added to stage EARLY. No link may come up, and no later
+ * LFT write may be sent, if one of them fails;
  *   - no SL and no VL changes, no SL or VL depends on the path or on ports, and no switch is
  *     silent.
  *
@@ -48,6 +50,7 @@ struct match {
      * new number. writes: how many writes these steps have. */
     uint32_t *number;
     uint32_t steps, writes;
+    uint32_t drains; /* number of writes of the repair that drain stale entries */
 };
 
 /* ---- may the plan use the order? ------------------------------------------------------------- */
@@ -110,14 +113,16 @@ static bool starts_from(const struct match *m, const struct fab_repair_write *w)
 {
     uint8_t old[FAB_LFT_BLOCK];
     const uint8_t *want = fab_target_lft_block(&m->in->target->lft, w->sw, w->block);
+    const uint8_t *held = fab_target_lft_block(&m->in->observed->lft, w->sw, w->block);
     memcpy(old, want, FAB_LFT_BLOCK);
     for (uint32_t i = 0; i < w->changes; i++) {
         const struct fab_repair_change *c = &m->d->change[m->d->by_write[w->first + i]];
-        if (c->lid > m->in->target->lft.top || want[c->lid % FAB_LFT_BLOCK] != c->now || c->stale)
+        unsigned at = c->lid % FAB_LFT_BLOCK;
+        if (c->lid > m->in->target->lft.top || want[at] != c->now)
             return false;
-        old[c->lid % FAB_LFT_BLOCK] = c->was;
+        /* a stale entry drops packets before this write, whatever the switch holds now */
+        old[at] = c->stale ? held[at] : c->was;
     }
-    const uint8_t *held = fab_target_lft_block(&m->in->observed->lft, w->sw, w->block);
     return memcmp(held, old, FAB_LFT_BLOCK) == 0;
 }
 
@@ -130,10 +135,16 @@ static bool accept(struct match *m, const struct fab_repair_write *w)
 {
     if (w->sw == FAB_NONE)
         return true;
-    if (w->sw >= m->in->fabric->switch_count || w->block >= m->blocks || w->drain != 0)
+    if (w->sw >= m->in->fabric->switch_count || w->block >= m->blocks ||
+        (w->drain != 0 && !w->early))
         return false;
     if (!is_in_routes(m, w))
-        return w->step == 0;
+        /* the first step after the drains */
+        return w->early || w->step == m->d->write[0].early;
+    if (w->early) {
+        m->drains++;
+        return fab_base_bits_get(m->routed, bit_of(m, w->sw, w->block));
+    }
     if (!fab_base_bits_get(m->routed, bit_of(m, w->sw, w->block)) || !starts_from(m, w))
         return false;
     m->writes++;
@@ -179,7 +190,7 @@ static int make_steps(const struct match *m, struct fab_transition *ret)
     t.step_count = m->steps;
     for (size_t i = 0; i < m->d->writes; i++) {
         const struct fab_repair_write *w = &m->d->write[i];
-        if (!is_in_routes(m, w))
+        if (!is_in_routes(m, w) || w->early)
             continue;
         struct fab_transition_step *step = &t.steps[m->number[w->step]];
         if (step->count++ == 0)
@@ -191,24 +202,89 @@ static int make_steps(const struct match *m, struct fab_transition *ret)
     return FAB_OK;
 }
 
+/* ---- stale entries --------------------------------------------------------------------------- */
+
+/* Returns the write of a block in stage EARLY of the plan, to which more writes may have been
+ * added at the end; adds one that changes no entry if there is none. */
+static struct fab_plan_op *early_op(const struct match *m, const struct fab_repair_write *w,
+                                    struct fab_plan_op *ops, uint32_t *end)
+{
+    for (uint32_t i = m->plan->stage_start[FAB_STAGE_EARLY]; i < *end; i++) {
+        if (ops[i].node == w->sw && ops[i].block == w->block)
+            return &ops[i];
+    }
+    ops[*end] = (struct fab_plan_op){.node = w->sw,
+                                     .port = fab_fabric_port_id(m->in->fabric, w->sw, 0),
+                                     .attr_id = FAB_ATTR_LFT,
+                                     .block = (uint16_t)w->block,
+                                     .keep = ~UINT64_C(0)};
+    return &ops[(*end)++];
+}
+
+/* Adds the writes that drain stale entries to stage EARLY. All writes of stage ROUTES wait for
+ * them. */
+static int add_drains(const struct match *m, struct fab_plan *plan)
+{
+    uint32_t *start = plan->stage_start, old_end = start[FAB_STAGE_EARLY + 1], end = old_end;
+    struct fab_plan_op *ops =
+        fab_base_alloc_array((size_t)start[FAB_STAGE_COUNT] + m->drains, sizeof(*ops));
+    if (ops == NULL)
+        return FAB_E_NOMEM;
+    memcpy(ops, plan->ops, end * sizeof(*ops));
+    for (size_t i = 0; i < m->d->writes; i++) {
+        const struct fab_repair_write *w = &m->d->write[i];
+        if (!w->early || !is_in_routes(m, w))
+            continue;
+        struct fab_plan_op *op = early_op(m, w, ops, &end);
+        op->drain |= w->drain;
+        op->keep &= ~w->drain;
+        op->awaited = op->restores = true;
+    }
+    memcpy(ops + end, plan->ops + old_end, (start[FAB_STAGE_COUNT] - old_end) * sizeof(*ops));
+    for (int stage = FAB_STAGE_EARLY + 1; stage <= FAB_STAGE_COUNT; stage++)
+        start[stage] += end - old_end;
+    for (uint32_t i = start[FAB_STAGE_ROUTES]; i < start[FAB_STAGE_ROUTES + 1]; i++)
+        ops[i].waits = true;
+    free(plan->ops);
+    plan->ops = ops;
+    plan->restores = plan->stepwise = true;
+    return FAB_OK;
+}
+
+static uint32_t count_drained_lids(const struct fab_repair_delta *d)
+{
+    uint32_t count = 0, last = FAB_NONE;
+    for (size_t i = 0; i < d->changes; i++) {
+        count += d->change[i].stale && d->change[i].lid != last;
+        last = d->change[i].stale ? d->change[i].lid : last;
+    }
+    return count;
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
 static int give_order(const struct match *m, struct fab_plan *plan,
                       struct fab_transition_outcome *ret)
 {
     struct fab_transition t = {0};
     bool ordered = plan->unordered == 0 && !plan->unchecked;
     *ret = (struct fab_transition_outcome){
-        .verdict = m->steps > 1   ? FAB_TRANSITION_STEPS
+        .verdict = m->drains > 0  ? FAB_TRANSITION_DRAINS
+                   : m->steps > 1 ? FAB_TRANSITION_STEPS
                    : m->steps > 0 ? FAB_TRANSITION_ANY_ORDER
                                   : FAB_TRANSITION_NOTHING,
         .steps = m->steps,
         .rounds = m->steps > 0,
+        .drained = m->drains > 0 ? count_drained_lids(m->d) : 0,
     };
-    if (m->steps == 0 || (m->steps == 1 && ordered))
+    if (m->steps == 0 || (m->steps == 1 && ordered && m->drains == 0))
         return FAB_OK;
     int status = make_steps(m, &t);
     if (status == FAB_OK)
         status = fab_transition_replace_writes(m->in, FAB_STAGE_ROUTES, &t, plan);
     fab_transition_fini(&t);
+    if (status == FAB_OK && m->drains > 0)
+        status = add_drains(m, plan);
     if (status != FAB_OK)
         return status;
     plan->unordered = 0;
@@ -221,7 +297,7 @@ int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct
                                    struct fab_transition_outcome *ret)
 {
     struct match m = {.in = in, .d = d, .plan = plan};
-    if (d->by_write == NULL || d->drained > 0 || in->observed == NULL || in->hold ||
+    if (d->by_write == NULL || d->paused > 0 || in->observed == NULL || in->hold ||
         plan->early_mixes || !same_vls(old_vls, &in->target->vls) || any_silent(in->fabric))
         return FAB_E_NOT_FOUND;
     m.blocks = fab_target_lft_blocks(&in->target->lft);

@@ -46,7 +46,8 @@ int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_
  * repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. In these
  * writes, a switch is an id in in->fabric, or FAB_NONE if in->fabric lacks it. Returns NOT_FOUND,
  * with the plan unchanged, if a check of by_repair.c fails, for example because the writes of the
- * plan are not those of the repair, or because the repair drains entries. Also returns NOMEM. */
+ * plan are not those of the repair, or because pairs of endports would be without a path for a
+ * while. Also returns NOMEM. */
 int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                                    const struct fab_repair_delta *d, struct fab_plan *plan,
                                    struct fab_transition_outcome *ret);

@@ -9,10 +9,10 @@
  * of a sample, chosen by a fixed seed), and counts the failures that are repaired in place.
  *
  * The faults are one link between the lowest ranks, one link between the highest ranks, all links
- * of a top switch, and all links of a switch next to the root of the up/down order. (In a tree,
- * this root is the first leaf.) Prints the median and the maximum over a sample that is chosen by a
- * fixed seed. The program is not part of `make check`. It checks only that the tables are restored
- * when the links come back.
+ * of a top switch, and one link upwards, or all links, of a switch next to the root of the up/down
+ * order. (In a tree, this root is the first leaf.) Prints the median and the maximum over a sample
+ * that is chosen by a fixed seed. The program is not part of `make check`. It checks only that the
+ * tables are restored when the links come back.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -337,6 +337,26 @@ static size_t switches_by_root(const struct world *w, uint32_t *ret)
     return count;
 }
 
+/* Writes to ret[] the ports of these neighbours that lead to a higher rank. For a switch of this
+ * rank, such a link may be the only one that leads up in the up/down order. */
+static size_t links_by_root(const struct world *w, uint32_t *ret)
+{
+    const struct fab_fabric *f = w->f;
+    uint32_t near[256];
+    size_t nears = switches_by_root(w, near), count = 0;
+    for (size_t i = 0; i < nears; i++) {
+        uint32_t sw = fab_fabric_port(f, near[i])->node;
+        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
+            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                     peer = fab_fabric_peer_node(f, port);
+            if (peer != FAB_NONE && fab_fabric_node_is_switch(f, peer) &&
+                w->ranks.rank[peer] > w->ranks.rank[sw])
+                ret[count++] = port;
+        }
+    }
+    return count;
+}
+
 /* ---- with a stored plan ---------------------------------------------------------------------- */
 
 /* Overwrites the CPU caches, as other work of the daemon between two repairs would do. */
@@ -521,6 +541,8 @@ static void run(const char *what, const char *engine, enum what_to_run mode)
                    : rank + 1 == highest ? "core link"
                                          : "mid link",
                    fault, links_up(&w, rank, fault), false);
+    if (faults && highest > 1)
+        run_faults(&w, "core by root", fault, links_by_root(&w, fault), false);
     if (faults && highest > 1)
         run_faults(&w, "mid switch", fault, switches_of(&w, 1, fault), true);
     if (faults)

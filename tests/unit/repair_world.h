@@ -535,6 +535,44 @@ static inline uint32_t step_of(const struct fab_repair_delta *d, size_t which)
     return step;
 }
 
+/* Marks the switches from which packets to the LID of change `which` may reach its switch in this
+ * step: over old values that earlier steps do not replace, and new values that no later step
+ * writes. */
+static inline void mark_senders(const struct world *w, const struct fab_repair_delta *d,
+                                size_t which, uint32_t step, bool *sends)
+{
+    const struct fab_repair_network *b = w->repair->network;
+    uint32_t lid = d->change[which].lid;
+    bool *reached = calloc(b->n, 1);
+    uint8_t(*num)[2] = calloc(b->n, sizeof(*num));
+    for (uint32_t sw = 0; sw < b->n; sw++)
+        num[sw][0] = num[sw][1] = fab_target_lft_at(&w->lft, sw, lid);
+    for (size_t m = 0; m < d->changes; m++) {
+        if (d->change[m].lid != lid)
+            continue;
+        uint8_t *at = num[d->change[m].sw];
+        if (step_of(d, m) <= step)
+            at[1] = d->change[m].now;
+        if (step_of(d, m) < step)
+            at[0] = d->change[m].now;
+    }
+    reached[d->change[which].sw] = true;
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (uint32_t sw = 0; sw < b->n; sw++) {
+            for (int i = 0; i < 2; i++) {
+                uint32_t channel = fab_repair_channel(b, sw, num[sw][i]);
+                if (channel != FAB_NONE && !reached[sw] && reached[b->peer_sw[channel]])
+                    reached[sw] = grows = true;
+            }
+        }
+    }
+    for (uint32_t sw = 0; sw < b->n; sw++)
+        sends[sw] |= reached[sw];
+    free(reached);
+    free(num);
+}
+
 /* Returns the number of endports whose packets to the LID of change `which` may pass its switch in
  * the steps from `first` on, until the switch holds the new value. */
 static inline uint64_t count_endports_before(const struct world *w,
@@ -542,36 +580,13 @@ static inline uint64_t count_endports_before(const struct world *w,
                                              uint32_t first)
 {
     const struct fab_repair_network *b = w->repair->network;
-    uint32_t lid = d->change[which].lid, last = step_of(d, which);
     uint64_t endports = 0;
-    bool *reached = calloc(b->n, 1), *ends_early = calloc(b->n, 1);
-    uint8_t *now = calloc(b->n, 1);
-    memset(now, FAB_LFT_NO_ROUTE, b->n);
-    for (size_t m = 0; m < d->changes; m++) {
-        if (d->change[m].lid != lid)
-            continue;
-        ends_early[d->change[m].sw] = step_of(d, m) < first;
-        if (step_of(d, m) <= last)
-            now[d->change[m].sw] = d->change[m].now;
-    }
-    reached[d->change[which].sw] = true;
-    for (bool grows = true; grows;) {
-        grows = false;
-        for (uint32_t sw = 0; sw < b->n; sw++) {
-            uint8_t old = ends_early[sw] ? FAB_LFT_NO_ROUTE : fab_target_lft_at(&w->lft, sw, lid);
-            uint8_t num[2] = {old, now[sw]};
-            for (int i = 0; i < 2; i++) {
-                uint32_t channel = fab_repair_channel(b, sw, num[i]);
-                if (channel != FAB_NONE && !reached[sw] && reached[b->peer_sw[channel]])
-                    reached[sw] = grows = true;
-            }
-        }
-    }
+    bool *sends = calloc(b->n, 1);
+    for (uint32_t step = first; step <= step_of(d, which); step++)
+        mark_senders(w, d, which, step, sends);
     for (uint32_t sw = 0; sw < b->n; sw++)
-        endports += reached[sw] ? b->attached[sw] : 0;
-    free(reached);
-    free(ends_early);
-    free(now);
+        endports += sends[sw] ? b->attached[sw] : 0;
+    free(sends);
     return endports;
 }
 
@@ -597,7 +612,7 @@ static inline void assert_no_more_lost(const struct world *w, const struct fab_r
 {
     bool *both = calloc(w->count + 1, 1);
     for (uint32_t i = 0; i < w->count; i++)
-        both[i] = dead[i] || w->dead[i];
+        both[i] = dead[i] || fab_repair_was_dead(w->repair, w->cables[i]);
     struct fab_fabric *old = with_dead_links(w, both), *f = with_dead_links(w, dead);
     size_t cells = (size_t)f->switch_count * (w->base->lids.top + 1);
     bool *before = calloc(cells, 1), *after = calloc(cells, 1);

@@ -60,13 +60,11 @@ static struct fab_fabric *draw_fabric(struct fab_prng *prng)
     return f;
 }
 
-/* Returns the fabric without one or two of its switches, or none, and without the hosts of these
- * switches. */
-static struct fab_fabric *remove_switches(const struct fab_fabric *f, struct fab_prng *prng)
+/* Returns the fabric without these switches and their hosts. The switch of the manager stays. */
+static struct fab_fabric *remove_switches(const struct fab_fabric *f, const uint32_t gone[2])
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
     uint32_t own = fab_fabric_peer_node(f, f->self_port);
-    uint32_t gone[2] = {draw(prng, f->switch_count), draw(prng, f->switch_count)};
     for (uint32_t node = f->node_count; node-- > 0;) {
         bool goes = false;
         for (unsigned i = 0; i < 2; i++)
@@ -143,13 +141,14 @@ static void observe(struct world *w)
     }
 }
 
-static bool world_init(struct world *w, struct fab_prng *prng)
+/* Makes a world in which two switches of the fabric f leave and return. Takes ownership of f. */
+static bool world_make(struct world *w, struct fab_fabric *f, const uint32_t gone[2])
 {
     memset(w, 0, sizeof(*w));
     fab_policy_defaults(&w->policy);
     w->policy.max_op_vls = 1;
-    w->whole = draw_fabric(prng);
-    w->part = remove_switches(w->whole, prng);
+    w->whole = f;
+    w->part = remove_switches(w->whole, gone);
     w->back = returned(w->whole, w->part);
     w->first = fab_target_new();
     assigned(w->whole, &w->policy, &w->first->lids);
@@ -163,6 +162,13 @@ static bool world_init(struct world *w, struct fab_prng *prng)
     fab_repair_session_take_last(&w->session, &w->d);
     observe(w);
     return true;
+}
+
+static bool world_init(struct world *w, struct fab_prng *prng)
+{
+    struct fab_fabric *f = draw_fabric(prng);
+    return world_make(w, f,
+                      (uint32_t[2]){draw(prng, f->switch_count), draw(prng, f->switch_count)});
 }
 
 static void world_fini(struct world *w)
@@ -348,10 +354,71 @@ START_TEST(a_repair_that_drains_is_refused)
     struct world w;
     fab_base_prng_init(&prng, test_seed("drains", 33));
     find_one(&w, &prng);
-    w.d.drained = 1;
+    struct fab_repair_write *last = &w.d.write[w.d.writes - 1];
+    last->drain = 1;
     ck_assert_int_eq(order(&w, &o), FAB_E_NOT_FOUND);
+    last->drain = 0;
+    w.d.paused = 1;
+    ck_assert_int_eq(order(&w, &o), FAB_E_NOT_FOUND);
+    w.d.paused = 0;
+    ck_assert_int_eq(order(&w, &o), FAB_OK);
     fab_repair_delta_fini(&w.d);
     ck_assert_int_eq(order(&w, &o), FAB_E_NOT_FOUND);
+    world_fini(&w);
+}
+END_TEST
+
+/* Returns a switch next to the root of the up/down order. */
+static uint32_t next_to_root(const struct fab_fabric *f)
+{
+    struct fab_policy policy;
+    struct fab_ranks ranks;
+    uint32_t root = 0, port;
+    fab_policy_defaults(&policy);
+    ck_assert_int_eq(fab_route_ranks_of_tree(f, &policy, &ranks), FAB_OK);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        root = ranks.order[sw] > ranks.order[root] ? sw : root;
+    for (port = f->nodes[root].first_port + 1;
+         !fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, port));)
+        port++;
+    fab_route_ranks_fini(&ranks);
+    fab_policy_fini(&policy);
+    return fab_fabric_peer_node(f, port);
+}
+
+/* While a spine next to the root of the order is missing, its plane is connected over a leaf switch
+ * of another pod. When it returns, entries that lead over this leaf switch are stale: they must
+ * drop packets before the links come up. No endport sends to an endport through them. */
+START_TEST(a_spine_next_to_the_root_returns)
+{
+    struct fab_prng prng;
+    struct fab_transition_outcome o;
+    struct world w;
+    fab_base_prng_init(&prng, test_seed("a spine next to the root", 34));
+    struct fab_fabric *f = fat_tree(6, 3, 1);
+    activate(f);
+    uint32_t spine = next_to_root(f);
+    ck_assert(world_make(&w, f, (uint32_t[2]){spine, spine}));
+    ck_assert(!w.session.leaves_out);
+    ck_assert_uint_gt(w.d.drained, 0);
+    ck_assert_int_eq(order(&w, &o), FAB_OK);
+    ck_assert_int_eq(o.verdict, FAB_TRANSITION_DRAINS);
+    ck_assert_uint_gt(o.drained, 0);
+    ck_assert(w.plan.restores);
+    uint32_t drains = 0;
+    for (uint32_t i = w.plan.stage_start[FAB_STAGE_EARLY];
+         i < w.plan.stage_start[FAB_STAGE_EARLY + 1]; i++) {
+        if (w.plan.ops[i].restores) {
+            ck_assert(w.plan.ops[i].drain != 0 && w.plan.ops[i].awaited);
+            drains++;
+        }
+    }
+    ck_assert_uint_gt(drains, 0);
+    for (uint32_t i = w.plan.stage_start[FAB_STAGE_ROUTES];
+         i < w.plan.stage_start[FAB_STAGE_ROUTES + 1]; i++)
+        ck_assert(w.plan.ops[i].waits);
+    assert_steps(&w, &o);
+    check(&w, &prng);
     world_fini(&w);
 }
 END_TEST
@@ -364,6 +431,7 @@ static Suite *suite(void)
     tcase_add_test(t, switches_return);
     tcase_add_test(t, other_tables_are_refused);
     tcase_add_test(t, a_repair_that_drains_is_refused);
+    tcase_add_test(t, a_spine_next_to_the_root_returns);
     suite_add_tcase(s, t);
     return s;
 }

@@ -6,9 +6,9 @@
  * Times in a record are relative to the trap that caused the reroute, or to the start of the round
  * if no trap caused it.
  *
- * A local repair may have to leave out paths from and to switches, if a spine fails that had links
- * up to the root of the up/down order. Hosts do not use these paths, but traps of some switches may
- * not reach the manager. A second reroute, the refinement, adds the paths. With 11,664 hosts,
+ * After several faults near the root of the up/down order, a local repair may have to leave out
+ * paths from and to switches. Hosts do not use these paths, but traps of some switches may not
+ * reach the manager. A second reroute, the refinement, adds the paths. With 11,664 hosts,
  * planning the refinement takes 1 to 3 s, and a further fault interrupts it.
  */
 #include <inttypes.h>

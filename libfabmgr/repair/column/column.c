@@ -18,9 +18,10 @@
  *      also become pending: those whose channel to this switch has a label of the new key or
  *      greater. The labels of their paths would no longer ascend.
  *
- * If no channel of the switch has a lower label, it is marked CUT: it has found no path. All
- * neighbours that send to it become pending. When every other switch is decided, the CUT switches
- * are tried once more, because they may be able to use paths that the other switches found later.
+ * If no channel of the switch has a lower label, it is marked CUT: it has found no path, except
+ * over a detour (detour.c). All neighbours that send to it become pending. When every other switch
+ * is decided, the CUT switches are tried once more, because they may be able to use paths that the
+ * other switches found later.
  *
  * A switch gets only paths on which no switch is pending. Labels ascend along each path, and the
  * switch with the greatest key comes first. So when a switch is decided, all switches further along
@@ -40,10 +41,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Path length of a switch that has no usable path; other path lengths are in hops. A path is not
- * usable if it has max_hops hops or more, uses a dead link, or passes a switch whose entry is not
- * yet decided. */
-#define FAR UINT16_MAX
+#define FAR FAB_REPAIR_FAR
 /* Value of next_hop.num for a switch that found no path with its first key (minimum label). The
  * switch is pending again, with a lower key. */
 #define RETRY (FAB_NONE - 1)
@@ -79,6 +77,7 @@ void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, ui
                    : NULL;
     c->touches = c->heap_count = 0;
     c->label_rose = false;
+    c->detour_work = 0;
     if (++c->epoch == 0) {
         memset(c->seen, 0, r->network->n * sizeof(*c->seen));
         memset(c->next_hop, 0xff, r->network->n * sizeof(*c->next_hop));
@@ -205,9 +204,7 @@ static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
     return passed;
 }
 
-/* Returns the number of hops of the path that begins with `channel`, a channel of a living link.
- * Returns FAR if the path does not continue to the destination, or if its labels do not ascend. */
-static uint16_t length_by(struct fab_repair *r, uint32_t channel)
+uint16_t fab_repair_column_length(struct fab_repair *r, uint32_t channel)
 {
     const struct fab_repair_column *c = &r->column;
     uint32_t next = r->network->peer_sw[channel];
@@ -308,7 +305,8 @@ static int64_t cost_of(struct fab_repair *r, uint32_t channel)
  * same length. */
 static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel, bool former)
 {
-    uint16_t length = fab_base_bits_get(r->is_dead, channel) ? FAR : length_by(r, channel);
+    uint16_t length =
+        fab_base_bits_get(r->is_dead, channel) ? FAR : fab_repair_column_length(r, channel);
     uint16_t counted = length > s->enough ? length : s->enough;
     if (length == FAR || counted > s->best)
         return;
@@ -470,11 +468,13 @@ static void move_load(struct fab_repair *r, uint32_t sw, uint32_t channel)
         fab_repair_balance_add(r, channel, paths);
 }
 
-static void settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t length)
+void fab_repair_column_settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t length)
 {
     struct fab_repair_column *c = &r->column;
     if (r->balance.improving)
         move_load(r, sw, channel);
+    if (c->mark[sw] == FAB_MARK_NONE)
+        c->touched[c->touches++] = sw;
     c->mark[sw] = FAB_MARK_SETTLED;
     c->entry[sw] = (uint8_t)(channel - r->network->first[sw]);
     c->len[sw] = length;
@@ -510,19 +510,33 @@ static void lower_key(struct fab_repair *r, uint32_t sw, uint32_t key)
     }
 }
 
+/* Returns true if the switch, which has found no path with this key, gets one over a detour
+ * (detour.c). Only paths to switches lead over detours. */
+static bool takes_detour(struct fab_repair *r, uint32_t sw, uint32_t key)
+{
+    struct fab_repair_column *c = &r->column;
+    if (!r->detours || fab_base_bits_get(r->network->is_endport, c->lid) ||
+        !fab_repair_column_detour(r, sw, key))
+        return false;
+    c->label_rose = true;
+    return true;
+}
+
 static void decide(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     uint32_t channel = FAB_NONE;
     uint16_t old = r->column.old[sw], length = FAR;
-    if (fab_repair_may_reach(r, sw, r->column.home))
+    bool may_reach = fab_repair_may_reach(r, sw, r->column.home);
+    if (may_reach)
         length = choose(r, sw, key, old, &channel);
-    if (length == FAR) {
+    if (length != FAR) {
+        fab_repair_column_settle(r, sw, channel, length);
+        r->column.label_rose = r->column.label_rose || r->column.label[channel] > key;
+    } else if (!may_reach || !takes_detour(r, sw, key)) {
         lower_key(r, sw, key);
         return;
     }
-    settle(r, sw, channel, length);
-    r->column.label_rose = r->column.label_rose || r->column.label[channel] > key;
-    if (length > old)
+    if (r->column.len[sw] > old)
         reopen_upstream(r, sw, 0);
 }
 
@@ -536,6 +550,22 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw)
         make_pending(r, sw, c->label[channel], length_before(r, sw));
 }
 
+bool fab_repair_column_works(struct fab_repair *r, uint32_t sw)
+{
+    return length_of(r, sw) != FAR;
+}
+
+bool fab_repair_column_reopen(struct fab_repair *r, uint32_t sw)
+{
+    struct fab_repair_column *c = &r->column;
+    uint32_t channel = fab_repair_channel(r->network, sw, fab_repair_column_entry(c, sw));
+    if (c->mark[sw] == FAB_MARK_PENDING || sw == c->home || channel == FAB_NONE ||
+        fab_repair_column_works(r, sw))
+        return false;
+    make_pending(r, sw, c->label[channel], length_before(r, sw));
+    return true;
+}
+
 /* Considers the channels of the switch that now begin a path to the current LID, and returns the
  * greatest of their labels; 0: there is no such channel. */
 static uint32_t best_label(struct fab_repair *r, uint32_t sw)
@@ -543,7 +573,8 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
     uint32_t greatest = 0;
     for (uint32_t port = r->network->first[sw] + 1; port < r->network->first[sw + 1]; port++) {
         uint32_t label = r->column.label[port];
-        if (label > greatest && !fab_base_bits_get(r->is_dead, port) && length_by(r, port) != FAR)
+        if (label > greatest && !fab_base_bits_get(r->is_dead, port) &&
+            fab_repair_column_length(r, port) != FAR)
             greatest = label;
     }
     return greatest;
@@ -576,7 +607,7 @@ static void retry_all_cut(struct fab_repair *r)
             c->mark[sw] = FAB_MARK_CUT; /* the VL of its packets permits no path */
             continue;
         }
-        settle(r, sw, channel, length);
+        fab_repair_column_settle(r, sw, channel, length);
         for (uint32_t port = r->network->first[sw] + 1; port < r->network->first[sw + 1]; port++) {
             if (r->network->peer_sw[port] != FAB_NONE && !fab_base_bits_get(r->is_dead, port))
                 retry_cut(r, r->network->peer_sw[port]);

@@ -3,7 +3,7 @@
  * Decides in which order contingencies are computed. First come the failures of links that the
  * caller thinks likely. Next come the neighbours of the root, whose repairs take two to four times
  * as long as those of other switches, and the links that are the only way up for a switch, whose
- * repairs take up to ten times as long as those of other links (labels/relabel.c). (The root is the
+ * repairs take up to ten times as long as those of other links (labels/reorder.c). (The root is the
  * switch with the highest position in the order of the labels.) The other switches follow, because
  * they cost more without a plan than the remaining links: at 43,904 endports, a repair takes 50 to
  * 180 ms of processor time for a switch, and 4 to 7 ms for a link. The remaining links come last.

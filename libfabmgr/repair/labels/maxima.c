@@ -8,12 +8,11 @@
  * maximum, which both switches then reach. So it suffices to know which maxima each switch reaches
  * by going up.
  *
- * Usually the root is the only maximum. In a tree, the root is a leaf switch, and its neighbours
- * are the spines of its pod. If one of these spines fails, the core switches of its plane become
- * maxima: they went up to the root through this spine alone. Then no legal path is left from the
- * spines and core switches of this plane to the switches of other planes, nor to the leaf switches
- * of the root's pod. No host sends to a host over such a path. But thousands of entries lose their
- * path. Without this file, a repair would search in vain for a path for each of these entries.
+ * Usually the root is the only maximum. After faults, switches that cannot go up any more are
+ * maxima, too, if no other position in the order connects them with the root (reorder.c). Then no
+ * legal path leads between the switches below such a maximum alone and other switches. In a tree,
+ * no host sends to a host over such a path, but thousands of entries may lose their path. Without
+ * this file, a repair would search in vain for a path for each of these entries.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -71,6 +71,8 @@ static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *i
         r = fab_repair_prove(t->state, &t->lft, &d, &at);
     if (r == FAB_OK)
         r = fab_repair_order(t->state, &t->lft, &d);
+    if (r == FAB_OK)
+        r = fab_repair_count_paused(t->state, &t->lft, &d, &d.paused);
     t->leaves_out = d.lost > 0;
     if (r == FAB_OK)
         r = fab_repair_prepare_commit(&d, NULL, &t->lft);
