@@ -7,8 +7,8 @@
 #include "fabricd/daemon.h"
 #include "fabricd/sm/sm.h"
 
-/* Called when the fabric has been read. Starts to send the requests to the devices. When each
- * request has been answered or has timed out, prints the report and stops the loop. `ctx` is the
+/* Called when the fabric has been read. Starts to send the requests to the devices. When all of
+ * them have been answered or have timed out, the report is printed and the loop stops. `ctx` is the
  * daemon. */
 void hardware_report_begin(void *ctx, const struct sm_rehearsal *r);
 

@@ -9,7 +9,7 @@
 
 struct store_watch;
 /* Starts to watch the database. `directory`: the name of the state directory, for the events; the
- * text must stay valid. Returns NOMEM. */
+ * text must stay valid until store_watch_stop. Returns OK or NOMEM. */
 int store_watch_start(struct loop *loop, struct bus *bus, struct store *store,
                       const char *directory, struct store_watch **ret);
 void store_watch_stop(struct store_watch *w); /* `w` may be NULL */

@@ -19,7 +19,8 @@ struct list {
     void (*say_row)(struct out *o, const void *item);
     /* text that is printed if the list is empty; NULL: no text */
     const char *none;
-    /* maximum number of rows that are printed without the option -n; 0: all rows, even with -n */
+    /* maximum number of rows that are printed without the option -n; 0: all rows are printed, and
+     * -n has no effect */
     size_t count;
     /* Only for lists whose newest row comes first: the list ends before the first row with a field
      * `time` that is earlier than this; NULL: the list has all rows. */

@@ -23,15 +23,16 @@ struct many {
     bool lists; /* true: each output is a list */
     const char *context, *argument;
     bool begun;     /* true: something was printed */
-    unsigned depth; /* number of open records of the present output */
-    /* Only for lists. columns: the column of the context, and then the columns of the list; empty
-     * before the first table. skip: the present table is not part of the list. */
+    unsigned depth; /* number of open records of the current output */
+    /* Only for lists. columns: first the column that names the context (the manager that answered),
+     * then the columns of the list; empty before the first table. skip: the current table is not
+     * part of the list. */
     struct out_column columns[OUT_COLUMNS_MAX];
     size_t column_count, rows;
     char *key; /* key of the list */
     bool skip, in_row;
     /* Only for the formats with one row for each item (csv, wide, name). item: nothing of the
-     * present item is printed yet; the item is printed as a row; or it began with a table, and is
+     * current item is printed yet; the item is printed as a row; or it began with a table, and is
      * printed unchanged. inner: number of open tables in the row; these tables are left out */
     enum { ITEM_BEGINS, ITEM_ROW, ITEM_TABLE } item;
     unsigned inner;

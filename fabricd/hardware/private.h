@@ -17,7 +17,9 @@ enum hardware_modifier {
     MODIFIER_NONE,
     /* AttributeModifier: the number of a port whose link is up; 0 if there is none */
     MODIFIER_PORT,
-    MODIFIER_VLARB /* AttributeModifier: the lower half of VLArbitration, at the same port */
+    /* AttributeModifier: the lower half of the VLArbitration table of the same port as
+     * MODIFIER_PORT */
+    MODIFIER_VLARB
 };
 struct hardware_probe {
     const char *name; /* name of the attribute, and of its class if this is not subnet management */

@@ -59,7 +59,7 @@ struct loop {
     size_t timers, room;
     int mailbox_fd;
     pthread_mutex_t lock;          /* guards `first` and `last` */
-    struct loop_job *first, *last; /* messages */
+    struct loop_job *first, *last; /* queue of messages from other threads */
     struct signal_watch *signals;
     struct worker *workers[HOLD_WORKERS]; /* NULL: not created yet */
     /* CPU affinity of the process before any thread was pinned to a processor */

@@ -222,8 +222,8 @@ static bool is_reading(const struct client *c)
     return c->answered && !c->head && c->job != 0;
 }
 
-/* Returns true if an earlier client in the list is reading the same page. The page was then counted
- * already. */
+/* Returns true if an earlier client in the list is reading the same page. If so, the page is
+ * counted already. */
 static bool is_shared_before(const struct metrics *m, const struct client *c)
 {
     const struct client *o;

@@ -178,7 +178,7 @@ void pm_nodes_fini(struct pm *pm);
 /* Adds the sample of a port to the present round. If the round already has a sample of the port,
  * adds the counts to it and replaces its rates. */
 void pm_history_put(struct pm *pm, struct pm_node *n, uint8_t port, const struct fab_sample *s);
-/* Records in the present round that two ports are the ends of one link. */
+/* Records that two ports are the ends of one link in the present round. */
 void pm_history_link(struct pm *pm, struct pm_node *a, uint8_t a_port, struct pm_node *b,
                      uint8_t b_port);
 /* Records whether the link of a port is up or down now. */
@@ -234,9 +234,9 @@ void pm_drains_fini(struct pm *pm);
  * exempt from automatic isolation until it has recovered. Returns NOMEM, IO or FORMAT. */
 int pm_exempt_load(struct pm *pm);
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
-/* Extends the exemption of a link, so that it lasts at least for the recovery time from now on.
- * Does nothing if the link is not exempt. Call this function when a counter of the link has crossed
- * its threshold. */
+/* Extends the exemption of a link so that it lasts at least for the recovery time, counted from
+ * now. Does nothing if the link is not exempt. Call this function when a counter of the link has
+ * crossed its threshold. */
 void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
 /* Gets the list of isolated links from the subnet manager. If a link was released since the last
  * call while it was unhealthy or not watched, it becomes exempt from isolation. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shares state with the other managers of the fabric by etcd. The state is what a manager must know
- * to take over: LID leases, decisions of operators, and what hosts registered
+ * Shares state with the other managers of the fabric through etcd. The state is what a manager must
+ * know to take over: LID leases, decisions of operators, and what hosts registered
  * (fabricd/store/replicated.h).
  *
  * The manager that was elected master leads: its sender thread sends each changed row to etcd. All
- * other managers follow: their receiver threads store the rows in their own databases. This folder
- * does not decide which manager is master, and the master continues to work if etcd cannot be
- * reached. These are the keys in etcd:
+ * other managers follow: their receiver threads store the rows in their own databases. The code in
+ * this folder does not decide which manager is master, and the master continues to work if etcd
+ * cannot be reached. These are the keys in etcd:
  *
  *     PREFIX/SUBNET/leader        who leads; the revision of this key fences each transaction
  *     PREFIX/SUBNET/beat          when the leader last sent, and how many rows it had left to send
  *     PREFIX/SUBNET/row/TABLE/KEY the rows
- *     PREFIX/SUBNET/order         the order of the switches that the tables follow (announce.c)
+ *     PREFIX/SUBNET/order         the up/down order that all active paths follow (announce.c)
  *     PREFIX/SUBNET/format        format of the rows (format.c)
  *     PREFIX/SUBNET/member/GUID   the managers that share the state
  *

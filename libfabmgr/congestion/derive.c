@@ -12,12 +12,13 @@
  *   With an increase of k steps for each mark, the sender stays throttled only if timer > n * t /
  *   k. The timer is an eighth longer than n * t / k. It is not made even longer, because a sender
  *   that was throttled too much would then recover more slowly.
- * - Different rates of endports: t is between the packet time on the sender's own link and that on
- *   the slowest endport's link, nearer to the former. The last entry of the table is computed for
- *   the geometric mean of the rates of these two links, not for the slowest rate. Slow endports
- *   have smaller incasts: if all senders were throttled as if they sent to one slow endport, they
- *   would leave this endport idle for milliseconds. Incasts of the assumed fan-in are still
- *   throttled at endports that are three times slower.
+ * - Different rates of endports: t is then not the packet time on the slowest endport's link, but
+ *   lies between this and the packet time on the sender's own link, nearer to the latter. The last
+ *   entry of the table is computed for the geometric mean of the rates of these two links. The
+ *   slowest rate is not used, because incasts to slow endports usually have fewer senders than n:
+ *   if each of them were throttled to 1/n of the slow rate, the endport would be idle for
+ *   milliseconds. Incasts of the assumed fan-in are still throttled at endports that are three
+ *   times slower than the senders.
  * - Control loop: the timer is also longer than the control loop, which is a number of round-trip
  *   times. Otherwise a sender would speed up again before it could be notified, and its rate would
  *   never settle. (The queueing delay is not counted, because the queue exceeds the threshold

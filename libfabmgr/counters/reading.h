@@ -23,7 +23,7 @@ bool fab_counters_was_reset(const struct fab_counters *was, const struct fab_cou
 
 struct fab_traffic {
     uint64_t at_us; /* time in us of any monotonic clock; 0: not read yet */
-    /* PortXmitData and PortRcvData in words of 4 bytes, packets, and ticks of PortXmitWait */
+    /* xmit_data, rcv_data: in words of 4 bytes. xmit_wait: in ticks of PortXmitWait. */
     uint64_t xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait;
     /* wide: the counters of data and packets have 64 bits. wide_wait: PortXmitWait has 64 bits. If
      * false: these counters have 32 bits, and stop at their maximum. */

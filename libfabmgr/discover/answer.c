@@ -126,8 +126,9 @@ static int take_root(struct fab_discover *d, const struct query *q,
 
 /* Returns true, with a description of the device in *ret, if the device behind a port is not
  * approved at this place (baseline.h). The manager's own port is always accepted, and so is the
- * switch to which it is connected. `near` is a switch or the manager's own adapter, because other
- * adapters forward no packets. */
+ * switch to which it is connected. `near` is the node through which the manager found the
+ * device: a switch, or the manager's own adapter, at which routes begin. Adapters do not forward
+ * packets. */
 static bool is_unapproved(const struct fab_discover *d, const struct known_node *near,
                           uint8_t near_port, const struct fab_node_info *info,
                           struct fab_unapproved *ret)

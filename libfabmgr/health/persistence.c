@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts the windows in which errors of a link cross a threshold. A counter that has reached its
- * maximum cannot show further errors. It counts as if it rose by its threshold in each window: it
- * reached its maximum while the link was watched, and until somebody clears it, nothing shows that
- * the errors have ended. */
+ * maximum cannot show further errors. The rule treats it as if it rose by its threshold in each
+ * window, because it reached its maximum while the link was watched, and nothing shows that the
+ * errors have ended until somebody clears it. */
 #include "libfabmgr/health/persistence.h"
 
 #include <string.h>

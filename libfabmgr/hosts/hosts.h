@@ -86,7 +86,8 @@ bool fab_hosts_is_rack(const char *rack, const char *wanted);
 
 /* A rack, and how many nodes and hosts are in it. */
 struct fab_rack {
-    /* row: row of the rack in the machine room, from one of its nodes; "": not known */
+    /* row: the row of the machine room in which the rack stands, as given for one of the rack's
+     * nodes; "": not known */
     const char *name, *row;
     uint32_t switches, hosts, adapters;
 };

@@ -378,8 +378,9 @@ static bool comes_from(const struct fab_mads_request *req, uint16_t slid, const 
            mad->dr_dlid == FAB_LID_PERMISSIVE && is_same_path(&mad->path, req->path);
 }
 
-/* Returns true if the MAD answers the request. failed: the MAD is not an answer, but a request that
- * the transport returned as undelivered; then returns true if the MAD is this request. */
+/* Returns true if the MAD answers the request `req`. failed: the MAD is not an answer, but a
+ * request that the transport returned as undelivered; in this case, returns true if the MAD is
+ * `req`. */
 static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad,
                  bool failed)
 {

@@ -123,8 +123,8 @@ struct fab_mcast_request {
     /* PacketLifeTime that a new group gets if the request has none */
     uint8_t life;
     bool proxy; /* true: another port sent the request */
-    /* GUID of the port that sent the request, and in whose quota the group or membership counts; 0:
-     * in no quota */
+    /* GUID of the port that sent the request; the group or membership counts against the quota of
+     * this port. 0: it counts against no quota */
     uint64_t from_guid;
 };
 /* Joins a port to a group. Returns the status for the answer: 0 or an enum fab_sa_status. If the

@@ -442,15 +442,16 @@ void fab_repair_balance_fini(struct fab_repair_balance *l);
 int fab_repair_balance_copy(const struct fab_repair_balance *from,
                             const struct fab_repair_network *b, struct fab_repair_balance *to);
 size_t fab_repair_balance_memory(const struct fab_repair_network *b);
-/* Counts the paths of the active tables `lft` in balance.load[]. A path is a pair of an endport and
- * the LID of another endport. Paths end at the links that the running call has marked as dead. If
- * balance.exact, counts only the paths to LIDs whose entries have changed. Returns NOMEM. */
+/* Counts the paths of the active tables `lft` in balance.load[]: one path for each pair of an
+ * endport and the LID of another endport. A path over a link that is marked as dead is counted only
+ * up to this link. If balance.exact is true, counts only the paths to LIDs whose entries have
+ * changed. Returns OK or NOMEM. */
 int fab_repair_balance_count(struct fab_repair *r, const struct fab_lft *lft);
 /* Records the changes of a delta in moved[], unless the next count must count all paths anyway.
  * `lft` holds the tables before the change. */
 void fab_repair_balance_record(struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d);
-/* Adds paths to the load of a channel, until fab_repair_balance_undo is called. */
+/* Adds paths to the load of a channel. fab_repair_balance_undo removes them again. */
 void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, int64_t paths);
 /* Undoes all calls of fab_repair_balance_add, and allocates memory for the commit of the delta.
  * Returns NOMEM. */

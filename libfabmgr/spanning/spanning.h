@@ -17,7 +17,7 @@
 #include "libfabmgr/verify/channels.h"
 
 /* Makes a spanning tree of each connected part of the fabric. Adds branches one by one. Leaves out
- * a branch if multicast packets of an SL in the bitset `sls` (0: only SL 0) could then close a
+ * a branch with which multicast packets of an SL in the bitset `sls` (0: only SL 0) could close a
  * cycle with the dependencies of unicast packets. ret->missed is the number of switches that have
  * endports, but are in no tree. Switches without an MFT are in no tree either, but are not counted.
  * The same input gives the same trees. Returns OK, NOMEM, or CYCLE if the dependencies of unicast

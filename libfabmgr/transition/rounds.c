@@ -416,8 +416,8 @@ static struct fab_transition_step sum_up(const struct fab_transition_work *w)
     return step;
 }
 
-/* Makes a step for each wave of writes (write_switch). at: index of the first write; the writes are
- * sorted by wave. */
+/* Makes a step for each wave of writes; write_switch explains the waves. at: index of the first
+ * write; the writes are sorted by wave. */
 static int add_steps(struct fab_transition_work *w, uint32_t at)
 {
     struct fab_transition_step step = sum_up(w);

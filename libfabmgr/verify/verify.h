@@ -50,8 +50,8 @@ struct fab_verdict {
     uint32_t longest_path; /* number of switches on the longest path */
     /* number of edges of the channel dependency graph */
     uint64_t dependencies;
-    /* number of switches with too small forwarding tables, plus number of switch ports with too few
-     * VLs for these tables */
+    /* number of switches whose forwarding tables are too small, plus number of switch ports that
+     * have fewer VLs than the verified tables need */
     uint32_t beyond;
     /* The first failure of the checks, which are made in this order: paths, cycles of channel
      * dependencies, limits of devices. kind is FAB_OK if there is no failure. */

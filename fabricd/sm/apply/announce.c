@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Announces to the standby managers, by etcd, which order the active tables follow.
+ * Announces to the standby managers, through etcd, which order of the switches the active tables
+ * follow.
  *
  * A standby manager that takes over repairs routes before it has read all tables again
  * (standby.c). Its proof presumes that labels ascend along all paths in the switches, also in
- * blocks that the former master wrote after this manager had read them. This is so if the former
- * master's labels followed from an order of the switches (libfabmgr/repair/labels/labels.c) that
+ * blocks that the former master wrote after this manager had read them. This is so if the labels of
+ * the former master followed from an order of the switches (libfabmgr/repair/labels/labels.c) that
  * permits the same paths as the order of the standby manager: a local repair and an incremental
  * rebalance keep the order, also while their writes are under way. So the master
  *
  *   - announces this order when all switches hold tables that follow it, and the repair session
  *     is ready;
- *   - announces that the tables are changing before it writes the first block of tables that an
- *     engine computed. Phase "planning" waits until a majority has confirmed this
+ *   - announces, before it writes the first block of tables that an engine computed, that the
+ *     tables are changing. Phase "planning" waits until a majority has confirmed this
  *     (replica_is_announced);
  *   - announces the same, without waiting, when a local repair brings back links or changes the
  *     labels. A local repair never waits. If the master dies before this announcement is confirmed,
@@ -20,10 +21,11 @@
  *     sweep after the repair clears it. So the light sweep of the new master finds the links, and
  *     its repair either reads the blocks of both ends or is dropped (confirm_tables.c).
  *
- * The standby manager must also know all links that paths may use. So each announcement of an order
- * is new if links have come back, and has a hash of all links that are up. The standby manager
- * relies only on an announcement that it knew before its last discovery began, or whose hash is
- * that of its own snapshot. The second is so after a link has failed and come back.
+ * The standby manager must also know all links that paths may use. So the master announces
+ * the order again whenever links have come back, and each announcement has a hash of all links that
+ * are up. The standby manager relies only on an announcement that it knew before its last discovery
+ * began, or whose hash equals that of the links in its own snapshot. The hashes are equal again
+ * after a link has failed and come back.
  *
  * The functions do nothing if the setting `replication` is not in use.
  */

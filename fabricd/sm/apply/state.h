@@ -77,8 +77,8 @@ struct sm_standby {
     bool unchecked;
     /* A block that was read again differs from the block that was read before. */
     bool differs;
-    /* What the last complete round in standby read, for readers; NULL: none. read_us: Unix time in
-     * us at which this round began. */
+    /* The fabric and the tables of the last complete round in standby, for queries; NULL: no round
+     * is complete. read_us: Unix time in us at which this round began. */
     struct fab_view *view;
     int64_t read_us;
     bool reported; /* the event sm-standby-ready was emitted since this manager became standby */

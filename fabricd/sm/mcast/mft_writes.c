@@ -346,7 +346,8 @@ static uint32_t positions(const struct sm_multicast *m, uint32_t sw)
     return fab_mcast_net_port_count(net_of(m), sw) / 16 + 1;
 }
 
-/* Returns for how many MLID groups the MFT of a switch has room. */
+/* Returns the number of MLID groups (blocks of FAB_BLOCK_ENTRIES MLIDs) for which the MFT of the
+ * switch has room. */
 static uint32_t mlid_groups_of(const struct sm_multicast *m, uint32_t sw)
 {
     return (net_of(m)->cap[sw] + FAB_BLOCK_ENTRIES - 1u) / FAB_BLOCK_ENTRIES;

@@ -49,8 +49,9 @@ static bool is_present(const struct lane_search *g, uint32_t channel)
            fab_repair_channel(b, sw, fab_repair_column_entry(c, sw)) == channel;
 }
 
-/* Returns true if packets may take the path of the search from `channel` on: the packets of the CUT
- * switch, and all packets that pass the switch of `channel`, unless this is their path now. */
+/* Returns true if the packets of the CUT switch, and all packets that pass the switch from which
+ * `channel` leads, may follow the path of the search from `channel` to its end. The latter packets
+ * are not checked if this is their path already. */
 static bool may_use(const struct lane_search *g, uint32_t channel)
 {
     bool keeps = true;

@@ -77,10 +77,10 @@ static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
     return at;
 }
 
-/* Appends a write to the encoded delta. Writes of the same LFT block have the same `first`.
- * moved[first] is FAB_NONE until the changes of the block are encoded. From then on, it is the
- * position of the block's first change among all encoded changes, by which later writes of the
- * block refer to these changes. *placed: number of changes encoded so far. */
+/* Appends a write to the encoded delta. All writes of the same LFT block of a switch have the same
+ * w->first, and their changes are encoded only once. moved[w->first] is FAB_NONE until then.
+ * Afterwards it is the position of the first of these changes among all encoded changes, and later
+ * writes have this position instead of the changes. *placed: number of changes encoded so far. */
 static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
                           const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
 {

@@ -63,9 +63,10 @@ struct fab_link_load {
     /* [channels] the sum of the amounts by which the counters of each channel in cell[] exceed
      * their bound; the sum over all channels is over_flows */
     uint32_t *over;
-    /* Cache of one result. upstream[] holds the shifts in which packets to endport upstream_end
-     * pass switch upstream_sw: one range of counters for each run of sending endports. If
-     * upstream_end is FAB_NONE, the cache is empty. */
+    /* Cache of one result: the shifts in which packets to endport upstream_end pass switch
+     * upstream_sw. For each run of endports (those of one switch, in succession) whose packets pass
+     * this switch, upstream[] has the range of the counters of these shifts. If upstream_end is
+     * FAB_NONE, the cache is empty. */
     uint32_t upstream_end, upstream_sw, upstream_count;
     struct fab_link_load_range *upstream; /* [runs] the ranges of the cached result */
 };
