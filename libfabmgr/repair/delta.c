@@ -595,6 +595,9 @@ static int list_turned(struct job *j)
 static int find_labels(struct job *j)
 {
     int status = fab_repair_relabel_find(j->r, j->d);
+    if (status == FAB_E_UNSUPPORTED)
+        snprintf(j->why, j->why_len,
+                 "the tables have detours around a spine, and packets still pass the links");
     /* after an error no label has changed yet, so fab_repair_undo_dead must restore none */
     if (status != FAB_OK)
         j->d->relabels = 0;

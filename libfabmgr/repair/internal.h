@@ -326,6 +326,8 @@ struct fab_repair {
     /* true: paths to switches may lead over detours (column/detour.c), because the last
      * fab_repair_relabel_find connected maxima with the root over a switch two links away */
     bool detours;
+    /* detoured: `detours` of the active tables. no_detours: see fab_repair_permit_detours. */
+    bool detoured, no_detours;
     /* [FAB_REPAIR_CANDIDATES] cached lists of candidates, indexed by a hash of switch and key */
     struct fab_repair_candidates *candidates;
     struct fab_repair_column column;

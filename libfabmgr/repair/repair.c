@@ -104,6 +104,8 @@ int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret)
     twin->relabels = r->relabels;
     twin->label_set = r->label_set;
     twin->commits = r->commits;
+    twin->detoured = r->detoured;
+    twin->no_detours = r->no_detours;
     *ret = twin;
     return FAB_OK;
 }
@@ -169,6 +171,11 @@ const uint32_t *fab_repair_dead(const struct fab_repair *r, size_t *ret_count)
 
 /* Tries the sets of labels in turn. Uses the first set with which every entry has a path. If there
  * is no such set, uses the first set with which a repair is possible. */
+void fab_repair_permit_detours(struct fab_repair *r, bool permit)
+{
+    r->no_detours = !permit;
+}
+
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len)
 {
@@ -261,6 +268,7 @@ void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_rep
     r->relabel = d->relabel;
     r->relabels = d->relabels;
     r->label_set = d->label_set;
+    r->detoured = d->detours;
     r->tile.count = 0;
     d->dead = NULL;
     d->deads = 0;

@@ -138,6 +138,9 @@ struct fab_repair_delta {
      * allow. No endport sends to an endport through them; for example, they lead from one spine to
      * another spine. An engine should compute new tables soon. */
     size_t lost;
+    /* private: true if the labels connect a plane of a tree with the root over a leaf switch of
+     * another pod (labels/reorder.c) */
+    bool detours;
     /* ids of the ports at both ends of the dead links, ascending */
     uint32_t *dead;
     size_t deads;
@@ -159,6 +162,12 @@ struct fab_repair_delta {
  * Returns INVAL for tables of another fabric, or NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
+/* Permits detours, as a new state does, or forbids them: whether a plane of a tree that has lost
+ * the spine next to the root may get paths over a leaf switch of another pod. Forbid this while
+ * fab_repair_plan runs if packets still pass the dead links, because these links are up: such a
+ * delta would not be safe. fab_repair_plan then returns UNSUPPORTED if the active tables have
+ * detours. */
+void fab_repair_permit_detours(struct fab_repair *r, bool permit);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
 /* Computes a delta for the same dead links that spreads load better. Moves entries that differ from
  * the baseline to other paths of the same length, if the links of these paths then have less load.

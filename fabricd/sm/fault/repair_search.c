@@ -53,8 +53,10 @@ static int list_failed(struct sm *s, struct sm_repair_search *x)
     for (uint32_t i = 0; i < t->idmap.deads; i++)
         if (!sm_return_has(s, t->idmap.dead[i]))
             x->dead[x->deads++] = t->idmap.dead[i];
-    for (uint32_t i = 0; i < p->count; i++)
+    for (uint32_t i = 0; i < p->count; i++) {
         x->dead[x->deads++] = fab_repair_session_port(t, s->model.fabric, p->link[i].port);
+        x->up = x->up || p->link[i].isolated;
+    }
     return FAB_OK;
 }
 
@@ -78,8 +80,10 @@ static void compute(struct sm_repair_search *x, struct fab_repair *state,
     take_plan(x, state, tables);
     if (x->status != FAB_E_NOT_FOUND)
         return;
+    fab_repair_permit_detours(state, !x->up);
     x->status =
         fab_repair_plan(state, tables, x->dead, x->deads, &x->delta, x->why, sizeof(x->why));
+    fab_repair_permit_detours(state, true);
     x->computed_us = x->proved_us = clock_now_us();
     if (x->status != FAB_OK)
         return;
@@ -126,11 +130,11 @@ static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 /* ---- begin and end --------------------------------------------------------------------------- */
 
 /* Lists the failed links, and looks for the contingency plan that is for exactly these links. No
- * plan fits if the probe also found links that came back. */
+ * plan fits if the probe also found links that came back, or if a failed link is up. */
 static void prepare(struct sm *s, struct sm_repair_search *x)
 {
     x->status = list_failed(s, x);
-    if (x->status == FAB_OK && s->fault->probe.gains == 0)
+    if (x->status == FAB_OK && s->fault->probe.gains == 0 && !x->up)
         x->plan = sm_contingency_lookup(s, x->dead, x->deads, &x->plan_commits);
 }
 

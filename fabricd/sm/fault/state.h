@@ -139,6 +139,8 @@ struct sm_repair_search {
      * of the repair session, as its number of commits, for which the plan is known to be valid. */
     struct fab_repair_stored_plan *plan;
     uint64_t plan_commits;
+    /* true: a failed link is up, and packets pass it until the tables have changed */
+    bool up;
     struct fab_repair_delta delta;
     /* OK: the repair is found, proved, and its writes are ordered. Otherwise there is no repair;
      * why[] has the reason, or is empty. */

@@ -349,6 +349,7 @@ int fab_repair_stored_plan_take(const struct fab_repair_stored_plan *p, uint64_t
     d.deads = with_dead.deads;
     d.relabel = with_dead.relabel;
     d.relabels = with_dead.relabels;
+    d.detours = with_dead.detours;
     if (commits != r->commits)
         status = fab_repair_stored_plan_check(r, lft, p, &d);
     if (status == FAB_OK)

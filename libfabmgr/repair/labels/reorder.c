@@ -30,12 +30,18 @@
  *     spine next to the root go up through the spine y of another pod, and a leaf switch g of this
  *     pod.
  *
- * Both changes are safe. Each switch that has a new link upwards (s and the other maxima, and y in
- * the second case) has no living link upwards to a third switch. So every turn at this switch is
- * legal in the new order. Hence the new order allows each turn between living links that the old
- * order allowed. Therefore the labels of the active tables' paths ascend in the new order, too, and
- * only lost entries have to change. When the links come back, the old order returns; entries of
- * paths that the old order does not allow drop packets during that change.
+ * Both changes are safe if no packets pass the dead links any more. Each switch that has a new link
+ * upwards (s and the other maxima, and y in the second case) has no living link upwards to a third
+ * switch. So every turn at this switch is legal in the new order. Hence the new order allows each
+ * turn between living links that the old order allowed. Therefore the labels of the active tables'
+ * paths ascend in the new order, too, and only lost entries have to change. When the links come
+ * back, the old order returns; entries of paths that the old order does not allow drop packets
+ * during that change.
+ *
+ * If the dead links are up, because they are drained or isolated, packets still turn at their
+ * switches as in the old order. The second change is then not safe: together with new paths through
+ * the leaf switch g, old paths through the root could close a cycle of dependencies. The caller
+ * then forbids it (fab_repair_permit_detours).
  *
  * A dead link of a relabelled switch may lead up in one of the two orders, and down in the other.
  * Such a link keeps the direction of the old order. The label of its channel tells over which
@@ -43,7 +49,8 @@
  * the channel therefore begins its search for another path with this label as its key
  * (column/column.c).
  *
- * Which switches are relabelled depends only on the order and the dead links.
+ * Which switches are relabelled depends only on the order, the dead links, and whether the second
+ * change is permitted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -299,7 +306,7 @@ static void connect_maxima(struct reordering *c)
         uint32_t s = (uint32_t)fab_repair_heap_pop(c->maximum, &c->maxima);
         if (!fab_base_bits_get(c->has_root, c->r->component[s]))
             add_rooted(c, s);
-        else if (!is_rooted(c, s) && !go_up_to_neighbour(c, s))
+        else if (!is_rooted(c, s) && !go_up_to_neighbour(c, s) && !c->r->no_detours)
             (void)go_up_over_neighbour(c, s);
     }
 }
@@ -354,6 +361,8 @@ int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d)
 {
     struct reordering c;
     r->detours = false;
+    if (r->no_detours && r->detoured)
+        return FAB_E_UNSUPPORTED;
     if (r->network->order == NULL || !any_new_maximum(r, d))
         return FAB_OK;
     int status = reordering_init(&c, r);
@@ -364,6 +373,7 @@ int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d)
     }
     if (status == FAB_OK && d->relabels > 0)
         status = own_labels(r);
+    d->detours = r->detours;
     fab_base_arena_fini(&c.arena);
     return status;
 }
