@@ -48,15 +48,18 @@ class Failure(Exception):
     pass
 
 
-def last_tables():
-    """The tables that the last step of the schema makes. Nothing else may be in this step."""
+def undo_last_step():
+    """SQL that undoes the last step of the schema: the tables, indexes and columns that it makes. Nothing else may be in
+    this step."""
     with open(SCHEMA) as f:
         text = f.read()
-    step = re.findall(r'static const char step_\d+\[\] =(.*?);\n\n', text, re.S)[-1]
-    tables = re.findall(r'CREATE TABLE (\w+)', step)
-    if not tables or 'ALTER' in step or 'UPDATE' in step:
-        sys.exit('the last step of %s makes more than tables: extend make_older()' % SCHEMA)
-    return tables
+    step = ' '.join(re.findall(r'"([^"]*)"', re.findall(r'static const char step_\d+\[\] =(.*?);\n\n', text, re.S)[-1]))
+    kinds = [(r'CREATE INDEX (\w+)', 'DROP INDEX %s; '), (r'CREATE TABLE (\w+)', 'DROP TABLE %s; '),
+             (r'ALTER TABLE (\w+) ADD COLUMN (\w+)', 'ALTER TABLE %s DROP COLUMN %s; ')]
+    undo = [sql % names for pattern, sql in kinds for names in re.findall(pattern, step)]
+    if len(undo) != len([s for s in step.split(';') if s.strip()]):
+        sys.exit('the last step of %s makes more than tables, indexes and columns: extend undo_last_step()' % SCHEMA)
+    return ''.join(undo)
 
 
 class Manager(Standby):
@@ -82,8 +85,7 @@ class Manager(Standby):
         """Undoes the last step of the schema, and removes backups of earlier migrations."""
         version = self.schema()
         with contextlib.closing(self.database()) as db:
-            drops = ''.join('DROP TABLE %s; ' % table for table in last_tables())
-            db.executescript('BEGIN; %sPRAGMA user_version = %d; COMMIT' % (drops, version - 1))
+            db.executescript('BEGIN; %sPRAGMA user_version = %d; COMMIT' % (undo_last_step(), version - 1))
         for path in glob.glob('%s.state/fabricd.db.v*' % self.name):
             os.unlink(path)
 
