@@ -138,7 +138,7 @@ struct fab_repair_delta {
      * allow. No endport sends to an endport through them; for example, they lead from one spine to
      * another spine. An engine should compute new tables soon. */
     size_t lost;
-    /* private: true if the labels connect a plane of a tree with the root over a leaf switch of
+    /* true if the labels connect a plane of a tree with the root over a leaf switch of
      * another pod (labels/reorder.c) */
     bool detours;
     /* ids of the ports at both ends of the dead links, ascending */

@@ -62,14 +62,18 @@ static int list_failed(struct sm *s, struct sm_repair_search *x)
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
-/* Uses the contingency plan. Sets the status to NOT_FOUND if there is no plan for these links, or
- * if the plan is not valid any more. */
+/* Uses the contingency plan. Sets the status to NOT_FOUND if there is no plan for these links, if
+ * the plan is not valid any more, or if it has detours although a failed link is up. */
 static void take_plan(struct sm_repair_search *x, struct fab_repair *state,
                       const struct fab_lft *tables)
 {
     x->status = x->plan ? fab_repair_stored_plan_take(x->plan, x->plan_commits, state, tables,
                                                       x->dead, x->deads, &x->delta)
                         : FAB_E_NOT_FOUND;
+    if (x->status == FAB_OK && x->up && x->delta.detours) {
+        fab_repair_delta_fini(&x->delta);
+        x->status = FAB_E_NOT_FOUND;
+    }
     x->by_contingency = x->status == FAB_OK;
     x->computed_us = x->proved_us = clock_now_us();
 }
@@ -130,11 +134,11 @@ static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 /* ---- begin and end --------------------------------------------------------------------------- */
 
 /* Lists the failed links, and looks for the contingency plan that is for exactly these links. No
- * plan fits if the probe also found links that came back, or if a failed link is up. */
+ * plan fits if the probe also found links that came back. */
 static void prepare(struct sm *s, struct sm_repair_search *x)
 {
     x->status = list_failed(s, x);
-    if (x->status == FAB_OK && s->fault->probe.gains == 0 && !x->up)
+    if (x->status == FAB_OK && s->fault->probe.gains == 0)
         x->plan = sm_contingency_lookup(s, x->dead, x->deads, &x->plan_commits);
 }
 
