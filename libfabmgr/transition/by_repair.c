@@ -18,9 +18,9 @@
  *   - switches that get their tables in stage EARLY, because they are cut off, have no write in the
  *     repair that must wait for another one. Their writes come before all others, which is one of
  *     the orders that the repair allows;
- *   - the repair drains only stale entries, before links come up, and no endport sends to an
- * endport through them. These writes are added to stage EARLY. No link may come up, and no later
- * LFT write may be sent, if one of them fails;
+ *   - the repair drains only stale entries, before links come up, and no endport sends to another
+ *     endport through them. These writes are added to stage EARLY. No link may come up, and no
+ *     later LFT write may be sent, if one of them fails;
  *   - no SL and no VL changes, no SL or VL depends on the path or on ports, and no switch is
  *     silent.
  *
