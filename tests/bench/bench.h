@@ -22,12 +22,23 @@ static inline double cpu_ms(void)
     return cpu_s() * 1e3;
 }
 
-static inline void must(int status, const char *what)
+static inline double cpu_us(void)
+{
+    return cpu_s() * 1e6;
+}
+
+/* Ends the program if the status is not OK. why: the reason, or "". */
+static inline void must_why(int status, const char *what, const char *why)
 {
     if (status == FAB_OK)
         return;
-    fprintf(stderr, "%s: %s\n", what, fab_base_status_text(status));
+    fprintf(stderr, "%s: %s %s\n", what, fab_base_status_text(status), why);
     exit(1);
+}
+
+static inline void must(int status, const char *what)
+{
+    must_why(status, what, "");
 }
 
 #endif

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/prng.h"
@@ -26,25 +25,11 @@
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/repair/repair.h"
 #include "libfabmgr/route/route.h"
+#include "tests/bench/bench.h"
 
 #define SEQUENCES 20
 #define FAULTS 10
 #define SINGLES 400 /* maximum number of links that fail alone */
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static void must(int status, const char *what, const char *why)
-{
-    if (status == FAB_OK)
-        return;
-    fprintf(stderr, "%s: %s %s\n", what, fab_base_status_text(status), why);
-    exit(1);
-}
 
 /* ---- fabrics --------------------------------------------------------------------------------- */
 
@@ -194,17 +179,17 @@ static bool prepare(struct world *w, const struct family *family, const char *en
     size_t count;
     char why[480] = "";
     fab_policy_defaults(&w->policy);
-    must(family->generate(&b), family->name, "");
-    must(fab_fabric_builder_seal(b, &w->f), "seal", "");
+    must_why(family->generate(&b), family->name, "");
+    must_why(fab_fabric_builder_seal(b, &w->f), "seal", "");
     fab_fabric_builder_free(b);
-    must(fab_address_assign(&(struct fab_address_input){.fabric = w->f, .policy = &w->policy},
-                            &w->lids, &notes, &count),
-         "address", "");
+    must_why(fab_address_assign(&(struct fab_address_input){.fabric = w->f, .policy = &w->policy},
+                                &w->lids, &notes, &count),
+             "address", "");
     free(notes);
     list_links(w);
     struct fab_route_input in = {.fabric = w->f, .policy = &w->policy, .lids = &w->lids};
     const struct fab_route_engine *e = fab_route_engine_by_name(engine);
-    must(e != NULL ? FAB_OK : FAB_E_NOT_FOUND, engine, "");
+    must_why(e != NULL ? FAB_OK : FAB_E_NOT_FOUND, engine, "");
     int status = e->run(&in, &w->lft, &w->vls, why, sizeof(why));
     if (status == FAB_OK)
         status = fab_repair_new(&(struct fab_repair_input){.fabric = w->f,
@@ -231,20 +216,20 @@ static bool repair(struct world *w, const uint32_t *dead, size_t count, struct t
     struct fab_repair_delta d = {0};
     struct fab_repair_change at;
     char why[200] = "";
-    double start = now_us();
+    double start = cpu_us();
     int status = fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why));
     bool good = status == FAB_OK && d.lost == 0;
     if (good) {
-        must(fab_repair_prove(w->repair, &w->lft, &d, &at), "proof", "");
-        must(fab_repair_order(w->repair, &w->lft, &d), "order", "");
+        must_why(fab_repair_prove(w->repair, &w->lft, &d, &at), "proof", "");
+        must_why(fab_repair_order(w->repair, &w->lft, &d), "order", "");
         t->drained += d.drained > 0;
         fab_repair_commit(w->repair, &w->lft, &d);
     } else if (status != FAB_OK && status != FAB_E_UNSUPPORTED) {
-        must(status, "plan", why);
+        must_why(status, "plan", why);
     } else if (getenv("BENCH_WHY") != NULL) {
         printf("  %zu links: %s, %zu lost\n", count, why, status == FAB_OK ? d.lost : 0);
     }
-    t->us[t->count++] = now_us() - start;
+    t->us[t->count++] = cpu_us() - start;
     t->in_place += good;
     fab_repair_delta_fini(&d);
     return good;
@@ -253,7 +238,7 @@ static bool repair(struct world *w, const uint32_t *dead, size_t count, struct t
 static void restore(struct world *w, struct tally *back)
 {
     if (!repair(w, NULL, 0, back))
-        must(FAB_E_INVAL, "restore", "");
+        must_why(FAB_E_INVAL, "restore", "");
 }
 
 static int by_number(const void *a, const void *b)
@@ -289,7 +274,7 @@ static void run(const struct family *family, const char *engine, uint64_t seed)
         world_free(&w);
         return;
     }
-    must(fab_target_lft_copy(&w.lft, &before), "copy", "");
+    must_why(fab_target_lft_copy(&w.lft, &before), "copy", "");
     fab_base_prng_shuffle(&prng, w.link, w.links);
     struct tally single = tally_new(w.links), many = tally_new(SEQUENCES * FAULTS),
                  back = tally_new(w.links + SEQUENCES);

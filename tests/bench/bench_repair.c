@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/prng.h"
@@ -27,23 +26,9 @@
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/route/route.h"
+#include "tests/bench/bench.h"
 
 #define FAULTS 21
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static void must(int status, const char *what, const char *why)
-{
-    if (status == FAB_OK)
-        return;
-    fprintf(stderr, "%s: %s %s\n", what, fab_base_status_text(status), why);
-    exit(1);
-}
 
 /* ---- a fabric with tables ------------------------------------------------------------------- */
 
@@ -64,7 +49,7 @@ static struct fab_fabric *made(const char *what)
     unsigned radix = 0, levels = 3;
     if (sscanf(what, "%u,%u", &radix, &levels) >= 1) {
         struct fab_fat_tree_spec spec = {.radix = radix, .levels = levels};
-        must(fab_fabric_generate_fat_tree(&spec, &b), what, "");
+        must_why(fab_fabric_generate_fat_tree(&spec, &b), what, "");
     } else {
         static char text[64 << 20];
         FILE *file = fopen(what, "r");
@@ -72,9 +57,9 @@ static struct fab_fabric *made(const char *what)
         size_t len = file != NULL ? fread(text, 1, sizeof(text), file) : 0;
         if (file != NULL)
             fclose(file);
-        must(fab_fabric_text_read(text, len, &b, &e), what, e.message);
+        must_why(fab_fabric_text_read(text, len, &b, &e), what, e.message);
     }
-    must(fab_fabric_builder_seal(b, &f), "seal", "");
+    must_why(fab_fabric_builder_seal(b, &f), "seal", "");
     fab_fabric_builder_free(b);
     return f;
 }
@@ -84,7 +69,7 @@ static struct fab_fabric *made(const char *what)
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
-    must(fab_target_lids_init(lids, f->port_count), "LIDs", "");
+    must_why(fab_target_lids_init(lids, f->port_count), "LIDs", "");
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
             uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, sw, (uint8_t)num))->peer;
@@ -94,7 +79,7 @@ static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
     }
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
         lids->base[fab_fabric_port_id(f, sw, 0)] = next++;
-    must(fab_target_lids_index(lids), "index", "");
+    must_why(fab_target_lids_index(lids), "index", "");
 }
 
 static void assign(struct world *w)
@@ -106,7 +91,7 @@ static void assign(struct world *w)
     if (status == FAB_E_LIMIT)
         assign_beyond(w->f, &w->lids);
     else
-        must(status, "address", "");
+        must_why(status, "address", "");
     free(notes);
 }
 
@@ -119,19 +104,19 @@ static void prepare(struct world *w, const char *what, const char *engine)
     struct fab_route_input in = {.fabric = w->f, .policy = &w->policy, .lids = &w->lids};
     const struct fab_route_engine *e = fab_route_engine_by_name(engine);
     if (e == NULL)
-        must(FAB_E_NOT_FOUND, engine, "");
-    double start = now_us();
-    must(e->run(&in, &w->lft, &w->vls, why, sizeof(why)), engine, why);
-    double routed = now_us();
+        must_why(FAB_E_NOT_FOUND, engine, "");
+    double start = cpu_us();
+    must_why(e->run(&in, &w->lft, &w->vls, why, sizeof(why)), engine, why);
+    double routed = cpu_us();
     printf("%s: %u switches, %u LIDs, %u links; %s: %s\n", what, w->f->switch_count, w->lids.top,
            w->f->link_count, engine, why);
-    must(fab_route_ranks_of_tree(w->f, &w->policy, &w->ranks), "ranks", "");
+    must_why(fab_route_ranks_of_tree(w->f, &w->policy, &w->ranks), "ranks", "");
     struct fab_repair_input base = {
         .fabric = w->f, .policy = &w->policy, .lids = &w->lids, .lft = &w->lft, .vls = &w->vls};
-    double ready = now_us();
-    must(fab_repair_new(&base, &w->repair, why, sizeof(why)), "repair", why);
+    double ready = cpu_us();
+    must_why(fab_repair_new(&base, &w->repair, why, sizeof(why)), "repair", why);
     printf("  engine %.1f ms, repair prepared in %.1f ms, %.1f MB beside %.1f MB of tables; %s\n",
-           (routed - start) / 1e3, (now_us() - ready) / 1e3,
+           (routed - start) / 1e3, (cpu_us() - ready) / 1e3,
            (double)fab_repair_memory(w->repair) / 1e6,
            (double)w->lft.stride * w->lft.switch_count / 1e6, fab_repair_label_source(w->repair));
 }
@@ -159,23 +144,23 @@ static int step(struct world *w, const uint32_t *dead, size_t count, struct time
     char why[200] = "";
     uint8_t bytes[FAB_LFT_BLOCK];
     unsigned sum = 0;
-    double start = now_us();
+    double start = cpu_us();
     int status = fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why));
     if (status == FAB_E_UNSUPPORTED) {
         return status;
     }
-    must(status, "plan", why);
-    double planned = now_us();
-    must(fab_repair_prove(w->repair, &w->lft, &d, &at), "proof", "");
-    double proven = now_us();
-    must(fab_repair_order(w->repair, &w->lft, &d), "order", "");
-    double ordered = now_us();
+    must_why(status, "plan", why);
+    double planned = cpu_us();
+    must_why(fab_repair_prove(w->repair, &w->lft, &d, &at), "proof", "");
+    double proven = cpu_us();
+    must_why(fab_repair_order(w->repair, &w->lft, &d), "order", "");
+    double ordered = cpu_us();
     for (size_t i = 0; i < d.writes; i++) {
         fab_repair_write_bytes(&w->lft, &d, &d.write[i], bytes);
         sum += bytes[i % FAB_LFT_BLOCK];
     }
     fab_repair_commit(w->repair, &w->lft, &d);
-    double end = now_us();
+    double end = cpu_us();
     *ret = (struct times){.plan = planned - start,
                           .prove = proven - planned,
                           .order = ordered - proven,
@@ -235,7 +220,7 @@ static void run_faults(struct world *w, const char *what, uint32_t *fault, size_
             refused++;
             continue;
         }
-        must(step(w, NULL, 0, &back), "restore", "");
+        must_why(step(w, NULL, 0, &back), "restore", "");
         t[done++].mend = back.total;
     }
     print_times(what, t, done, refused);
@@ -273,7 +258,7 @@ static void run_each(struct world *w, uint32_t *fault)
             continue;
         }
         losses += t[done].lost > 0;
-        must(step(w, NULL, 0, &back), "restore", "");
+        must_why(step(w, NULL, 0, &back), "restore", "");
         drained += back.drained > 0;
         t[done++].mend = back.total;
     }
@@ -374,14 +359,15 @@ static double take_plan(struct world *w, const struct fab_repair_contingencies *
     struct fab_repair_delta d;
     uint8_t bytes[FAB_LFT_BLOCK];
     unsigned sum = 0;
-    double start = now_us();
-    must(fab_repair_contingencies_find(all, w->repair, &w->lft, &port, 1, &d), "stored plan", "");
+    double start = cpu_us();
+    must_why(fab_repair_contingencies_find(all, w->repair, &w->lft, &port, 1, &d), "stored plan",
+             "");
     for (size_t i = 0; i < d.writes; i++) {
         fab_repair_write_bytes(&w->lft, &d, &d.write[i], bytes);
         sum += bytes[i % FAB_LFT_BLOCK];
     }
     fab_repair_commit(w->repair, &w->lft, &d);
-    double took = now_us() - start + (sum == 1 ? 1e-9 : 0);
+    double took = cpu_us() - start + (sum == 1 ? 1e-9 : 0);
     fab_repair_delta_fini(&d);
     return took;
 }
@@ -408,7 +394,7 @@ static void put_links_first(const struct world *w, struct fab_repair_contingency
         count += links_up(w, rank, link + count);
     for (size_t i = 0; i < 2 * PLANS; i++)
         likely[i] = link[i * count / (2 * PLANS)];
-    must(fab_repair_contingency_set_likely(m, likely, 2 * PLANS), "likely links", "");
+    must_why(fab_repair_contingency_set_likely(m, likely, 2 * PLANS), "likely links", "");
     free(link);
 }
 
@@ -418,12 +404,12 @@ static void run_plans(struct world *w)
     struct fab_repair_contingency c;
     double took[PLANS], made = 0;
     size_t plans = 0, cases = 0, bytes = 0, entries = 0;
-    must(fab_repair_contingency_begin(w->repair, &m), "contingencies", "");
+    must_why(fab_repair_contingency_begin(w->repair, &m), "contingencies", "");
     fab_repair_contingency_set_tables(m, &w->lft);
     put_links_first(w, m);
     while (w->lids.top < 50000 && fab_repair_contingency_prepare(m))
         ;
-    double ready = now_us();
+    double ready = cpu_us();
     while (plans < PLANS && fab_repair_contingency_next(m, true, &c) == FAB_OK && !c.is_switch) {
         struct fab_repair_contingencies one;
         struct times back;
@@ -431,11 +417,11 @@ static void run_plans(struct world *w)
          * twice as long, so only a few of them are measured. */
         if (fab_fabric_port(w->f, c.id)->node == 0 && cases++ > PLANS / 8) {
             fab_repair_stored_plan_unref(c.plan);
-            ready = now_us();
+            ready = cpu_us();
             continue;
         }
-        made += now_us() - ready;
-        must(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
+        made += cpu_us() - ready;
+        must_why(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
         /* The tables are those for which the plan was made, because all links are back. The plan
          * only lacks the present number of commits. */
         c.commits = one.commits;
@@ -444,9 +430,9 @@ static void run_plans(struct world *w)
         entries += c.entries;
         evict_caches();
         took[plans++] = take_plan(w, &one, c.id);
-        must(step(w, NULL, 0, &back), "restore", "");
+        must_why(step(w, NULL, 0, &back), "restore", "");
         fab_repair_contingencies_fini(&one);
-        ready = now_us();
+        ready = cpu_us();
     }
     if (plans > 0) {
         qsort(took, plans, sizeof(*took), by_number);
@@ -475,15 +461,15 @@ static double next_version(struct world *w, struct fab_fabric **f, const uint32_
     struct fab_repair_delta d;
     struct fab_fabric *next;
     char why[200] = "";
-    must(fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why)), "plan", why);
+    must_why(fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why)), "plan", why);
     fab_target_lft_prepare(&w->lft); /* the manager does this after each repair */
-    double start = now_us();
-    must(fab_fabric_next(*f, &next), "next", "");
+    double start = cpu_us();
+    must_why(fab_fabric_next(*f, &next), "next", "");
     if (count > 0)
-        must(fab_fabric_remove_link(next, dead[count - 1]), "link", "");
-    must(fab_repair_prepare_commit(&d, NULL, &w->lft), "prepare", "");
+        must_why(fab_fabric_remove_link(next, dead[count - 1]), "link", "");
+    must_why(fab_repair_prepare_commit(&d, NULL, &w->lft), "prepare", "");
     fab_repair_commit(w->repair, &w->lft, &d);
-    double took = now_us() - start;
+    double took = cpu_us() - start;
     fab_repair_delta_fini(&d);
     fab_fabric_unref(*f);
     *f = next;
@@ -534,7 +520,7 @@ static void run(const char *what, const char *engine, enum what_to_run mode)
     uint32_t *fault = malloc(w.f->port_count * sizeof(*fault));
     if (fault == NULL)
         exit(1);
-    must(fab_target_lft_copy(&w.lft, &before), "copy", "");
+    must_why(fab_target_lft_copy(&w.lft, &before), "copy", "");
     for (uint8_t rank = 0; faults && rank < highest; rank++)
         run_faults(&w,
                    rank == 0             ? "leaf link"
