@@ -566,9 +566,10 @@ static int decide_in_attempts(struct job *j, const uint64_t *affected, size_t af
     return status;
 }
 
-/* ---- switches whose links turned --------------------------------------------------------------
- */
+/* ---- switches whose links turned ------------------------------------------------------------- */
 
+/* Returns true if a living link of the switch led up in the labels of the baseline, and leads down
+ * in those of this delta. */
 static bool has_turned(const struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -597,7 +598,8 @@ static int find_labels(struct job *j)
     int status = fab_repair_relabel_find(j->r, j->d);
     if (status == FAB_E_UNSUPPORTED)
         snprintf(j->why, j->why_len,
-                 "the tables have detours around a spine, and packets still pass the links");
+                 "packets still pass links that are drained or isolated, and the active tables "
+                 "have detours around a lost spine");
     /* after an error no label has changed yet, so fab_repair_undo_dead must restore none */
     if (status != FAB_OK)
         j->d->relabels = 0;

@@ -105,7 +105,6 @@ int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret)
     twin->label_set = r->label_set;
     twin->commits = r->commits;
     twin->detoured = r->detoured;
-    twin->no_detours = r->no_detours;
     *ret = twin;
     return FAB_OK;
 }

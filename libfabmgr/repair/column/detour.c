@@ -4,13 +4,13 @@
  *
  * After maxima were connected with the root over a switch two links away (labels/reorder.c), the
  * labels may allow a path only if other switches on it, which now send up to this switch, send down
- * instead. An example is a tree that
- * has lost a spine next to the root, the switch that all others reach by going up. The root sent
- * down to this spine for all switches of its plane, and switches of other planes sent up to the
- * root. The new path from the root leads down to another plane, and over a leaf switch into the
- * lost plane. So one switch of each rank of the other plane must now send down. If the repair
- * decided the entries of all switches that sent to the root, as column.c would, it would change
- * hundreds of entries for each LID. This file changes the entries of one path.
+ * instead. An example is a tree that has lost a spine next to the root, the switch that all others
+ * reach by going up. The root sent down to this spine for all switches of its plane, and switches
+ * of other planes sent up to the root. The new path from the root leads down to another plane, and
+ * over a leaf switch into the lost plane. So one switch of each rank of the other plane must now
+ * send down. If the repair decided the entries of all switches that sent to the root, as column.c
+ * would, it would change hundreds of entries for each LID. This file changes the entries of one
+ * path.
  *
  * The search visits switches in the order of their distance from the first one. It goes from switch
  * to switch by channels with ascending labels, until it finds a switch whose present path continues
