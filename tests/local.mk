@@ -63,10 +63,10 @@ tests_bench_bench_mads_LDADD = libfabmgr/libfabmgr.a
 
 # ---- the cost of repairs (not a test)
 noinst_PROGRAMS += tests/bench/bench_repair
-tests_bench_bench_repair_SOURCES = tests/bench/bench_repair.c
+tests_bench_bench_repair_SOURCES = tests/bench/bench_repair.c tests/bench/bench.h
 tests_bench_bench_repair_LDADD = libfabmgr/libfabmgr.a
 noinst_PROGRAMS += tests/bench/bench_in_place
-tests_bench_bench_in_place_SOURCES = tests/bench/bench_in_place.c
+tests_bench_bench_in_place_SOURCES = tests/bench/bench_in_place.c tests/bench/bench.h
 tests_bench_bench_in_place_LDADD = libfabmgr/libfabmgr.a
 noinst_PROGRAMS += tests/bench/bench_mcast
 tests_bench_bench_mcast_SOURCES = tests/bench/bench_mcast.c tests/bench/bench.h
