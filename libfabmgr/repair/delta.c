@@ -98,11 +98,11 @@ static bool is_connected(struct job *j, uint32_t sw)
     return r->component[sw] == r->component[r->column.home];
 }
 
-/* Counts an entry whose packets do not reach the LID, in d->cut or d->lost. The entry is cut if no
- * living links connect the switch with the destination. The entry is lost if living links connect
- * the switch with the destination, but no endport sends to an endport through this entry. An engine
- * should then compute new tables soon. If an endport does send to an endport through it, the repair
- * is not possible, and the function returns UNSUPPORTED. */
+/* Counts an entry whose packets do not reach the LID. If no living links connect the switch with
+ * the destination, counts it in d->cut. If living links connect them, but the switch has no
+ * endports or the LID is not that of an endport, counts it in d->lost; an engine should then
+ * compute new tables soon. In all other cases, packets between endports would be lost, so the
+ * repair is not possible, and the function returns UNSUPPORTED. */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;

@@ -20,8 +20,8 @@
 
 struct fab_transition_outcome {
     enum fab_transition_verdict verdict;
-    uint32_t steps, rounds, drained; /* sums over the stages EARLY and ROUTES of the members
-                                      * step_count, rounds and drained of struct fab_transition */
+    uint32_t steps, rounds, drained; /* step_count, rounds and drained of struct fab_transition,
+                                        each summed over the stages EARLY and ROUTES */
     uint64_t lost_pairs;
     uint32_t unknown;
     uint64_t sl_pairs;
