@@ -79,7 +79,7 @@ const char *fab_repair_label_source(const struct fab_repair *r);
  * element for each switch of the baseline, and is valid until the next fab_repair_commit. NULL: the
  * labels do not follow from an order, or switches are relabelled. */
 const uint32_t *fab_repair_positions(const struct fab_repair *r);
-/* Returns the ids of both ports of each link that is dead since the last fab_repair_commit,
+/* Returns the ids of both ports of each link that the last fab_repair_commit recorded as dead,
  * ascending. The array is valid until the next commit. */
 const uint32_t *fab_repair_dead(const struct fab_repair *r, size_t *ret_count);
 
@@ -158,8 +158,9 @@ struct fab_repair_delta {
  * either of its ports, several times, and in any order. Links to endports change nothing. `lft` are
  * the active tables, which must not have changed since the last fab_repair_commit. Returns
  * UNSUPPORTED if living links connect a switch that has endports with an endport to which the
- * labels allow no path; an engine must then compute new tables, and why[] receives a sentence.
- * Returns INVAL for tables of another fabric, or NOMEM. */
+ * labels allow no path; an engine must then compute new tables, and why[] receives a sentence. Also
+ * returns UNSUPPORTED as fab_repair_permit_detours says. Returns INVAL for tables of another
+ * fabric, BUSY if another thread has stopped the work of a contingency maker, or NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 /* Permits detours, as a new state does, or forbids them: whether a plane of a tree that has lost
@@ -179,9 +180,11 @@ int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t
                          struct fab_repair_delta *ret);
 
 /* Proves that the tables are correct after a delta, from its entries, the labels and the tables
- * alone. Assumes that the active tables are correct. Returns OK or NOMEM. If the proof fails,
- * returns what is wrong, as in fab_witness.kind (UNREACHABLE, LOOP, CYCLE, LIMIT, or INVAL: an
- * entry leads into a dead link), and writes the failing entry to *ret_at. The function checks that
+ * alone. Assumes that the active tables are correct. Returns OK, NOMEM, or BUSY like
+ * fab_repair_plan. If the proof fails, returns what is wrong, as in fab_witness.kind: UNREACHABLE,
+ * LOOP, CYCLE, LIMIT, or INVAL (an entry leads into a dead link, or the new labels do not allow
+ * turns that the baseline's labels allow). *ret_at is then the failing entry; lid 0: no single
+ * entry fails. The function checks that
  *   - every changed entry leads to its destination over living links, by ascending labels, and
  *     over at most max_hops switches;
  *   - every neighbour that sends to the switch of a changed entry uses a lower label;
@@ -199,12 +202,12 @@ bool fab_repair_labels_vary(const struct fab_repair *r);
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
 /* Fills d->write with the LFT blocks that differ, in steps. Within a step, the writes may take
  * effect in any order: after each of them, the tables have no loop and no cycle of channel
- * dependencies, and no working path is lost. d->write lists the most urgent writes of a step first.
- * Returns NOMEM. */
+ * dependencies, and no working path is lost except through entries that drop packets for a time
+ * (d->drained). d->write lists the most urgent writes of a step first. Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
 /* Counts the pairs of a source endport and the LID of another endport (not of a switch) that lose
  * their path while the delta's drained entries drop packets. `lft` are the tables before the
- * commit. The number is an upper limit. Returns NOMEM. */
+ * commit. The number is an upper limit. Returns NOMEM; *ret_pairs is then 0. */
 int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lft,
                             const struct fab_repair_delta *d, uint64_t *ret_pairs);
 /* Sets ret[] to the 64 entries of the LFT block that the write w sends. `lft` may be the tables

@@ -93,7 +93,7 @@ struct fab_transition_input {
 #define FAB_TRANSITION_VISITS 400000000u
 
 enum fab_transition_verdict {
-    /* no entry of a known block changes, so there are no steps */
+    /* no LFT block is known, or no entry changes, so there are no steps */
     FAB_TRANSITION_NOTHING,
     /* No mixture of old and new entries has a forwarding loop or a cycle of channel dependencies,
      * whatever the order of the writes. */
