@@ -169,8 +169,8 @@ const char *fab_transition_verdict_name(enum fab_transition_verdict v);
 /* The result of the proof of libfabmgr/verify for a mixture of old and new tables. The proof shares
  * no code with the functions that make steps. */
 struct fab_transition_judgement {
-    /* loop: the tables have a forwarding loop. cycle: channel dependencies have a cycle on some
-     * VL. */
+    /* loop: the first path that fails (that of the lowest LID) has a forwarding loop; loops of
+     * later LIDs show only as `cycle`. cycle: channel dependencies have a cycle on some VL. */
     bool loop, cycle;
     uint64_t unreachable; /* number of pairs that have no path */
 };
