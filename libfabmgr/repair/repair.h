@@ -87,9 +87,11 @@ struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */
     /* true: the entry must drop packets while links come up, until other switches have their new
-     * entries; `was` is then FAB_LFT_NO_ROUTE, except if `now` is FAB_LFT_NO_ROUTE (`was` is then
-     * the old entry). Either the entry leads into a link that comes up, and the switch that has the
-     * entry was cut off; or the entry is part of a detour that the new labels do not allow. */
+     * entries. There are three reasons: the entry leads into a link that comes up, and the switch
+     * that has the entry was cut off; the entry is part of a detour that the new labels do not
+     * allow; or the VL depends on the source, and the old paths to the LID close a cycle with
+     * dependencies of the new tables. The member `was` of such an entry is FAB_LFT_NO_ROUTE; but if
+     * `now` is FAB_LFT_NO_ROUTE, `was` is the old entry. */
     bool stale;
 };
 /* one LFT block to write */
@@ -163,11 +165,11 @@ struct fab_repair_delta {
  * fabric, BUSY if another thread has stopped the work of a contingency maker, or NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
-/* Permits detours, as a new state does, or forbids them: whether a plane of a tree that has lost
- * the spine next to the root may get paths over a leaf switch of another pod. Forbid this while
- * fab_repair_plan runs if packets still pass the dead links, because these links are up: such a
- * delta would not be safe. fab_repair_plan then returns UNSUPPORTED if the active tables have
- * detours. */
+/* Permits or forbids detours; a new state permits them. A detour leads over a leaf switch of
+ * another pod into a plane of a tree that has lost the spine next to the root (labels/reorder.c).
+ * If the dead links are still up, so that packets still pass them, a delta with detours would not
+ * be safe: the caller must forbid detours while fab_repair_plan runs. While they are forbidden,
+ * fab_repair_plan returns UNSUPPORTED if the active tables have detours. */
 void fab_repair_permit_detours(struct fab_repair *r, bool permit);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
 /* Computes a delta for the same dead links that spreads load better. Moves entries that differ from

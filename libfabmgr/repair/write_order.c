@@ -37,8 +37,9 @@
  * packets.
  *
  * A switch that was cut off may be connected again. Its old entries may then lead to switches from
- * which the labels do not ascend. These entries are called stale. They are set to NO_ROUTE in an
- * early step, before the link comes up, and get their values after the other switches.
+ * which the labels do not ascend. These entries are called stale. Entries of a detour that the new
+ * labels do not allow are stale, too. Stale entries are set to NO_ROUTE in an early step, before
+ * the link comes up, and get their values after the other switches.
  *
  * The order does not cover packets in flight at the moment of a write: they may still make a turn
  * that the order avoids for later packets. Where the first rule applies, the old entries led these
