@@ -12,7 +12,7 @@
 struct matched {
     struct match {
         char *name; /* name of the object, for messages and questions */
-        /* the argument by which the command gets the object, such as the GUID of a node */
+        /* the argument that names the object to the command, such as the GUID of a node */
         char *argument;
     } * match; /* [count] */
     size_t count, room;

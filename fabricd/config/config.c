@@ -470,10 +470,10 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Returns true if the TLS configuration is incomplete: there is a TLS address, or one of the three
- * files that TLS needs, but not all three files. path[] gets the path of the setting that needs the
+/* Returns true if the TLS configuration is incomplete: a TLS address or one of the three files that
+ * TLS needs is set, but not all three files are. path[] gets the path of the setting that needs the
  * missing file, such as "listen[1]". *ret_missing is the name of the first missing file: "cert",
- * "key" or "ca". */
+ * "key" or "ca"; NULL: all three files are set. */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);

@@ -52,8 +52,8 @@ struct hardware_result {
     uint32_t unsent;
     uint16_t status;     /* MAD status of the last refusal */
     uint64_t slowest_us; /* longest time from a request to its answer */
-    /* bits that fabricd does not know, in the answer with most of them: the number of bytes with
-     * such bits, and the offset of the first of these bytes */
+    /* The answer with the most bytes in which bits are set that fabricd does not know: the number
+     * of these bytes, and the offset of the first of them. */
     uint32_t unknown, unknown_at;
 };
 struct hardware_model {

@@ -18,8 +18,9 @@
 #define HYSTERESIS (5 * 8)
 /* time in us until the next visit of a device that did not answer */
 #define RETRY_US (600 * UINT64_C(1000000))
-/* If a comparison finds more devices with odd firmware than this number, it emits one event that
- * names the first of them. Otherwise it emits one event for each of them. */
+/* A comparison emits one event for each device that has odd firmware and did not have it in the
+ * comparison before, but for at most this number of devices. If there are more, it also emits one
+ * event that gives their number, and the names of the first ODD_EVENTS. */
 #define ODD_EVENTS 8u
 #define NAMES_LEN 400
 

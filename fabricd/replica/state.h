@@ -69,10 +69,10 @@ struct replica {
     unsigned answering; /* index of the etcd server that answered the sender last */
     /* All changes up to this revision of etcd are in the queue of the store. */
     int64_t received_revision;
-    /* Each mark of a changed row has the number (version) of the change. When rows of other
-     * managers arrive, the store removes the marks with numbers up to this one, and keeps later
-     * ones (struct store_received). 0: as far as the receiver has heard, this manager led last, so
-     * all its marks are newer than the rows in etcd. */
+    /* The version (number) of a mark. When rows of other managers arrive, the store removes the
+     * marks of changed rows whose version is at most keeps_after, and keeps the later ones (struct
+     * store_received). 0: the store removes no mark, because this manager led last, as far as the
+     * receiver has heard, and its marks are newer than the rows in etcd. */
     uint64_t keeps_after;
     /* number of the last mark when this manager was elected master */
     uint64_t elected_version;
@@ -90,7 +90,7 @@ struct replica {
     /* time in us of the first failure since the last answer (monotonic clock); 0: there was none */
     uint64_t failed_us;
     uint64_t left, confirmed, commit_us;
-    /* number of rows that this manager had left to send, by its last confirmed beat */
+    /* number of rows that this manager had left to send, according to its last confirmed beat */
     uint64_t beat_left;
     int64_t confirmed_us, revision;
     char endpoint[256], reason[300];

@@ -192,8 +192,8 @@ static void add_end_of(struct reading *r, uint32_t port)
     }
 }
 
-/* Adds the ports at the other ends of the links of one object: of the port, or of all ports of the
- * adapter. */
+/* Adds the ports at the other ends of the links of r->place: of the link of a port, or of the links
+ * of all ports of an adapter or router. For a switch as a whole, adds none. */
 static void add_ends(struct reading *r)
 {
     const struct fab_fabric *f = r->view->fabric;

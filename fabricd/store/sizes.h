@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sizes of tables. For the folder fabricd/store only. */
+/* The numbers of rows of tables. For the folder fabricd/store only. */
 #ifndef FABRICD_STORE_SIZES_H
 #define FABRICD_STORE_SIZES_H
 

@@ -76,8 +76,8 @@ struct history {
     /* spare_pointers[] may differ from the page pointers of `newest` only in those groups of GROUP
      * adjacent pointers for which changed[] is higher than this number */
     uint32_t spare_number;
-    /* [group] value of `last_number` when a pointer of this group of GROUP adjacent pointers last
-     * changed in `newest` */
+    /* [group] for each group of GROUP adjacent page pointers: the value of `last_number` when one
+     * of them last changed in `newest` */
     uint32_t *changed;
 };
 

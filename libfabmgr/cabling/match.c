@@ -212,9 +212,10 @@ static uint32_t seen_at(const struct matcher *m, uint32_t end)
     return fab_fabric_port(m->fabric, fab_fabric_port_id(m->fabric, peer, number))->peer;
 }
 
-/* One planned link of an unmatched node of the plan votes for the node of the fabric that this node
- * may be. Returns this node of the fabric: the node of the port that seen_at returns. FAB_NONE:
- * there is no such port, its node is already matched, or its number is not the planned one. */
+/* Returns the node of the fabric for which one planned link of an unmatched planned node votes: the
+ * node of the port that seen_at returns. `end`: the end of the link at the planned node. FAB_NONE
+ * (no vote): seen_at finds no port, the node of the port that it finds is already matched, or the
+ * number of this port is not the planned one. */
 static uint32_t vote(const struct matcher *m, uint32_t end)
 {
     uint32_t far = seen_at(m, end);

@@ -14,7 +14,8 @@ struct fab_sample {
 };
 
 /* Sets the increases of the error counters. If a counter is lower than before, it was cleared, and
- * its increase is its present value. */
+ * its increase is its present value. Exception: if a 64-bit counter was close to its maximum and is
+ * now close to 0, it has wrapped. */
 void fab_counters_sample_errors(const struct fab_counters *was, const struct fab_counters *now,
                                 struct fab_sample *ret);
 /* Returns true if an error counter is lower than before: the device was restarted, or a program

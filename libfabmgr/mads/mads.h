@@ -39,8 +39,9 @@ struct fab_mad_addr {
 };
 
 struct fab_mads_answer {
-    /* OK, TIMEOUT (no try got a response), REFUSED (the response has an error status, which is in
-     * smp_status), DENIED (fab_mads_refuse) or INVAL (the request is not valid) */
+    /* OK, TIMEOUT (no try got a response other than BUSY), REFUSED (the response has an error
+     * status, which is in smp_status), DENIED (fab_mads_refuse) or INVAL (the request is not valid)
+     */
     int status;
     /* Status of the response, without the direction bit (IBA 13.4.7). */
     uint16_t smp_status;
@@ -101,7 +102,7 @@ struct fab_mads_stats {
     uint64_t answered;
     /* number of repetitions: MADs that were sent again after a time-out or BUSY */
     uint64_t retried;
-    /* number of requests of which no try got a response */
+    /* number of requests of which no try got a response other than BUSY */
     uint64_t timed_out;
     /* Number of requests whose response has an error status. */
     uint64_t refused;

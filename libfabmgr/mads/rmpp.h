@@ -47,8 +47,8 @@ int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, co
  * there is nothing to send now. */
 bool fab_mads_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now,
                                  uint8_t mad[FAB_MAD_SIZE]);
-/* Handles a received ACK, STOP or ABORT. A MAD of another RMPP type ends the transfer with
- * ABORT. */
+/* Handles a received ACK, STOP or ABORT. Any other MAD, and an ACK that violates the protocol, end
+ * the transfer with ABORT. */
 void fab_mads_rmpp_sender_input(struct fab_rmpp_sender *s, uint64_t now,
                                 const uint8_t mad[FAB_MAD_SIZE]);
 void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now);

@@ -10,15 +10,17 @@
 
 struct fab_mcast_distances {
     const struct fab_mcast_net *net;
-    /* bitset of the core switches, which are the switches farthest from endports */
+    /* bitset of the core switches: the switches farthest from endports, or 64 of them if there are
+     * more */
     uint64_t *core;
     /* [switches] dist[root] is an array with the number of hops from each switch to switch `root`;
      * NULL: not computed yet, or `root` is not the root of a tree */
     uint16_t **dist;
     /* [switches] memory for the queue of the breadth-first search */
     uint32_t *queue;
-    /* All switches have MFT entries for the first `least` MLIDs. For a higher MLID, some switches
-     * have no entry. Distances for the tree of such an MLID are computed separately, in avoid[]. */
+    /* All switches that have an MFT have entries for the first `least` MLIDs. For a higher MLID,
+     * some of them have no entry. Distances for the tree of such an MLID are computed separately,
+     * in avoid[]. */
     uint32_t least;
     /* [switches] number of hops from each switch to the root avoid_root, on paths that avoid
      * switches without an MFT entry for the MLID FAB_MLID_FIRST + avoid_slot. Computed for one root

@@ -168,7 +168,7 @@ static void discharge(struct fab_map *m, uint64_t guid)
 {
     uint32_t count = charged(m, guid);
     if (count > 1)
-        (void)fab_base_map_put(m, guid, count - 1); /* cannot fail, because the key exists */
+        (void)fab_base_map_put(m, guid, count - 1); /* the key exists */
     else
         (void)fab_base_map_remove(m, guid);
 }

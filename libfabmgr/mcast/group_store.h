@@ -21,9 +21,10 @@ void fab_mcast_store_remove(struct fab_mcast_groups *g, struct fab_mcast_group *
 
 struct fab_mcast_member *fab_mcast_store_member(const struct fab_mcast_group *group, uint64_t guid);
 /* Adds a member or changes its JoinState; JoinState 0 removes the member. as->proxy_join and
- * as->charged are used only if the member is new. Returns NOMEM. Even a call that only clears bits
- * of JoinState may need memory: if the tree does not reach the member, the call tries to extend the
- * tree to it. */
+ * as->charged are used only if the member is new. Returns NOMEM, or RANGE if some switch has no MFT
+ * entry for the group's MLID (fab_mcast_trees_join). Even a call that only clears bits of JoinState
+ * may need memory: if the tree does not reach the member, the call tries to extend the tree to it.
+ */
 int fab_mcast_store_set_member(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                                const struct fab_mcast_member *as);
 /* Returns true if the group must exist: it is configured (fixed) or has a full member. */

@@ -134,8 +134,8 @@ struct fab_mcast_request {
  * If the group does not exist, this function creates it, provided that the port joins as a full
  * member and the request has Q_Key, P_Key, SL, FlowLabel and TClass. If the MGID in the request is
  * zero, the manager makes one. The MGID of an IP group contains its P_Key (RFC 4391, section 4), so
- * another P_Key is refused. NO_RESOURCES: no MLID is free and none can be shared, or memory ran
- * out. */
+ * another P_Key is refused. NO_RESOURCES: no MLID is free and none can be shared, some switch has
+ * no MFT entry for the MLID of the group, or memory ran out. */
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                struct fab_wire_mc_member_record *ret);
 /* Removes the requested bits from the JoinState of a member. If no full member remains, and the
@@ -151,7 +151,7 @@ int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
 /* Restores a member of a group. The membership counts in the quota of the member's port. A proxy
  * membership counts in no quota, because its requester is no longer known. Returns NOT_FOUND if
- * there is no such group, or NOMEM. */
+ * there is no such group, or the errors of fab_mcast_trees_join. */
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member);
 /* After a restart, the creators of groups are not known. This function counts each restored group
@@ -176,8 +176,8 @@ uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
  * other groups as not fixed. Creates missing fixed groups, because they exist even without members.
  * Removes each group that is not fixed and has no full member. p == NULL: no group is configured.
  * New groups get the PacketLifeTime `life`. Returns NOMEM; then it may have created some of the
- * missing groups, and has changed nothing else. Returns LIMIT if *ret_left_out groups got no
- * MLID. */
+ * missing groups and marked some groups as fixed, and has changed nothing else. Returns LIMIT if
+ * groups got no MLID. *ret_left_out is the number of these groups, 0 after OK. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

@@ -26,8 +26,8 @@ struct fab_mcast_net {
     uint32_t *first_port;
     /* [ports] node id of the port's node */
     uint32_t *node;
-    /* [ports] id of the port at the other end of the link; FAB_NONE: the link does not work, or
-     * does not lead to a switch with an MFT */
+    /* [ports] id of the port at the other end of the link; FAB_NONE: the link does not work, does
+     * not lead to a switch with an MFT, or belongs to a switch without an MFT */
     uint32_t *peer;
     /* [ports] GUID of the port if the port can be a member of groups; 0: it cannot be a member */
     uint64_t *port_guid;

@@ -8,8 +8,8 @@
  * reference to the snapshot.
  *
  * Trees have the shortest paths to their roots, and ignore the unicast routes. So on topologies
- * other than trees, unicast and multicast packets together may be able to deadlock.
- * fab_verify_multicast (libfabmgr/verify/multicast.h) finds out whether they are. If so, the owner
+ * other than trees, a deadlock of unicast and multicast packets together may be possible.
+ * fab_verify_multicast (libfabmgr/verify/multicast.h) finds out whether it is. If so, the owner
  * lets all trees follow a guide (libfabmgr/spanning), which is a spanning tree that is safe with
  * the unicast routes.
  */

@@ -60,8 +60,8 @@ static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *t
 
 /* Sets affected[] for the trees that have a branch which no longer leads one hop nearer to the
  * root. First finds the trees to check, by fab_mcast_distances_unchanged, and then checks them. In
- * one pass, the first tree with a root would make is_shortest() compute the distances to this root
- * again, and they would then count as unchanged for other trees with the same root. */
+ * one pass, the first of several trees with the same root would make is_shortest() compute the
+ * distances to this root again, and these would then count as unchanged for the other trees. */
 static int find_longer(struct fab_mcast_trees *t, uint64_t *affected)
 {
     uint64_t *check = fab_base_bits_new(t->slots);

@@ -5,12 +5,12 @@
  *
  * While blocks are written one after another, a packet meets old entries in some switches and new
  * entries in others. For one destination the old entries form a forest, and so do the new ones. If
- * the union of both has no cycle, no mixture of old and new entries has a cycle, and any order is
- * safe. If the union has a cycle, this rule suffices: a switch is written after the first changed
+ * the union of both has no loop, no mixture of old and new entries has a loop, and any order is
+ * safe. If the union has a loop, this rule suffices: a switch is written after the first changed
  * switch on its new path. Then packets that meet a new entry follow new entries to the destination,
- * and packets that meet an old entry follow old entries until they meet a new one. So neither
- * packets go round in a cycle. (Mahajan and Wattenhofer, HotNets 2013, on consistent updates; Pang,
- * Duato et al. on channel dependencies.)
+ * and packets that meet an old entry follow old entries until they meet a new one. So no packet of
+ * either kind goes round in a loop. (Mahajan and Wattenhofer, HotNets 2013, on consistent updates;
+ * Pang, Duato et al. on channel dependencies.)
  *
  * Two more rules preserve working paths. A switch whose old path arrives is written after those
  * changed switches on its new path whose old paths do not arrive. A switch whose new path does not

@@ -17,8 +17,8 @@
  * packets into a link that comes up, and these links add no cycle to the tables.
  *
  * A block is doubtful if a write to its switch failed, and the manager has not been able to read
- * the block since. With in->restore, the plan writes the former entries of such a block again,
- * before any other write and before links come up.
+ * the block since. With in->restore, stage EARLY writes the former entries of such a block again,
+ * before links come up and before the writes of stage ROUTES.
  */
 #include "libfabmgr/plan/lft_early.h"
 

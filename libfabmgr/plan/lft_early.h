@@ -28,9 +28,9 @@ uint64_t fab_plan_lft_early_drains(const struct fab_plan_input *in, uint32_t sw,
 /* Finds the ports of switch `sw` whose ISLs a plan brings up, because they are not Active yet. Sets
  * ret[] to the bitset of their port numbers. Returns true if there is such a port. */
 bool fab_plan_lft_coming_up(const struct fab_fabric *f, uint32_t sw, uint64_t ret[4]);
-/* Adds the writes that make entries of a switch drop packets before links come up, and the writes
- * that restore doubtful blocks. The switch must not be cut off. Returns OK, or the error that add()
- * returned. */
+/* Adds the writes that make entries of a switch drop packets before links come up and, with
+ * in->restore, the writes that restore doubtful blocks. The switch must not be cut off. Returns OK,
+ * or the error that add() returned. */
 int fab_plan_lft_early(const struct fab_plan_input *in, uint32_t sw, fab_plan_add_op *add,
                        void *ctx);
 

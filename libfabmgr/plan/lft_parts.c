@@ -92,9 +92,10 @@ static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32
     return FAB_E_INVAL;
 }
 
-/* Adds the write of a part of a block, after the caller found that each block has an entry that
- * must wait for another switch. Chooses the switch with the most entries that need not wait, and
- * writes these entries. If all entries must wait, removes the soft constraints instead. */
+/* Adds the write of a part of a block, after the caller found that each block that is left has an
+ * entry that must wait for another switch. Chooses the switch with the most entries that need not
+ * wait, and writes these entries. If all entries must wait, removes the soft constraints instead;
+ * if there are none, an internal error has occurred (release_any). */
 static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                               uint32_t *queued)
 {

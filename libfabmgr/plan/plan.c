@@ -6,10 +6,11 @@
  * A port in state Init gets its attributes and the change to Armed in one Set. A second Set takes
  * the port from Armed to Active (IBA 7.2.7), after both ports of the link have left Init. Ports
  * without a working link are not written: no traffic uses them, and they get all attributes when
- * they come up. The exception is the manager's own port, which needs no link.
+ * they come up. The exceptions are port 0 of switches and the manager's own port, which need no
+ * link.
  *
- * Writes are in the order of node ids, and LFT writes in the order of lft_order.c. So a plan
- * depends only on its input.
+ * Within a stage, writes are in the order of node ids, except that the LFT writes of stage ROUTES
+ * are in the order of lft_order.c. So a plan depends only on its input.
  */
 #include "libfabmgr/plan/plan.h"
 

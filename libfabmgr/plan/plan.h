@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plan contains the fewest writes that turn the observed state into the target, in a safe order.
+ * A plan contains the writes that turn the observed state into the target, in a safe order.
  * Its ops (writes) are small and have no payload; fab_plan_encode makes the payload when a write is
  * sent.
  *
@@ -10,9 +10,10 @@
  *
  * EARLY writes LFT blocks before links come up (lft_early.c). It writes all blocks of switches that
  * are cut off (none of their links to the rest of the fabric is Active). On other switches, old
- * entries may lead into a link that comes up. The stage makes these entries drop packets until the
- * stage ROUTES. With in->restore, the stage also repeats the former entries of doubtful blocks, so
- * that stage ROUTES begins with tables that are known.
+ * entries may lead into a link that comes up. If they differ from the target, or if in->hold is
+ * set, the stage makes them drop packets until the stage ROUTES. With in->restore, the stage also
+ * repeats the former entries of doubtful blocks, so that stage ROUTES begins with tables that are
+ * known.
  *
  * ISLS writes PortInfo of both ports of ISLs (MTU, VLs, timers), and takes ports from Init to
  * Armed.
@@ -30,7 +31,8 @@
  *
  * ROUTES writes the LFT blocks that differ from what the switch is known to hold, in the order of
  * lft_order.c; writes that end a packet loss come first. No write may close a loop or cut a working
- * path, in whatever order the writes that are under way take effect.
+ * path, in whatever order the writes that are under way take effect. Where this is not possible, or
+ * was not analysed, `unordered` or `unchecked` is set (struct fab_plan).
  *
  * PKEYS_REMOVE removes P_Keys, and makes full memberships limited. PKEYS_ADD then writes everything
  * that still differs. So at any time two ports can communicate only if the old or the new tables
@@ -159,8 +161,8 @@ struct fab_plan_op {
     bool removes; /* PKEY_TABLE: this write only removes keys */
     /* LFT: true if another write of this plan must take effect after this write */
     bool awaited;
-    /* LFT: true if this write must take effect only after an `awaited` write of the same block
-     * number */
+    /* LFT: true if this write must take effect only after `awaited` writes: those of the same block
+     * number or, if the plan is `stepwise`, those of any block number */
     bool waits;
     /* LFT: true if this write, and all later ones, may be sent only when all `awaited` writes
      * before it are answered */
@@ -250,8 +252,9 @@ void fab_plan_fini(struct fab_plan *p);
 /* These functions keep `o` consistent with the VL tables in the devices. Before the caller carries
  * out a plan, it calls fab_plan_vls_begin, which marks as unknown the VL tables that the plan
  * writes. After the plan it calls fab_plan_vls_done, which records that all devices hold the tables
- * of the target. Then it calls fab_plan_observed_forget_vls for each device that did not accept a
- * write. fab_plan_vls_done may return NOMEM; then all VL tables count as unknown. */
+ * of the target (if the target has one VL: that all VL tables are unknown). Then it calls
+ * fab_plan_observed_forget_vls for each device that did not accept a write. fab_plan_vls_done may
+ * return NOMEM; then all VL tables count as unknown. */
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);

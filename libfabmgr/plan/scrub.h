@@ -53,7 +53,8 @@ struct fab_scrub_difference {
     const char *field;
     /* which entry differs: a LID, a P_Key index, an SL, or a position in the table */
     uint32_t entry;
-    /* the value that was read, and the value that the manager wrote */
+    /* the value that was read, and the value that the manager wrote; for the field "M_Key", 1 and
+     * 0, because messages must not show keys */
     uint64_t held, wanted;
     uint32_t entries; /* number of entries or fields that differ */
 };
@@ -67,8 +68,8 @@ bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_sc
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
 /* Records in `o` the tables that the device holds, and marks VL tables as unknown, so that the next
- * plan writes what differs from the target. SwitchInfo and PortInfo are part of the snapshot, not
- * of `o`, so a sweep must read them again. */
+ * plan writes what differs from the target. SwitchInfo and PortInfo are part of the snapshot, so a
+ * sweep must read them again; of PortInfo, `o` has only the P_Key enforcement of switch ports. */
 void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                            const uint8_t *data, struct fab_observed *o);
 /* Compares two blocks of 16-bit entries, as P_Key tables and multicast forwarding tables have.

@@ -161,11 +161,11 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
            map_of(&s->in->target->vls, s, in, out);
 }
 
-/* Collects those ports of a switch that are up, with the present and the wanted values from which
- * their VL tables are computed. Returns false if no SL-to-VL table of the switch needs a write.
- * There are three such cases: the switch does not support these tables; the target uses several
- * VLs, and the switch is known to hold the target's tables; or the target uses one VL, with which
- * any table is correct, and the tables of the switch are not known. */
+/* Collects the ports of a switch for which is_live() is true, with the present and the wanted
+ * values from which their VL tables are computed. Returns false if no SL-to-VL table of the switch
+ * needs a write. There are three such cases: the switch does not support these tables; the target
+ * uses several VLs, and the switch is known to hold the target's tables; or the target uses one VL,
+ * with which any table is correct, and the tables of the switch are not known. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;

@@ -353,8 +353,9 @@ static int open_partition(struct reader *r, struct definition *d)
     return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
-/* Adds one multicast group for each scope among the flags. `mgid` is the MGID of the groups, except
- * for the bits of the scope. If mgid is NULL, adds broadcast groups of the partition. */
+/* Adds one multicast group for each scope among the flags; if there is none, one of scope
+ * IPOIB_SCOPE. `mgid` is the MGID of the groups, except for the bits of the scope. If mgid is NULL,
+ * the groups are broadcast groups of the partition. */
 static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
                       const uint8_t *mgid)
 {

@@ -71,9 +71,8 @@ static bool scan_many(struct affected *p, const uint8_t *run, uint32_t count, ui
     return true;
 }
 
-/* Lists the entries of the active tables that lead into dead links. May omit entries of the overlay
- * (struct fab_repair_entry), because every repair decides all entries of the overlay again. Returns
- * false if memory runs out. */
+/* Lists the entries of the active tables that lead into dead links, except those of switches
+ * without a living link. Returns false if memory runs out. */
 static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
                       const struct fab_repair_delta *d, struct affected *p)
 {

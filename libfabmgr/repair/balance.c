@@ -6,10 +6,10 @@
  * form a tree. The count starts at the switches with endports, and adds up the paths that meet at a
  * switch, so it visits each switch of the tree about once.
  *
- * A commit records the entries that it changes. If the dead links stay the same, as in successive
- * steps of a rebalance, the next count reads only the columns of these entries: it subtracts the
- * paths by the old entries, and adds the paths by the new entries. Otherwise it counts all paths
- * anew.
+ * A commit records the entries that it changes. If only one commit follows a count, and the dead
+ * links stay the same, as in successive steps of a rebalance, the next count reads only the columns
+ * of these entries: it subtracts the paths by the old entries, and adds the paths by the new
+ * entries. Otherwise it counts all paths anew.
  */
 #include <stdlib.h>
 #include <string.h>

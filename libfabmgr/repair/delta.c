@@ -8,9 +8,9 @@
  * found (affected.c). Then these entries and the entries of the overlay are decided, one column
  * (LID) after the other (column/column.c).
  *
- * If no link comes back, each column without an entry that leads into a newly dead link stays as it
- * is, because all its paths still work. So the time of a repair does not depend on the number of
- * earlier faults.
+ * If no link comes back and the labels stay the same, each column without an entry that leads into
+ * a newly dead link stays as it is, because all its paths still work. So the time of a repair does
+ * not depend on the number of earlier faults.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,11 +98,11 @@ static bool is_connected(struct job *j, uint32_t sw)
     return r->component[sw] == r->component[r->column.home];
 }
 
-/* Counts an entry whose packets do not reach the LID, in d->cut or d->lost. The entry is cut if no
- * living links connect the switch with the destination. The entry is lost if living links connect
- * the switch with the destination, but no endport sends to an endport through this entry. An engine
- * should then compute new tables soon. If an endport does send to an endport through it, the repair
- * is not possible, and the function returns UNSUPPORTED. */
+/* Counts an entry whose packets do not reach the LID. If no living links connect the switch with
+ * the destination, counts it in d->cut. If living links connect them, but the switch has no
+ * endports or the LID is not that of an endport, counts it in d->lost; an engine should then
+ * compute new tables soon. In all other cases, packets between endports would be lost, so the
+ * repair is not possible, and the function returns UNSUPPORTED. */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
@@ -168,8 +168,8 @@ static bool is_rebalanced(struct job *j, uint32_t lid, size_t knowns)
 
 /* Returns true if the active entries of a column stay correct: no link comes back, the labels stay
  * the same, no entry leads into a newly dead link, and no entry drops packets. If the VL depends on
- * the source, an entry may drop packets: without further links, it finds no path this time, either,
- * except if it takes the dependencies that other entries leave. */
+ * the source, entries that drop packets do not count: without further links, such an entry hardly
+ * finds a path this time, because it would need dependencies that other entries have given up. */
 static bool column_stays(const struct job *j, const uint64_t *affected, size_t affected_count,
                          const struct fab_repair_entry *known, size_t knowns)
 {
@@ -185,7 +185,8 @@ static bool column_stays(const struct job *j, const uint64_t *affected, size_t a
     return stays;
 }
 
-/* Adds the overlay's entries of a column that stays as it is, and counts the column's entries that
+/* Adds the overlay's entries of a column that stays as it is. Counts (note_cut) the column's
+ * entries whose packets do not arrive: entries of the overlay that drop packets, and entries that
  * lead into dead links. */
 static int keep_column(struct job *j, uint32_t lid, const uint64_t *affected, size_t affected_count,
                        const struct fab_repair_entry *known, size_t knowns)
@@ -231,10 +232,11 @@ static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
     return channel != FAB_NONE && !fab_base_bits_get(j->r->is_dead, channel) ? channel : FAB_NONE;
 }
 
-/* Consider packets to the LID that leave switch `to` by the active tables, and that have arrived
- * over `channel`, a channel of a link that comes back. Returns true if they may not do so. If the
- * VL depends on the source, this is so if they meet any entry of the overlay: no packets with their
- * VLs had passed it. */
+/* Consider packets to the LID that arrive over `channel`, a channel of a link that comes back, and
+ * then follow the active tables. Returns true if they must not do so: the switch at the end of
+ * `channel` has an entry in the overlay, and labels do not ascend from `channel` to the channel of
+ * this entry. If the VL depends on the source, the packets must not meet any entry of the overlay,
+ * because no packets with their VLs have passed it so far. */
 static bool meets_descent(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;
@@ -365,8 +367,9 @@ static int relax_cut(struct job *j)
     return status;
 }
 
-/* The entry of a switch may lead over a link that led up before the relabelling, and now leads down
- * to a switch without a path. This switch can get a path only over the first switch, which must
+/* Marks the turned switches (j->turned) PENDING whose paths do not work. The entry of a turned
+ * switch may lead over a link that led up before the relabelling, and now leads down to a switch
+ * without a path. That switch can get a path only over the turned switch, whose entry must
  * therefore be decided first. */
 static void mark_turned(struct job *j)
 {
@@ -531,8 +534,8 @@ static int attempt(struct job *j, const uint64_t *affected, size_t affected_coun
     return status == FAB_E_CYCLE ? FAB_E_UNSUPPORTED : status;
 }
 
-/* Puts the LID without a path before all other urgent LIDs. Returns false if it was the first one
- * already. */
+/* Puts the LID without a path before all other urgent LIDs. Returns false, and changes nothing, if
+ * it was the first one already, if `lid` is FAB_NONE, or if there are too many urgent LIDs. */
 static bool make_urgent(struct job *j, uint32_t lid)
 {
     uint32_t at = 0;
@@ -548,8 +551,8 @@ static bool make_urgent(struct job *j, uint32_t lid)
 
 /* Decides all columns, if the VL depends on the source. The dependencies of columns that are
  * decided first may leave no path to another LID. The next attempt then begins with this LID. If
- * links come back and no attempt succeeds, old paths may also close a cycle with the new ones;
- * fab_repair_order then drains them. */
+ * links come back and no attempt succeeds, further attempts permit that new paths close a cycle
+ * with old ones; fab_repair_order then drains the old ones. */
 static int decide_in_attempts(struct job *j, const uint64_t *affected, size_t affected_count)
 {
     int status = FAB_E_UNSUPPORTED;

@@ -72,8 +72,8 @@ int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_
 struct fab_repair_network *fab_repair_network_ref(struct fab_repair_network *b);
 void fab_repair_network_unref(struct fab_repair_network *b);
 size_t fab_repair_network_memory(const struct fab_repair_network *b);
-/* Returns true if the networks have the same switches, ports, VLs and highest LID, and if the
- * labels of each link that exists in both networks are equal. */
+/* Returns true if the networks have the same switches, ports, order of the switches, VLs, max_hops
+ * and highest LID, and if the labels of each link that exists in both networks are equal. */
 bool fab_repair_networks_agree(const struct fab_repair_network *a,
                                const struct fab_repair_network *b);
 
@@ -164,16 +164,15 @@ enum fab_repair_mark {
      * destination (comments call this a CUT switch) */
     FAB_MARK_CUT,
 };
-/* The channel by which a switch forwards packets to the current LID. Values that were computed for
- * earlier LIDs must not be used. Therefore the upper half of `at` tells the column: it is ~epoch,
- * which is greater for earlier columns than for the current one. So one comparison, `at` <= (~epoch
- * << 32 | label), tests two conditions: the value belongs to the current column, and its label is
- * at most `label`. */
+/* The channel by which a switch forwards packets to the current LID. The array still has values
+ * that were computed for earlier LIDs, which must not be used. Therefore the upper half of `at`
+ * names the column by ~epoch, which is greater for earlier columns than for the current one. So one
+ * comparison, `at` <= (~epoch << 32 | label), tests two conditions: the value belongs to the
+ * current column, and its label is at most `label`. */
 struct fab_repair_next_hop {
-    /* Upper 32 bits: the complement of the number (epoch) of the column for which the channel was
-     * computed, so that values of other columns are larger. Lower 32 bits: the label, which is
-     * FAB_REPAIR_DELIVERED at the destination switch, and 0 if the switch is undecided or sends
-     * nothing. */
+    /* Upper 32 bits: ~epoch of the column for which the channel was computed. Lower 32 bits: the
+     * label, which is FAB_REPAIR_DELIVERED at the destination switch, and 0 if the switch is
+     * undecided or sends nothing. */
     uint64_t at;
     uint32_t channel; /* the channel, or FAB_NONE */
     uint32_t num;     /* port number of the channel, or FAB_NONE */
@@ -383,15 +382,16 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
  * fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* Marks the switch PENDING if its path to the current LID does not work. Returns true if it does
- * so. For a switch whose link leads down since a relabelling, and led up before: if packets cannot
- * continue over this link, the entry must be decided again, even though the link is alive. */
+/* Marks the switch PENDING if its entry for the current LID leads to a channel, but its path does
+ * not work. Returns true if it marked the switch. Called for switches with a link that led up
+ * before a relabelling and now leads down: beyond this link, packets may find no path, although the
+ * link is alive. */
 bool fab_repair_column_reopen(struct fab_repair *r, uint32_t sw);
 /* Returns true if the switch has a usable path to the current LID. */
 bool fab_repair_column_works(struct fab_repair *r, uint32_t sw);
 /* Returns the number of hops of the path that begins with `channel`, a channel of a living link.
- * Returns FAB_REPAIR_FAR if the path does not continue to the destination, or if its labels do not
- * ascend. */
+ * Returns FAB_REPAIR_FAR if the path does not continue to the destination, if it is too long
+ * (max_hops), or if its labels do not ascend. */
 uint16_t fab_repair_column_length(struct fab_repair *r, uint32_t channel);
 /* Marks the switch SETTLED: it forwards to `channel`, and its path has `length` hops. */
 void fab_repair_column_settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t length);
@@ -402,7 +402,8 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
 
 /* Finds paths for CUT switches (FAB_MARK_CUT) that living links connect with the destination. Such
  * a switch found no path because the labels do not ascend where its path would meet the entries of
- * other switches (column/relax.c). Returns NOMEM. */
+ * other switches (column/relax.c). Does nothing if earlier searches of the same repair have taken
+ * too long (relax_work). Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
 /* function of column/detour.c */
@@ -493,14 +494,15 @@ void fab_repair_dependencies_undo(struct fab_repair *r, size_t mark);
 bool fab_repair_dependencies_ascend(const struct fab_repair *r);
 
 /* functions of labels/lanes.c, only if network->pair_vl is not NULL */
-/* Consider all packets for the current LID that pass switch `sw`, and those of the switches that
- * are named by the VLs `lanes`, which begin here. They now leave it by `channel`, and continue on
- * the channels next[channel], next[next[channel]] and so on, up to FAB_NONE; if next is NULL, by
- * the entries of the column. Packets of switches that are PENDING or CUT do not count.
+/* The next two functions examine two kinds of packets for the current LID: all packets that pass
+ * switch `sw` (FAB_NONE: there are none), and further packets that begin with `channel`, on the VLs
+ * of the set `lanes`. Packets of both kinds leave by `channel`. They continue on the channels
+ * next[channel], next[next[channel]] and so on, up to FAB_NONE; if next is NULL, by the entries of
+ * the column. Packets from switches that are PENDING or CUT do not count.
  *
- * fab_repair_lanes_add adds the dependencies of their paths. Returns false, and adds none, if they
- * would close a cycle on some VL, or if the path has a loop. fab_repair_lanes_allow returns the
- * same, and adds none. FAB_NONE as `sw`: no other packets pass. */
+ * fab_repair_lanes_add adds the dependencies of their paths. It returns false, and adds none, if
+ * they would close a cycle on some VL, if the path has a loop, or if memory runs out
+ * (graph.failed). fab_repair_lanes_allow returns the same, and adds none. */
 bool fab_repair_lanes_add(struct fab_repair *r, uint32_t sw, uint32_t channel, unsigned lanes,
                           const uint32_t *next);
 bool fab_repair_lanes_allow(struct fab_repair *r, uint32_t sw, uint32_t channel, unsigned lanes,
@@ -511,7 +513,7 @@ bool fab_repair_lanes_ascend(struct fab_repair *r, uint32_t sw, uint32_t channel
 
 /* Adds the dependencies of all packets for a LID that pass an entry of the overlay, entry[entries],
  * or a change, change[changes]. The changes replace entries of the overlay. Returns false, and adds
- * none, if they would close a cycle. */
+ * none, in the same cases as fab_repair_lanes_add. */
 bool fab_repair_lanes_add_column(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid,
                                  const struct fab_repair_entry *entry, size_t entries,
                                  const struct fab_repair_change *change, size_t changes);
@@ -530,7 +532,8 @@ static inline bool fab_repair_turn_ascends(const struct fab_repair *r, uint32_t 
 /* function of labels/reorder.c */
 /* Fills d->relabel with the switches that need another position in the order (network->order) while
  * the delta's links are dead. The caller has marked these links (fab_repair_apply_dead). Returns
- * NOMEM. */
+ * UNSUPPORTED if detours are forbidden and the active tables have some (fab_repair_permit_detours),
+ * or NOMEM. */
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d);
 
 /* functions of labels/relabel.c */
@@ -554,8 +557,8 @@ static inline bool fab_repair_may_reach(const struct fab_repair *r, uint32_t sw,
 
 /* functions of affected.c */
 /* Finds the entries of the active tables that lead into links of d->dead. Omits the entries of
- * switches without a living link, and may omit entries of the overlay. *ret_key is an array with
- * LID << 32 | switch for each entry found, ascending; the caller frees it. Returns NOMEM. */
+ * switches without a living link. *ret_key is an array with LID << 32 | switch for each entry
+ * found, ascending; the caller frees it. Returns NOMEM. */
 int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
                              const struct fab_repair_delta *d, uint64_t **ret_key,
                              size_t *ret_count);

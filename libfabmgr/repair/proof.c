@@ -26,10 +26,10 @@
  * of the baseline between living channels, and along the paths of all packets that pass a changed
  * entry or an entry of the overlay.
  *
- * The reason is that a path without a changed entry is an old path. If a path has a changed entry,
- * the proof has followed the rest of the path from this entry to the destination. Labels that
- * ascend everywhere are a topological order of the channels, so there is no cycle of channel
- * dependencies.
+ * These checks suffice for all paths: a path without a changed entry is an old path, and if a path
+ * has a changed entry, the proof has followed the rest of the path from this entry to the
+ * destination. Labels that ascend everywhere are a topological order of the channels, so there is
+ * no cycle of channel dependencies.
  */
 #include <string.h>
 
@@ -63,7 +63,9 @@ static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
 }
 
 /* Follows the new tables from the switch `from` to the destination. If the path arrives, stores for
- * each of its switches the number of hops to the destination (len[]). */
+ * each of its switches the number of hops to the destination (len[]), and returns OK. Otherwise
+ * returns UNREACHABLE, INVAL (a dead link), LOOP, CYCLE (labels do not ascend), or LIMIT (too many
+ * hops). */
 static int follow_path(struct fab_repair *r, uint32_t from)
 {
     struct fab_repair_column *c = &r->column;
@@ -196,12 +198,13 @@ static bool from_baseline(const struct proof *p)
     return p->r->relabels == 0 && p->r->label_set == p->d->label_set;
 }
 
-/* Checks the neighbours that send to the switch of a changed entry. If the label of the entry did
- * not become lower, neighbours need a check only after a relabelling. For an entry that led into a
- * living link, they need none, because the delta's labels ascend at all turns between living links
- * at which the baseline's labels ascend (fab_repair_relabel_sound). A dead link keeps the direction
- * that it has in the baseline. So if the active tables ascend by the labels of the baseline, only
- * neighbours at links with another direction than there can have a label that is too great. */
+/* Checks the labels of the neighbours that send to the switch of a changed entry. All of them are
+ * checked if the label of the entry became lower, if the entry had no label, or if the active
+ * tables do not ascend by the labels of the baseline (from_baseline). Otherwise a check is needed
+ * only after a relabelling, and only if the entry led into a dead link: at turns between living
+ * links, the delta's labels ascend where those of the baseline do (fab_repair_relabel_sound). A
+ * dead link keeps the direction that it has in the baseline, so only neighbours at links that have
+ * changed their direction can have a label that is too great. */
 static int check_senders(const struct proof *p, const struct fab_repair_change *change)
 {
     const struct fab_repair *r = p->r;

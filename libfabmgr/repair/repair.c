@@ -168,13 +168,13 @@ const uint32_t *fab_repair_dead(const struct fab_repair *r, size_t *ret_count)
     return r->dead;
 }
 
-/* Tries the sets of labels in turn. Uses the first set with which every entry has a path. If there
- * is no such set, uses the first set with which a repair is possible. */
 void fab_repair_permit_detours(struct fab_repair *r, bool permit)
 {
     r->no_detours = !permit;
 }
 
+/* Tries the sets of labels in turn. Uses the first set with which every entry has a path. If there
+ * is no such set, uses the first set with which a repair is possible. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len)
 {

@@ -79,7 +79,7 @@ const char *fab_repair_label_source(const struct fab_repair *r);
  * element for each switch of the baseline, and is valid until the next fab_repair_commit. NULL: the
  * labels do not follow from an order, or switches are relabelled. */
 const uint32_t *fab_repair_positions(const struct fab_repair *r);
-/* Returns the ids of both ports of each link that is dead since the last fab_repair_commit,
+/* Returns the ids of both ports of each link that the last fab_repair_commit recorded as dead,
  * ascending. The array is valid until the next commit. */
 const uint32_t *fab_repair_dead(const struct fab_repair *r, size_t *ret_count);
 
@@ -87,9 +87,11 @@ struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */
     /* true: the entry must drop packets while links come up, until other switches have their new
-     * entries; `was` is then FAB_LFT_NO_ROUTE, except if `now` is FAB_LFT_NO_ROUTE (`was` is then
-     * the old entry). Either the entry leads into a link that comes up, and the switch that has the
-     * entry was cut off; or the entry is part of a detour that the new labels do not allow. */
+     * entries. There are three reasons: the entry leads into a link that comes up, and the switch
+     * that has the entry was cut off; the entry is part of a detour that the new labels do not
+     * allow; or the VL depends on the source, and the old paths to the LID close a cycle with
+     * dependencies of the new tables. The member `was` of such an entry is FAB_LFT_NO_ROUTE; but if
+     * `now` is FAB_LFT_NO_ROUTE, `was` is the old entry. */
     bool stale;
 };
 /* one LFT block to write */
@@ -158,15 +160,16 @@ struct fab_repair_delta {
  * either of its ports, several times, and in any order. Links to endports change nothing. `lft` are
  * the active tables, which must not have changed since the last fab_repair_commit. Returns
  * UNSUPPORTED if living links connect a switch that has endports with an endport to which the
- * labels allow no path; an engine must then compute new tables, and why[] receives a sentence.
- * Returns INVAL for tables of another fabric, or NOMEM. */
+ * labels allow no path; an engine must then compute new tables, and why[] receives a sentence. Also
+ * returns UNSUPPORTED as fab_repair_permit_detours says. Returns INVAL for tables of another
+ * fabric, BUSY if another thread has stopped the work of a contingency maker, or NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
-/* Permits detours, as a new state does, or forbids them: whether a plane of a tree that has lost
- * the spine next to the root may get paths over a leaf switch of another pod. Forbid this while
- * fab_repair_plan runs if packets still pass the dead links, because these links are up: such a
- * delta would not be safe. fab_repair_plan then returns UNSUPPORTED if the active tables have
- * detours. */
+/* Permits or forbids detours; a new state permits them. A detour leads over a leaf switch of
+ * another pod into a plane of a tree that has lost the spine next to the root (labels/reorder.c).
+ * If the dead links are still up, so that packets still pass them, a delta with detours would not
+ * be safe: the caller must forbid detours while fab_repair_plan runs. While they are forbidden,
+ * fab_repair_plan returns UNSUPPORTED if the active tables have detours. */
 void fab_repair_permit_detours(struct fab_repair *r, bool permit);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
 /* Computes a delta for the same dead links that spreads load better. Moves entries that differ from
@@ -179,9 +182,11 @@ int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t
                          struct fab_repair_delta *ret);
 
 /* Proves that the tables are correct after a delta, from its entries, the labels and the tables
- * alone. Assumes that the active tables are correct. Returns OK or NOMEM. If the proof fails,
- * returns what is wrong, as in fab_witness.kind (UNREACHABLE, LOOP, CYCLE, LIMIT, or INVAL: an
- * entry leads into a dead link), and writes the failing entry to *ret_at. The function checks that
+ * alone. Assumes that the active tables are correct. Returns OK, NOMEM, or BUSY like
+ * fab_repair_plan. If the proof fails, returns what is wrong, as in fab_witness.kind: UNREACHABLE,
+ * LOOP, CYCLE, LIMIT, or INVAL (an entry leads into a dead link, or the new labels do not allow
+ * turns that the baseline's labels allow). *ret_at is then the failing entry; lid 0: no single
+ * entry fails. The function checks that
  *   - every changed entry leads to its destination over living links, by ascending labels, and
  *     over at most max_hops switches;
  *   - every neighbour that sends to the switch of a changed entry uses a lower label;
@@ -199,12 +204,12 @@ bool fab_repair_labels_vary(const struct fab_repair *r);
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
 /* Fills d->write with the LFT blocks that differ, in steps. Within a step, the writes may take
  * effect in any order: after each of them, the tables have no loop and no cycle of channel
- * dependencies, and no working path is lost. d->write lists the most urgent writes of a step first.
- * Returns NOMEM. */
+ * dependencies, and no working path is lost except through entries that drop packets for a time
+ * (d->drained). d->write lists the most urgent writes of a step first. Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
 /* Counts the pairs of a source endport and the LID of another endport (not of a switch) that lose
  * their path while the delta's drained entries drop packets. `lft` are the tables before the
- * commit. The number is an upper limit. Returns NOMEM. */
+ * commit. The number is an upper limit. Returns NOMEM; *ret_pairs is then 0. */
 int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lft,
                             const struct fab_repair_delta *d, uint64_t *ret_pairs);
 /* Sets ret[] to the 64 entries of the LFT block that the write w sends. `lft` may be the tables

@@ -32,12 +32,14 @@
  * puts lower switches before upper ones. Both together may form a cycle of blocks. Such a cycle
  * disappears if each block is written in two parts: first the entries whose label becomes greater
  * or stays, then those whose label becomes lower. A cycle may remain if the labels follow no order
- * of the switches. Its entries are then written as NO_ROUTE in one step, and with their new values
- * in the next step. In between, they drop packets.
+ * of the switches. The entries of its blocks, and of blocks that must follow them, are then written
+ * as NO_ROUTE in one step, and with their new values in the next step. In between, they drop
+ * packets.
  *
  * A switch that was cut off may be connected again. Its old entries may then lead to switches from
- * which the labels do not ascend. These entries are called stale. They are set to NO_ROUTE in an
- * early step, before the link comes up, and get their values after the other switches.
+ * which the labels do not ascend. These entries are called stale. Entries of a detour that the new
+ * labels do not allow are stale, too. Stale entries are set to NO_ROUTE in an early step, before
+ * the link comes up, and get their values after the other switches.
  *
  * The order does not cover packets in flight at the moment of a write: they may still make a turn
  * that the order avoids for later packets. Where the first rule applies, the old entries led these

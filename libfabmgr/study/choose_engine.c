@@ -3,7 +3,7 @@
  * Chooses the engine with the best tables, if the first engine reports that the topology is flawed.
  *
  * An engine for a certain topology makes the best tables if the topology is complete. If links are
- * missing, local search (libfabmgr/route/local_search/local_search.h) can improve their tables, or
+ * missing, local search (libfabmgr/route/local_search/local_search.h) can improve its tables, or
  * another engine may be better. Which tables are best is not known beforehand. So this file
  * measures the tables of all engines, as "route compare" does, and records the figures for the
  * operator. Local search takes the most time. So it runs only for the tables of the first engine
@@ -14,7 +14,7 @@
  *
  * A fault should not change the SL of a path that it does not affect, because hosts learn SLs only
  * from path records. So tables that need SLs other than 0 never replace tables that need only SL 0.
- * They replace tables that need other SLs, too, only if the first engine changes SLs after faults
+ * They replace tables that also need other SLs only if the first engine changes SLs after faults
  * anyway.
  */
 #include "libfabmgr/study/choose_engine.h"

@@ -44,7 +44,7 @@ struct fab_engine_choice {
  * Tables are compared only if the chain is "auto", *in->flawed is true and the fabric is small
  * enough. Afterwards, choice->why tells the operator whether hosts must use SLs other than 0, and
  * choice->record has the figures of all candidates. Returns NOMEM or another error of the engines
- * and of the proof; *choice is then unchanged. */
+ * and of the proof; *choice is then unchanged, but the record may have more rows. */
 int fab_study_choose_engine(const struct fab_route_input *in, const struct fab_route_chain *chain,
                             uint32_t taken, struct fab_engine_choice *choice);
 

@@ -24,7 +24,7 @@ int fab_study_figures_measure(const struct fab_figures_input *in, struct fab_cho
 struct fab_choice_figures fab_study_figures_of(const struct fab_quality *q);
 /* Returns the congestion product: the greatest channel load of all-to-all traffic, multiplied by
  * the number of flows on the most loaded channel in the worst shift, and divided by the bandwidths
- * of shifts and of random permutations. */
+ * of shifts and of random permutations. Returns 0 if one of these bandwidths is 0. */
 double fab_study_figures_product(const struct fab_choice_figures *f);
 /* Returns true if the tables with the figures `x` are better than the tables with the figures `y`.
  * Tables with a lower congestion product are better. If the products differ by at most 5 %, tables

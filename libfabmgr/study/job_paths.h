@@ -22,7 +22,8 @@ struct fab_job_paths_input {
     void *stopped_ctx;
 };
 struct fab_job_paths {
-    uint64_t pairs; /* number of ordered pairs of different endports */
+    uint64_t pairs; /* number of ordered pairs of different endports; endports whose link leads to
+                       no switch do not count */
     uint64_t hit;   /* number of pairs whose path leads over a failed link, or that have no path */
     /* number of pairs whose path uses no failed link, but passes a switch of in->near */
     uint64_t near;

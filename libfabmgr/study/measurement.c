@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the endports to measure, the leaves to which they are attached, and the switch to which
- * each channel leads. If the caller gives no list of endports, these are all endports of adapters
- * and routers that have a LID and a working link to a switch, except those of aggregation nodes,
- * which neither send nor receive on behalf of a job.
+ * each channel leads. If the caller gives no list, the endports to measure are those of adapters
+ * and routers that have a LID and a working link to a switch. Endports of aggregation nodes are
+ * left out, because they neither send nor receive on behalf of a job.
  */
 #include "libfabmgr/study/measurement.h"
 

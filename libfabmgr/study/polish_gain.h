@@ -20,7 +20,8 @@ struct fab_polish_gain_input {
     void *stopped_ctx;
 };
 struct fab_polish_gain {
-    /* the greatest link load of all-to-all traffic, and the congestion product (doc/glossary.md) */
+    /* the greatest link load of all-to-all traffic, and the congestion product (doc/glossary.md);
+     * all 0 if no entry differs */
     uint64_t load_before, load_after, product_before, product_after;
     uint64_t entries; /* number of entries that differ */
     /* number of LFT blocks that differ, and number of all LFT blocks */
@@ -30,8 +31,8 @@ struct fab_polish_gain {
     const char *objection;
 };
 /* Measures the tables before and after the polish. The polished tables are worth their writes if
- *   - they lower the greatest load by at least 1 %, and by at least 1 % for each 20 % of the LFT
- *     blocks that must be written;
+ *   - they lower the greatest load by at least 1 %, and by at least a twentieth of the percentage
+ *     of all LFT blocks that must be written (by 3 % if 60 % of the blocks must be written);
  *   - the congestion product becomes lower;
  *   - no other figure gets worse by more than its tolerance (fab_study_figures_keep).
  * Returns BUSY if stopped() returned true, or NOMEM. */

@@ -41,7 +41,8 @@ void fab_study_whatif_fini(struct fab_whatif *w);
 /* The number of writes that a change from the tables `before` to the tables `now` would need. Only
  * switches that both tables have are compared. */
 struct fab_whatif_change {
-    /* number of LFT entries and number of LFT blocks that differ, up to the top LID of `now` */
+    /* number of LFT entries and number of LFT blocks that differ, up to the top LID of `now`;
+     * blocks that `before` lacks count as different */
     uint64_t entries, blocks;
     uint32_t switches; /* number of switches whose tables differ */
     /* number of all LFT blocks of the compared switches, changed or not */

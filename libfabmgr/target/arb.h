@@ -43,8 +43,9 @@ struct fab_arb_cache {
 void fab_target_arb_cache_fini(struct fab_arb_cache *b);
 
 /* Computes the tables of a port. Returns false, with *ret all zero, if the manager must not set the
- * tables, because the port has one VL or too few table entries. `cache` may be NULL. `f`, `p` and
- * `v` must be the same in all calls with one cache. */
+ * tables, because the port has one VL or too few table entries, or no entry that the operator has
+ * configured fits the port. `cache` may be NULL. `f`, `p` and `v` must be the same in all calls
+ * with one cache. */
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
                     uint32_t port, struct fab_arb_cache *cache, struct fab_arb *ret);
 /* fab_target_arb_block copies one block of the tables, with a number from 1 to FAB_ARB_BLOCKS, to

@@ -41,11 +41,11 @@ struct fab_pins_input {
  * fabric that show this name to it. A pattern that consists only of stars matches every name, and
  * counts as no pattern. Also finds the nodes that wait until an operator approves their pin. There
  * are four such cases: the description matches a pattern that the pin of the node does not match;
- * the host name is pinned to another GUID; the policy demands an approval for every pin;
- * FAB_PINS_MAX pins exist already. Returns NOMEM. */
+ * the host name is pinned to another GUID, and FAB_PINS_TOGETHER_US does not apply; the policy
+ * demands an approval for every pin; FAB_PINS_MAX pins exist already. Returns NOMEM. */
 int fab_target_pins_update(const struct fab_pins_input *in, struct fab_pins **ret);
-/* Returns true if both sets have the same pins and the same waiting nodes. Times are not
- * compared. */
+/* Returns true if both sets have the same pins and the same waiting nodes, and both or neither
+ * demand an approval for every pin. Times are not compared. */
 bool fab_target_pins_same(const struct fab_pins *a, const struct fab_pins *b);
 /* Returns true if a pattern of the policy selects nodes by name. A pattern that consists only of
  * stars does not count. */

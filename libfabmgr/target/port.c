@@ -184,9 +184,9 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 /* a default port at which the switch drops packets, because no switch has this port */
 #define NO_PORT 0xff
 
-/* Replaces default ports that have a link. The switch would send packets whose LID has no table
- * entry through such a port, on a path that the proof does not cover. Port 0 and numbers above the
- * last port stay, because devices may have such values after power-on. */
+/* Replaces default ports that are external ports of the switch. Through such a port, the switch
+ * would send packets whose LID has no table entry, on a path that the proof does not cover. Port 0
+ * and numbers above the last port stay, because devices may have such values after power-on. */
 static void close_default_ports(uint8_t ports, struct fab_switch_info *want)
 {
     if (want->default_port != 0 && want->default_port <= ports)

@@ -158,7 +158,8 @@ bool fab_target_is_shared(const struct fab_target *t);
  * the forwarding tables of the new target (fab_target_lft_unshare). Only one thread at a time may
  * call this function for targets that share memory (base/pages.h). Returns NOMEM. */
 int fab_target_next(struct fab_target *t, struct fab_target **ret_next);
-/* Makes a copy that shares no memory with `t`, with one reference. Returns NOMEM. */
+/* Makes a copy with one reference, which shares no memory with `t` except the record `choice`.
+ * Returns NOMEM. */
 int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);
 
 /* Returns true if the CapabilityMask of the port contains client reregistration. */
@@ -167,7 +168,8 @@ bool fab_target_can_reregister(const struct fab_port_info *info);
  * port and its peer. NeighborMTU and OpVLs are the lowest values of both ends and the policy.
  * HOQLife and VLStallCount of a port that leads to an endport get the values that the policy has
  * for such ports. Fields of the link state get the value "no change" (IBA 14.2.5.6). LID and LMC,
- * SM LID, M_Key, GID prefix, timers and error thresholds get the manager's values. */
+ * SM LID, GID prefix, timers and error thresholds get the manager's values. So does the M_Key if
+ * the port has none; otherwise it stays. */
 void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                           struct fab_port_info *ret_want);
@@ -196,15 +198,15 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
 /* Copies `v`, with the ids of the snapshot `old` replaced by those of `now`: in the SLs, the
  * classes of ports and the tree `branch`. Switches and ports are recognised by node GUID and port
- * number. New switches, and new LIDs up to `top`, get SL 0. New ports get class
- * 0. New switches are not in the tree. Returns NOMEM. */
+ * number. New switches, and new LIDs up to `top`, get SL 0. New ports get class 0. New switches are
+ * not in the tree. Returns NOMEM. */
 int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
                          const struct fab_fabric *now, uint32_t top, struct fab_vls *ret);
 /* Computes the SwitchInfo that the manager writes to switch `sw` (IBA 14.2.5.4), from the
  * SwitchInfo that was read. LinearFDBTop and LifeTimeValue get the manager's values, and so does
- * MulticastFDBTop if the switch supports it. Default ports that have a link are replaced by ports
- * without a link. PortStateChange keeps the value that was read: if the bit was set, the write
- * clears it. */
+ * MulticastFDBTop if the switch supports it. Default ports that are external ports of the switch
+ * are replaced by port numbers at which it drops packets. PortStateChange keeps the value that was
+ * read: if the bit was set, the write clears it. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want);

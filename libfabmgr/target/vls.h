@@ -25,7 +25,7 @@
 struct fab_vls {
     /* number of data VLs in use; 0 means 1. With one VL, the other members have no meaning. */
     uint8_t count;
-    /* number of SLs that the engine uses: 0 to `sls` - 1 */
+    /* number of SLs that the engine uses, which are SL 0 to SL `sls` - 1 */
     uint8_t sls;
     uint32_t top; /* highest LID */
     /* [top + 1] the SL of paths to each destination LID; NULL: see `of_pair`. If `of_lid` and

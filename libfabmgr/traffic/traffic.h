@@ -84,7 +84,8 @@ struct fab_traffic_flow {
 struct fab_traffic_flow_stats {
     uint64_t sent, delivered; /* bytes of data */
     uint64_t packets;         /* data packets delivered */
-    /* time in ps at which all data was delivered; FAB_TRAFFIC_FOREVER: not yet */
+    /* time in ps at which all data was delivered, except data of dropped packets;
+     * FAB_TRAFFIC_FOREVER: not yet */
     uint64_t done;
     /* Latency of packets in ps, from the first byte that the source sends to the last byte that the
      * destination receives. latency: sum over all delivered packets; latency_max: maximum. */
@@ -125,7 +126,7 @@ struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
 
 /* Computes the numbers of credits, packets and bytes from all packets and events, and compares them
  * with the counts that the model keeps. Returns false if they differ, which would be a bug of the
- * model. The function is slow, and meant for tests. */
+ * model, or if memory runs out. The function is slow, and meant for tests. */
 bool fab_traffic_is_consistent(const struct fab_traffic *t);
 
 #endif

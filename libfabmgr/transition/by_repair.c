@@ -204,8 +204,9 @@ static int make_steps(const struct match *m, struct fab_transition *ret)
 
 /* ---- stale entries --------------------------------------------------------------------------- */
 
-/* Returns the write of a block in stage EARLY of the plan, to which more writes may have been
- * added at the end; adds one that changes no entry if there is none. */
+/* Returns the write of the block of `w` in stage EARLY: one of ops[], from the first write of the
+ * stage to ops[*end - 1]. If there is none, appends a write that changes no entry, and raises *end.
+ */
 static struct fab_plan_op *early_op(const struct match *m, const struct fab_repair_write *w,
                                     struct fab_plan_op *ops, uint32_t *end)
 {

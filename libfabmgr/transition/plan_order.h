@@ -18,10 +18,13 @@
 #include "libfabmgr/repair/repair.h"
 #include "libfabmgr/transition/transition.h"
 
+/* What was done to the stages EARLY and ROUTES together. verdict: the greater verdict of the two
+ * stages. steps: the sum of their step_count (struct fab_transition). The other members are like
+ * those of struct fab_transition: numbers are sums over both stages, and a flag is true if it is
+ * true for one stage. */
 struct fab_transition_outcome {
     enum fab_transition_verdict verdict;
-    uint32_t steps, rounds, drained; /* sums over the stages EARLY and ROUTES of the members
-                                      * step_count, rounds and drained of struct fab_transition */
+    uint32_t steps, rounds, drained;
     uint64_t lost_pairs;
     uint32_t unknown;
     uint64_t sl_pairs;

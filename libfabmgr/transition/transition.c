@@ -4,8 +4,8 @@
  *
  * Most transitions are safe in any order of writes, or if each switch is written after all later
  * switches on its new paths. union.c checks this first, as if there were one VL, because this check
- * is fast. If union.c finds a cycle, and the tables have several VLs, mixture.c repeats the check
- * with VLs.
+ * is fast. If union.c finds a cycle, mixture.c repeats the check, with VLs if the tables have
+ * several.
  *
  * If mixture.c also finds a cycle, rounds.c divides the transition into rounds.
  */

@@ -93,7 +93,7 @@ struct fab_transition_input {
 #define FAB_TRANSITION_VISITS 400000000u
 
 enum fab_transition_verdict {
-    /* no entry of a known block changes, so there are no steps */
+    /* no LFT block is known, or no entry changes, so there are no steps */
     FAB_TRANSITION_NOTHING,
     /* No mixture of old and new entries has a forwarding loop or a cycle of channel dependencies,
      * whatever the order of the writes. */
@@ -169,8 +169,8 @@ const char *fab_transition_verdict_name(enum fab_transition_verdict v);
 /* The result of the proof of libfabmgr/verify for a mixture of old and new tables. The proof shares
  * no code with the functions that make steps. */
 struct fab_transition_judgement {
-    /* loop: the tables have a forwarding loop. cycle: channel dependencies have a cycle on some
-     * VL. */
+    /* loop: the first path that fails (that of the lowest LID) has a forwarding loop; loops of
+     * later LIDs show only as `cycle`. cycle: channel dependencies have a cycle on some VL. */
     bool loop, cycle;
     uint64_t unreachable; /* number of pairs that have no path */
 };

@@ -80,7 +80,7 @@ int fab_verify_deps_number(const struct fab_verify_deps *c, uint32_t *ret_number
 
 /* Computes the dependencies of all packets that follow the tables graph->in->lft, as if there were
  * one VL (verify.c). Sets *ret_arrive to true if each pair has a path, otherwise to false. Returns
- * NOMEM if there is no memory. */
+ * NOMEM if there is no memory, or INVAL if graph->in has VL tables that are not valid. */
 int fab_verify_dependencies(const struct fab_verify_graph *graph, struct fab_verify_deps *ret,
                             bool *ret_arrive);
 

@@ -102,7 +102,7 @@ struct fab_multicast_verdict {
     struct fab_witness cycle;
 };
 /* Proves that the MFTs are correct, or finds a witness. Returns OK if *ret is filled, whether the
- * proof succeeded or not. Returns NOMEM, or INVAL under the same conditions as fab_verify. */
+ * proof succeeded or not, or NOMEM. */
 int fab_verify_multicast(const struct fab_verify_multicast_input *in,
                          struct fab_multicast_verdict *ret);
 void fab_verify_multicast_fini(struct fab_multicast_verdict *v);

@@ -2,8 +2,8 @@
 /*
  * The proof that tables are correct. It uses the tables alone and is independent of every engine.
  * It checks that
- *   - each endport and each switch reaches all others over at most max_hops switches, without a
- *     loop and without entering a port whose link is down;
+ *   - each endport and each switch reaches all others of its connected component, over at most
+ *     max_hops switches, without a loop, and without using a port whose link is down;
  *   - the channel dependency graph, including traffic to switches, is acyclic (Dally & Seitz 1987);
  *     with several VLs, a link has one channel for each VL;
  *   - the tables exceed no limit of a device.

@@ -19,8 +19,9 @@ struct fab_topology_change {
     enum fab_topology_kind kind;
     /* The id of the node or port in the topology before and in that after the change; FAB_NONE: it
      * is not in this topology. Changes of nodes have node ids. Changes of links have the ids of one
-     * of the two ports: for a moved link, the port whose peer has changed; for other links, the
-     * adapter's port, if there is one. */
+     * of the two ports: for a moved link, the port whose peer has changed; for an added or removed
+     * link, the adapter's port, if there is one; for a change of the width or speed, the port with
+     * the lower id. */
     uint32_t before, after;
 };
 /* Computes the changes, sorted by kind. Changes of links are left out if a node of the link was

@@ -42,13 +42,15 @@ struct fab_verify_input fab_view_verify_input(const struct fab_view *v);
  * that matches several nodes is ambiguous. "/PORT" may follow the text. Without "/PORT", a node
  * with several ports that have LIDs is ambiguous. The exception is a GUID that is the GUID of the
  * node and of one of these ports. Returns OK, or NOT_FOUND or EXISTS (the text is ambiguous) with
- * the reason in why[]. fab_view_find_node finds a node in the same way. */
+ * the reason in why[]. fab_view_find_node finds a node in the same way, but its text cannot have
+ * "/PORT" at the end. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
                        size_t why_len);
 
-/* Returns true if `name` is the name of a node, or the first word of such a name. */
+/* Returns true if `name` is the name of a node, the first word of such a name, or a
+ * NodeDescription. */
 bool fab_view_has_name(const struct fab_view *v, const char *name, size_t len);
 
 /* A number by which a user may name a node or port. */
@@ -58,8 +60,7 @@ struct fab_view_number {
 };
 /* Reads a LID (decimal, or 0x and up to 4 digits) or a GUID. A GUID is 0x and more digits; 16
  * digits; groups of 4 or 2 digits with colons between them; 16 digits after "S-", "H-" or "R-"; or
- * the GUID at the end of a GID.
- * Returns false if the text is neither. */
+ * the GUID at the end of a GID. Returns false if the text is neither. */
 bool fab_view_read_number(const char *text, size_t len, struct fab_view_number *ret);
 
 #endif

@@ -217,9 +217,9 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
  * attribute ids. */
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
 /* Returns the field table of an attribute of a management class: FAB_CLASS_PERF, FAB_CLASS_CC,
- * FAB_CLASS_VENDOR, or a class of subnet management. ClassPortInfo and Notice have the same table
- * in other classes, too. Returns NULL if there is none. For CongestionLog, returns the layout that
- * switches use; fab_wire_attr_cc_log_ca is the layout of adapters. */
+ * FAB_CLASS_VENDOR, or a class of subnet management. For ClassPortInfo and Notice, any other class
+ * is possible, too. Returns NULL if the attribute has no table. For CongestionLog, returns the
+ * layout that switches use; fab_wire_attr_cc_log_ca is the layout of adapters. */
 const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id);
 
 #endif

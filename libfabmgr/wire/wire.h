@@ -232,7 +232,8 @@ struct fab_violation {
     /* DrSLID of the packet; 0xffff: the path of the packet began with a directed route, at the node
      * that sent the packet */
     uint16_t dr_slid;
-    /* true: the return path of the packet is longer than the notice shows */
+    /* true: the return path of the packet is longer than the notice shows, or the hop count of the
+     * notice is too large (then hops is 0) */
     bool truncated;
     uint8_t hops;
     /* The return path of the packet: return_path[hops - 1] is the port through which the packet

@@ -105,7 +105,8 @@ int sm_announce_links(const struct fab_fabric *f, uint64_t *ret_hash)
     return r;
 }
 
-/* Returns whether all links of link[count] are in the list of the last announcement. */
+/* Returns true if each link of link[count] is in the list of the last announcement, and no local
+ * repair has removed it since. Both lists are sorted by the first ends of the links. */
 static bool announced(const struct sm_announce *x, const struct sm_announced_link *link,
                       size_t count)
 {
@@ -137,7 +138,8 @@ static bool is_listed(const struct sm *s)
     return x->listed != 0 && x->listed == s->model.tables;
 }
 
-/* Notes in the list that a local repair has removed a link, or has brought it back. */
+/* Notes in the list that a local repair has removed a link, or has brought it back. If the list
+ * cannot show the change, it is no longer up to date. */
 static void note_link(struct sm *s, const struct sm_link *changed, bool up)
 {
     struct sm_announce *x = &s->apply->announce;

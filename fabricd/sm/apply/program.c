@@ -218,9 +218,9 @@ static bool waits_for_failed(const struct sm_programming *p, const struct fab_pl
 }
 
 /* Handles a failed write of an LFT block. If writes that wait for it were sent, packets could loop.
- * So this round sends no further waiting write of a block with the same number (LID / 64), at any
- * switch. In a transition in several steps, the round sends no further waiting write at all. The
- * next round writes the missing blocks. */
+ * So if others wait for this write, the round sends no further waiting write of a block with the
+ * same number (LID / 64), at any switch. In a transition in several steps, the round then sends no
+ * further waiting write at all. The next round writes the missing blocks. */
 static void note_failed_block(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;

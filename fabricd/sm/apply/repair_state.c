@@ -5,9 +5,10 @@
  * over the failed links, and not on the size of the fabric.
  *
  * The task begins together with the writes of new tables, so that the session is ready if a fault
- * follows soon after the round. The writes change the snapshot in place, and the task must not see
- * these changes. sm_repair_seal therefore takes a reference to the snapshot before phase
- * "planning", and that phase makes a copy for the writes.
+ * follows soon after the round. The writes would otherwise change the snapshot in place, and the
+ * task must not see these changes. So sm_repair_seal takes a reference to the snapshot before phase
+ * "planning". A shared snapshot does not change: phase "planning" copies it, and the writes change
+ * the copy.
  *
  * A session is valid for one set of active tables, which the number model.tables identifies. The
  * routing task that replaces the tables borrows the session, and updates it for the new tables if

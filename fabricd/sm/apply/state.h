@@ -103,15 +103,15 @@ struct sm_announce {          /* state of announce.c */
     bool follows;
     /* manager's clock when phase "planning" began to wait; 0: it does not wait */
     uint64_t since_us;
-    /* number of the active tables (model.tables) and of the commits of their repair session at the
-     * last announcement */
+    /* the state at the last announcement: which tables were active (the value of model.tables), and
+     * how many commits their repair session had made */
     uint64_t tables, commits;
     /* [links] the ISLs that were up then, or that local repairs have brought back since, sorted by
      * their first ends */
     struct sm_announced_link *link;
     size_t links;
-    /* Number of the active tables (model.tables) for whose links the list was made. Local repairs
-     * keep it up to date. 0: there is no list, or it is not up to date. */
+    /* Which tables were active when the list was made (the value of model.tables). Local repairs
+     * keep the list up to date. 0: there is no list, or it is not up to date. */
     uint64_t listed;
 };
 struct sm_programming {
@@ -135,9 +135,10 @@ struct sm_programming {
     uint64_t lost_pairs;
     /* bitset, by index in the plan: the write is in flight */
     uint64_t *asked;
-    /* Bitset of LFT block numbers (LID / 64); a bit is set if a write of a block with this number
-     * failed at any switch. In this round, the manager then sends no further write of a block with
-     * this number that waits for other writes. */
+    /* Bitset of LFT block numbers (LID / 64). For a block number whose bit is set, this round sends
+     * no more writes that must wait for other writes (op->waits), at any switch. A bit is set when
+     * a write for which others wait (op->awaited) has failed, or cannot be sent because its switch
+     * is silent. In a transition of several steps, one such failed write sets all bits. */
     uint64_t failed_block[16];
     /* The round sends no further writes; a later round sends the rest. */
     bool stopped;
@@ -502,8 +503,8 @@ void sm_pins_fini(struct sm *s);
 /* Functions of baseline.c. */
 int sm_baseline_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_baseline_fini(struct sm *s);
-/* Copies the port GUIDs of the quarantined ports, in ascending order, to a new array *ret. Returns
- * OK or NOMEM. */
+/* Copies the port GUIDs of the quarantined ports (those that are only in the quarantine partition),
+ * in ascending order, to a new array *ret. Returns OK or NOMEM. */
 int sm_baseline_quarantined(const struct sm *s, uint64_t **ret, size_t *ret_count);
 
 /* sm_baseline_job_new makes the input of a comparison, and returns OK or NOMEM. sm_baseline_job_run

@@ -128,8 +128,8 @@ struct sm_round {
     /* Called when the round has ended; may be NULL. */
     void (*ended)(struct sm *s, int status);
     /* Called when a fault has interrupted the round; the function must request the round again.
-     * awaited: a caller waits for the round. NULL: sm_round_postpone itself requests the round
-     * again (if `scoped` is true, for the nodes in run.suspects). */
+     * awaited: true if a caller waits for the round. If the member is NULL, sm_round_postpone
+     * itself requests the round again (if `scoped` is true, for the nodes in run.suspects). */
     void (*postponed)(struct sm *s, bool awaited);
     /* Returns a sentence about the outcome of the round, for the callers that waited for it, or "".
      * May be NULL. */

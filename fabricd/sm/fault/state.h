@@ -114,8 +114,8 @@ struct sm_step_state { /* state of rebalance_step.c */
     struct loop_timer *timer;
     struct loop_task *task; /* computes the next step; NULL: none runs */
     struct sm_step *ready;  /* a computed step that waits for its round; NULL: none */
-    /* the state of the repair session after the last step: number of the active tables
-     * (model.tables), and number of commits */
+    /* the state of the repair session after the last step: which tables were active (the value of
+     * model.tables), and how many commits the session had made */
     uint64_t tables_number, commits;
     /* the last LID that the last step has examined; 0: it has reached the last LID of the fabric */
     uint32_t at;

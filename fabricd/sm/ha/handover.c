@@ -318,7 +318,8 @@ static void objection(const struct sm *s, const struct sm_other *o, char *ret, s
             o->place);
 }
 
-/* Returns the manager to which an operator's command hands over; NULL: none, and *ret_why has the
+/* Returns the manager to which an operator's command hands over, and sets *ret_priority to the
+ * priority that this manager then takes. NULL: there is no such manager, and ret_why[] has the
  * reason. */
 static const struct sm_other *find_successor(const struct sm *s, uint64_t guid,
                                              uint8_t *ret_priority, char *ret_why, size_t len)

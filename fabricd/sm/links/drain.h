@@ -17,9 +17,9 @@ static inline bool sm_drain_has(const struct sm_flap *e, const struct sm_drain *
 }
 /* Writes the name of the drain for events, such as "switch spine-1", to `text`. Returns `text`. */
 const char *sm_drain_subject(const struct sm_drain *d, char *text, size_t len);
-/* Adds links to the drain, except those that belong to a drain already. out[count]: id of one port
- * of each link. Adds the number of new links to *ret_added. Returns OK, or LIMIT if the list is
- * full. */
+/* Adds links to the drain, except those that belong to a drain that is not ending. out[count]:
+ * ports of the links, one for each link. Raises *ret_added by the number of links that were added,
+ * also if the function fails. Returns OK, or LIMIT if the list is full or memory ran out. */
 int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *out, uint32_t count,
                        uint32_t *ret_added);
 /* Requests the rounds that move traffic away from all links of the drain. */

@@ -159,7 +159,9 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
 
 /* Chooses which links in at[] (see note_all) must stay in use, and sets their elements to FAB_NONE.
  * A link must stay in use if, without it, a part of the fabric would be unreachable, too many links
- * of a switch would be excluded, or a leaf or pod would have less than its capacity floor. */
+ * of a switch would be excluded, or a leaf or pod would have less than its capacity floor. The
+ * floor does not apply to links that an operator isolated. For drained links, only the reachability
+ * counts. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;

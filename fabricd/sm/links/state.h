@@ -150,7 +150,8 @@ struct sm_links {
 struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port);
 /* Returns the entry of the link at this port of the model's snapshot; NULL: there is none. */
 struct sm_flap *sm_flap_at(const struct sm *s, uint32_t port);
-/* Adds an entry; NULL if memory ran out or the list is full. */
+/* Adds an entry to the list of links; the caller must set all its members. May remove entries that
+ * are no longer needed, and moves the others. NULL: memory ran out, or the list is full. */
 struct sm_flap *sm_flap_room(struct sm *s);
 /* Adds a link of snapshot `f` to the list, with the names of both ends. Returns NULL if memory ran
  * out or the list is full. */

@@ -40,7 +40,8 @@
 #define BURST 16.0 /* maximum number of requests sent at once */
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
-/* maximum number of settings that one call of fab_plan_scrub_next examines */
+/* maximum number of settings that one call of fab_plan_scrub_next examines, and of MFT blocks that
+ * one call of sm_mfts_scan_next examines */
 #define STEPS 4096
 /* The counting of requests pauses after this number of ports, because it must not block the event
  * loop. */

@@ -240,8 +240,9 @@ const struct sm_phase sm_phase_take_over = {.name = "taking over",
 
 /* Called when rows of another manager have arrived. A master loads them now, unless it still waits
  * for more. A standby manager sweeps if the isolated and drained links in the rows are not those
- * that its snapshot assumes. Otherwise the master would know directed routes that this manager does
- * not know, and this manager would refuse a hand-over. */
+ * that its snapshot assumes. Without this sweep, the master could send a HANDOVER by a directed
+ * route over a link that this snapshot lacks. This manager could then not determine the sender from
+ * the return path (trust.c), and would refuse the HANDOVER. */
 static void on_news(void *ctx)
 {
     struct sm *s = ctx;

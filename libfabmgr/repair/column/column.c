@@ -7,8 +7,8 @@
  * (repair.h) is the key or greater. At first, the key is the label of the channel that the baseline
  * uses. The pending switch with the greatest key is decided first. It gets
  *
- *   1. a path as long as before, if there is one. The entries of other switches stay as they are.
- *      Nearly all switches are decided here, without reading the entries of the neighbours that
+ *   1. a path no longer than before, if there is one. The entries of other switches stay as they
+ *      are. Nearly all switches are decided here, without reading the entries of neighbours that
  *      send to them;
  *   2. otherwise the shortest path over channels whose label is the key or greater. If this path is
  *      longer than before, each neighbour that forwards traffic of endports to this switch also
@@ -107,9 +107,10 @@ static inline uint64_t at_label(const struct fab_repair_column *c, uint32_t labe
     return (uint64_t)~c->epoch << 32 | label;
 }
 
-/* Returns the label of the path that begins with `channel`: a path may begin with a channel before
- * it, if that channel has a lower label. If the VL depends on the source, labels do not restrict
- * paths here (fab_repair_column.label), but in try_channel(). */
+/* Returns the label that the path beginning with `channel` has for other switches: they may send
+ * packets to it over channels with lower labels. If the VL depends on the source, all labels are 1
+ * (fab_repair_column.label), and the result is 2, so that labels exclude no path; try_channel()
+ * then checks the dependencies. */
 static uint32_t label_of_path(const struct fab_repair *r, uint32_t channel)
 {
     return r->column.label[channel] + (r->network->pair_vl != NULL);
@@ -251,11 +252,10 @@ candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const
     return c;
 }
 
-/* Returns the index of the candidate that switch `sw` tries first for the LID. For LIDs that used
- * the same failed link, switches try different candidates first. Different switches whose paths
- * used the link also try different candidates. But all leaves of a pod try the same candidate first
- * if the LID is in another pod. Their paths then meet soon, so the repair reads fewer table
- * entries, each of which may be a cache miss. */
+/* Returns the index of the candidate that switch `sw` tries first for the LID. The index depends on
+ * the LID and on the switch, so that the traffic of a failed link spreads over all candidates. But
+ * all leaves of a pod try the same candidate first if the LID is in another pod. Their paths then
+ * meet soon, so the repair reads fewer table entries, each of which may be a cache miss. */
 static uint32_t first_candidate(const struct fab_repair_network *b, uint32_t sw, uint32_t lid,
                                 uint32_t count)
 {

@@ -3,20 +3,20 @@
  * Finds a path for one switch without changing more entries than necessary.
  *
  * After maxima were connected with the root over a switch two links away (labels/reorder.c), the
- * labels may allow a path only if other switches on it, which now send up to this switch, send down
- * instead. An example is a tree that has lost a spine next to the root, the switch that all others
- * reach by going up. The root sent down to this spine for all switches of its plane, and switches
- * of other planes sent up to the root. The new path from the root leads down to another plane, and
- * over a leaf switch into the lost plane. So one switch of each rank of the other plane must now
- * send down. If the repair decided the entries of all switches that sent to the root, as column.c
- * would, it would change hundreds of entries for each LID. This file changes the entries of one
- * path.
+ * labels may allow a switch a path only if other switches on this path, which now send up to this
+ * switch, send down instead. An example is a tree that has lost a spine next to the root. (The root
+ * is the switch that all others reach by going up.) Before, the root sent packets for the plane of
+ * this spine down to the spine, and switches of other planes sent them up to the root. The new path
+ * from the root leads down to another plane, and over a leaf switch into the plane that has lost
+ * its spine. So one switch of each rank of the other plane must now send down. If the repair
+ * decided the entries of all switches that sent to the root, as column.c would, it would change
+ * hundreds of entries for each LID. This file changes the entries of one path.
  *
- * The search visits switches in the order of their distance from the first one. It goes from switch
- * to switch by channels with ascending labels, until it finds a switch whose present path continues
- * by greater labels. It passes only switches whose present path does not work, and the label of a
- * new entry is never lower than that of the old one. So the labels of all paths to these switches
- * still ascend.
+ * The search begins at the switch that needs a path, and visits the other switches in the order of
+ * their distance from it. It goes from switch to switch by channels with ascending labels, until it
+ * finds a switch whose present path continues by greater labels. It passes only switches whose
+ * present path does not work, and the label of a new entry is never lower than that of the old one.
+ * So the labels of all paths to these switches still ascend.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"

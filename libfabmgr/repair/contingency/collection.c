@@ -303,7 +303,7 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
 
 /* Fills d->dead with the ids of all ports whose bits are set in r->is_dead, and d->relabel with the
  * switches that are relabelled while these links are dead. marked: number of bits that are set.
- * Returns OK or NOMEM. */
+ * Returns OK, NOMEM, or UNSUPPORTED (fab_repair_relabel_find). */
 static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
 {
     d->dead = fab_base_alloc_array(marked, sizeof(*d->dead));

@@ -27,13 +27,13 @@
 struct compression {
     const uint8_t *raw;
     uint32_t len;
-    /* slot[hash of four bytes] is 1 + the last position of these bytes; 0: they have not yet
-     * occurred */
+    /* slot[hash of four bytes] is 1 + the last position that was noted for four bytes with this
+     * hash; 0: none */
     uint32_t slot[1 << SLOT_BITS];
 };
 
-/* Returns the last position before `at` at which the same four bytes occurred; FAB_NONE: there is
- * none. Stores `at` as the new last position of these bytes. */
+/* Returns the position that was noted last for the hash of the four bytes at `at`, if the same four
+ * bytes are there; otherwise FAB_NONE. Notes `at` for this hash. */
 static uint32_t previous(struct compression *s, uint32_t at)
 {
     uint32_t four;

@@ -216,8 +216,9 @@ fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32
 /* Returns the stored plan for exactly these dead links. The result is a delta that is planned,
  * proved and ordered (fab_repair_order), but its array change[] is in the order of the writes. A
  * plan that was made for an earlier state is first checked and proved; some of its paths may then
- * be longer than the paths of a repair computed now. Returns OK, NOMEM, or NOT_FOUND if there is no
- * such plan or the plan is no longer valid. */
+ * be longer than the paths of a repair computed now. Returns OK, NOMEM, UNSUPPORTED as
+ * fab_repair_permit_detours says, or NOT_FOUND if there is no such plan or the plan is no longer
+ * valid. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
@@ -274,8 +275,9 @@ int fab_repair_stored_plan_check(struct fab_repair *r, const struct fab_lft *lft
 
 /* Encodes and compresses a delta. The caller frees *ret. Returns OK or NOMEM. */
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
-/* Decodes a delta that fab_repair_encode made. Fills all members of *ret except the arrays dead[]
- * and relabel[]. Trusts `packed`, and does not check its bytes. Returns OK or NOMEM. */
+/* Decodes a delta that fab_repair_encode made. Fills *ret, except dead[], relabel[], `detours` and
+ * `paused`. The old values of all changes are those in lft, and no change is marked stale. Trusts
+ * `packed`, and does not check its bytes. Returns OK or NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
 /* Decodes a delta as fab_repair_decode does, but leaves out the array entry[] of *ret. The

@@ -23,8 +23,8 @@
  * valid.
  *
  * The result may have longer paths than a repair computed now, for example if a link came back that
- * was dead when the plan was made. The next repair or targeted sweep decides again all entries that
- * differ from the baseline, and then finds the shorter paths.
+ * was dead when the plan was made. These paths stay until a repair decides their columns again, for
+ * example because another link comes back.
  */
 #include <string.h>
 

@@ -150,8 +150,9 @@ static void forget(struct fab_repair_dependencies *g, const uint64_t *list, uint
     g->work += count;
 }
 
-/* Lists in ahead[] the living channels to which dependencies lead from `from`, and whose labels are
- * at most that of `last`. Returns their number; 0: `last` is one of them. */
+/* Lists in ahead[] the channel `from` and the living channels to which chains of dependencies lead
+ * from it, over channels with labels below that of `last`. Returns their number; 0: such a chain
+ * leads to `last`. */
 static uint32_t find_ahead(struct fab_repair *r, uint32_t vl, uint32_t from, uint32_t last)
 {
     const struct fab_repair_network *b = r->network;
@@ -180,8 +181,8 @@ static uint32_t find_ahead(struct fab_repair *r, uint32_t vl, uint32_t from, uin
     return count;
 }
 
-/* Lists in behind[] the living channels from which dependencies lead to `to`, and whose labels are
- * at least that of `first`. Returns their number. */
+/* Lists in behind[] the channel `to` and the living channels from which chains of dependencies lead
+ * to it, over channels with labels above that of `first`. Returns their number. */
 static uint32_t find_behind(struct fab_repair *r, uint32_t vl, uint32_t to, uint32_t first)
 {
     const struct fab_repair_network *b = r->network;
@@ -215,7 +216,7 @@ static int by_label(const void *a, const void *b)
 }
 
 /* Distributes the labels of the channels in behind[] and ahead[] anew: those in behind[] get the
- * lowest of them. Within each list, the order stays. */
+ * lowest of them. Within each list, the order stays. Returns false if memory runs out. */
 static bool exchange_labels(struct fab_repair *r, uint32_t vl, uint32_t behinds, uint32_t aheads)
 {
     struct fab_repair_dependencies *g = &r->graph;

@@ -11,17 +11,18 @@
  * that the library knows are tried one after the other, until the labels of one order ascend along
  * all paths.
  *
- * If no order fits (other engines, tables from files), a channel's label is the length of the
- * longest chain of channel dependencies that ends in this channel. It is computed VL by VL. These
- * labels also prove the baseline. But with these labels a repair has fewer paths to choose from,
- * because they may not ascend at turns that no entry uses today. So there are several sets of
- * labels, which are different topological orders of the same channels. Some sets are as near as the
- * dependencies allow to up/down routing from one root switch; others are random. A repair uses the
- * first set with which it finds its paths.
+ * If no order fits (other engines, tables from files), the labels follow from the channel
+ * dependencies, VL by VL: a channel's label is the length of the longest chain of dependencies that
+ * ends in this channel. These labels also prove the baseline. But with these labels a repair has
+ * fewer paths to choose from, because they may not ascend at turns that no entry uses today. So
+ * there are further sets of labels, which are other topological orders of the same channels. Some
+ * sets are as near as the dependencies allow to up/down routing from one root switch; others are
+ * random. A repair uses the first set with which it finds its paths.
  *
  * Each VL gets labels of its own, if the destination LID, or the pair of source and destination
  * switch, determines the VL (labels/lanes.c). If the pair determines it, there is only one set of
- * labels, because each repair changes them as it needs (labels/dependencies.c).
+ * labels, a topological order near up/down routing, because each repair changes the labels as it
+ * needs (labels/dependencies.c).
  *
  * Limit: if the tables need VLs that depend on port classes to be free of cycles, there are no
  * labels (UNSUPPORTED).
@@ -80,8 +81,8 @@ static int find_pair_vls(struct fab_repair_network *b, const struct fab_vls *v)
 
 /* ---- all dependencies ------------------------------------------------------------------------ */
 
-/* Returns the channel by which `sw` forwards packets to `lid`. FAB_NONE: `sw` delivers them to an
- * endport of its own, or has no entry for the LID. */
+/* Returns the channel by which `sw` forwards packets to `lid`. FAB_NONE: `sw` is the destination
+ * switch of the LID, the LID has none, or the entry of `sw` leads to no ISL. */
 static uint32_t channel_to(const struct fab_repair_network *b, const struct fab_lft *t, uint32_t sw,
                            uint32_t lid)
 {
@@ -212,7 +213,7 @@ static void note_dependency(struct chains *c, uint32_t channel, uint32_t next)
 }
 
 /* Adds the dependencies of all paths to the LID on one VL, if the VL depends on the source. Marks
- * the switches that are passed in far[]. */
+ * in far[] the switches that a path has passed, so that the rest of each path is followed once. */
 static void collect_paths(struct chains *c, const struct fab_lft *t, uint32_t vl, uint32_t lid)
 {
     const struct fab_repair_network *b = c->b;

@@ -10,9 +10,9 @@
  *
  * Usually the root is the only maximum. After faults, switches that cannot go up any more are
  * maxima, too, if no other position in the order connects them with the root (reorder.c). Then no
- * legal path leads between the switches below such a maximum alone and other switches. In a tree,
- * no host sends to a host over such a path, but thousands of entries may lose their path. Without
- * this file, a repair would search in vain for a path for each of these entries.
+ * legal path connects the switches that go up only to such a maximum with other switches. In a
+ * tree, no host sends to a host over such a path, but thousands of entries may lose their path.
+ * Without this file, a repair would search in vain for a path for each of these entries.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the switches that need another position in the order from which the labels follow, while
- * certain links are dead. Without it, switches that lose their last link upwards would have no
- * legal path to most other switches.
+ * certain links are dead. Without a new position, switches that lose their last link upwards would
+ * have no legal path to most other switches.
  *
  * The order has a root: one switch that all other switches can reach by going up in the order.
  * (This root is not a root switch of the tree.) In a tree the root is a leaf switch, because spines
@@ -21,7 +21,8 @@
  *     to a position just above all its neighbours except y, and y gets a position above s, but
  *     still below all switches that y goes up to. Of all living links, only those between s and y
  *     change their direction. So a core switch that has lost the link to its only spine goes up
- *     through another spine, and a spine that has lost the link to the root through a leaf switch.
+ *     through another spine. A spine that has lost the link to the root goes up through a leaf
+ *     switch.
  *   - Over a switch two links away: s and all other switches to which its neighbour y goes up are
  *     maxima, and y has a lower neighbour g that goes up to the root. Then these maxima get
  *     positions below y, and y gets a position below g. Their other lower neighbours move
@@ -189,8 +190,8 @@ static bool go_up_to_neighbour(struct reordering *c, uint32_t s)
 /* ---- over a switch two links away ------------------------------------------------------------ */
 
 /* Moves the switch below the position `limit`, if it is not there, and its lower neighbours below
- * it. The switch g must not move. Returns false if it would have to, or if a position would not be
- * above `floor`; the positions are then wrong. */
+ * it. The switch g must not move. Returns false if g would have to move, or if a position would not
+ * be above `floor`; the positions are then wrong. */
 static bool sink(struct reordering *c, uint32_t sw, uint32_t limit, uint32_t floor, uint32_t g)
 {
     const struct fab_repair_network *b = c->r->network;

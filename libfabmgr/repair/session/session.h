@@ -84,8 +84,9 @@ int fab_repair_session_order(const struct fab_repair_session *t, const struct fa
                              uint64_t **ret_guid, uint32_t *ret_count);
 /* Compares the order of the session with another one. guid[count]: node GUIDs of switches, in
  * ascending positions of the other order. *ret is true if both orders permit the same paths: each
- * ISL of the baseline whose switches are in f leads up in both orders, or down in both. Returns OK,
- * NOMEM, or UNSUPPORTED if the labels of the session do not follow from an order. */
+ * ISL of the baseline whose switches are in f leads up in both orders, or down in both. It is false
+ * if the other order lacks a switch of f, or has a switch twice. Returns OK, NOMEM, or UNSUPPORTED
+ * if the labels of the session do not follow from an order. */
 int fab_repair_session_agrees(const struct fab_repair_session *t, const struct fab_fabric *f,
                               const uint64_t *guid, uint32_t count, bool *ret);
 /* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: at

@@ -19,11 +19,12 @@ struct fab_detour_rule {
     /* Sets next[s] to the next switch on the regular path from each switch s to the DLID with this
      * number at switch `dest`. FAB_NONE: the regular path breaks off at s. */
     void (*next)(const void *ctx, uint32_t dest, uint32_t number, uint32_t *next);
-    /* Returns true if the hop from switch s to switch `to` leads back: against the direction in
-     * which the rule takes packets to `dest` in this row. The first detours contain such hops
-     * only if no short detour avoids them; the passes that spread loads may add some. Packets that
-     * go around the ring in the wrong direction, and packets on detours around a missing link of
-     * the ring, could together close a cycle. */
+    /* Returns true if the hop from switch s to its neighbour `to` leads back: in the dimension of
+     * this hop, the rule sends packets from s to `dest` in the other direction. In a torus, packets
+     * that go around a ring in the wrong direction often close a cycle together with packets on
+     * detours around a missing link of the ring. So the first detours contain such hops only if no
+     * short detour avoids them. The passes that spread loads do not avoid such hops; like all
+     * detours, theirs close no cycle. */
     bool (*leads_back)(const void *ctx, uint32_t dest, uint32_t s, uint32_t to);
     /* true: a spanning tree for multicast is reserved before the detours are chosen. It grows from
      * switch `root`. It gets links of level 0 first, then links of level 1, and so on, and at last

@@ -39,8 +39,9 @@ enum fab_span {
     FAB_SPAN_NONE, /* the LIDs fit none of the other values */
     /* the LIDs are consecutive, except for at most one further LID */
     FAB_SPAN_BEGINS,
-    /* like FAB_SPAN_BEGINS; in addition, the run of consecutive LIDs directly follows the run of
-     * the column before, and the further LID directly follows the further LID of that column */
+    /* like FAB_SPAN_BEGINS; in addition, the column continues the column before it: its run of
+       consecutive LIDs begins just after the run of that column, and its further LID is just after
+       the further LID of that column, or neither column has a further LID */
     FAB_SPAN_FOLLOWS
 };
 #define FAB_BATCH_RANGES 8

@@ -158,10 +158,10 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
  * hops[] from slot[]. */
 void fab_route_nue_sort(struct fab_nue *d);
 
-/* Finds, for each switch, the arcs that packets to `home` may use in any combination, with equal
- * path lengths, and sets their bits in d->alternatives[]. These always include the arc of
- * d->slot[]. If `add` is true, adds dependencies to get more alternatives. The caller must have
- * called fab_route_nue_restore(). */
+/* Finds, for each switch, the arcs that packets to `home` may use in any combination, and whose
+ * paths are as long as the path over d->slot[]. Sets their bits in d->alternatives[]. These always
+ * include the arc of d->slot[]. If `add` is true, adds dependencies to get more alternatives. The
+ * caller must have called fab_route_nue_restore(). */
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 
 /* Fills *ret with the paths to `home`, for balance.c: for each switch, the number of hops and all

@@ -16,9 +16,9 @@ struct fab_order {
     bool *leaf;    /* [switches] whether the switch is a leaf */
     uint32_t *at;  /* [switches] switch ids, lowest first */
     uint32_t *pos; /* [switches] position of each switch in at[] */
-    /* [switches] the divider of D-mod-k; 1 for a leaf. For any other switch, multiply the divider
-     * of each neighbour of lower rank by the number of neighbours of higher rank that this
-     * neighbour has. The divider is the greatest of these products. */
+    /* [switches] the divider of D-mod-k; 1 for a leaf. The divider of any other switch is the
+     * greatest of these products, one for each neighbour of lower rank: the divider of this
+     * neighbour, multiplied by its number of neighbours of higher rank. */
     uint32_t *divider;
     /* text for the operator that says how the order was found */
     const char *origin;
