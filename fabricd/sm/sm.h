@@ -343,7 +343,7 @@ struct sm_flapping {
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
 /* Ends the hold-down or the isolation of a link, and sets its flap count to 0. One port of the link
  * is given. by: who requested it, for the event, such as "alice (uid 1000)". Returns NOT_FOUND if
- * the link is neither held down nor isolated, or DENIED if another manager is master. */
+ * the link is neither flapping nor isolated, or DENIED if another manager is master. */
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *by);
 /* Returns what sm_link_release would return; changes nothing. */
 int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port);
@@ -353,10 +353,10 @@ int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port);
  * isolation.
  *
  * Errors with a sentence in why[]: UNREACHABLE (a node would be cut off), LIMIT (a switch would
- * have more than flapping.max_excluded_percent of its links excluded, or a leaf or pod would
- * have too few uplinks), NOT_FOUND (the port has no link that is up), EXISTS (the link is
- * isolated already). Other errors: DENIED (another manager is master), BUSY (no fabric is known
- * yet), NOMEM. */
+ * have more than flapping.max_excluded_percent of its links excluded; or a leaf or pod would have
+ * too few uplinks, but only if `operated` is false), NOT_FOUND (the port has no link that is up),
+ * EXISTS (the link is isolated already). Other errors: DENIED (another manager is master), BUSY (no
+ * fabric is known yet), NOMEM. */
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
                     const char *cause, char *why, size_t why_len);
 /* Returns what sm_link_isolate would return, and writes the sentence about the error to why[].
@@ -365,8 +365,8 @@ int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool o
                           size_t why_len);
 /* Finds out whether all these links can be isolated, one after the other. Links that are isolated
  * or excluded already are accepted. If one of the links cannot be isolated, returns the error that
- * sm_link_isolate would return; *ret_link is then the index of this link, and why[] has a sentence.
- * Call this function only if a fabric is known. */
+ * sm_link_isolate would return to an operator; *ret_link is then the index of this link, and why[]
+ * has a sentence. Call this function only if a fabric is known. */
 int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
                      char *why, size_t why_len);
 struct sm_isolation {
@@ -399,7 +399,7 @@ struct sm_capacity {
     uint32_t least;  /* number of uplinks that must stay in use */
 };
 /* Each element of list[count] names a link by `guid` and `port`; the function fills in the other
- * members. Returns NOMEM. */
+ * members, or nothing if there is no snapshot. Returns NOMEM. */
 int sm_link_capacities(const struct sm *s, struct sm_capacity *list, uint32_t count);
 /* ---- drains: links, switches and hosts under maintenance (libfabmgr/health/drain.h) ---------- */
 
@@ -484,8 +484,8 @@ uint32_t sm_drain_list(const struct sm *s, struct sm_drain_info *ret, uint32_t m
 /* Returns whether routes avoid the link of this port because of a drain. */
 bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Returns true if routes avoid the link of this port, because the link is isolated, held down or
- * drained. *ret_guid and *ret_port are then the node GUID and the number of the port at the other
- * end of the link. */
+ * drained, or because its host misbehaved. *ret_guid and *ret_port are then the node GUID and the
+ * number of the port at the other end of the link. */
 bool sm_excluded_peer(const struct sm *s, uint64_t node_guid, uint8_t port, uint64_t *ret_guid,
                       uint8_t *ret_port);
 /* A port whose counters must show no more traffic before the drain becomes DRAINED. */
@@ -500,7 +500,7 @@ uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *r
 /* Call this function when the counters of all ports of a drain have been read twice. busy: name of
  * the port with the most traffic between the two reads; "": no port had noteworthy traffic.
  * bytes_per_s: the traffic of the port `busy`. If `busy` is "", a drain in the state DRAINING
- * becomes DRAINED. */
+ * becomes DRAINED; otherwise a drain in the state DRAINED becomes DRAINING again. */
 void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
 
 /* Returns whether work of low priority may start: this manager is master, a view is published, no
@@ -561,8 +561,9 @@ int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_ver
                      char **ret_text);
 
 /* The functions below request a round, and return at once: OK, NOMEM, or DENIED if another manager
- * is master. The manager later calls `done`, which may be NULL, with a status and a sentence. The
- * caller must call sm_forget before it frees ctx. */
+ * is master (sm_reroute and sm_rebalance: or if this manager is frozen). The manager later calls
+ * `done`, which may be NULL, with a status and a sentence. The caller must call sm_forget before it
+ * frees ctx. */
 typedef void sm_done(void *ctx, int status, const char *message);
 int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* requests a heavy sweep */
 int sm_sweep_check(const struct sm *s);                 /* returns what sm_sweep would return */

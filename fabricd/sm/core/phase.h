@@ -44,9 +44,9 @@ struct sm_phase {
      * the phase is over as soon as all its requests are answered. */
     bool (*finished)(const struct sm *s);
     int (*leave)(struct sm *s);
-    /* Called every 10 ms while requests of the phase are unanswered. stalled_us: time in us since
-     * the last answer. A phase that need not wait for all retries can give up its requests here.
-     * May be NULL. */
+    /* Called every 10 ms while requests of the phase are unanswered, if no answer came in these 10
+     * ms. stalled_us: time in us since the last answer. A phase that need not wait for all retries
+     * can give up its requests here. May be NULL. */
     void (*stalled)(struct sm *s, uint64_t stalled_us);
     /* The runner calls `abort` if the round is aborted during this phase. May be NULL. */
     void (*abort)(struct sm *s);

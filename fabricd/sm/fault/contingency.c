@@ -62,8 +62,8 @@ static bool evict_last(struct sm_contingency_state *a)
     return false;
 }
 
-/* Stores what was computed for a case. If the plan is too long, or if there is no memory for it,
- * stores everything except the plan. */
+/* Stores what was computed for a case. If the plan is too long, or contingency.memory has no room
+ * for it, stores everything except the plan. */
 static void take_one(struct sm *s, struct fab_repair_contingency *c)
 {
     struct sm_contingency_state *a = &s->fault->contingency;

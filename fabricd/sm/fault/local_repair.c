@@ -83,8 +83,8 @@ static bool is_active(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
 }
 
-/* A switch at one end of this link is silent. Excludes all its links from the snapshot, if they are
- * not yet excluded. Returns OK or NOMEM. */
+/* A switch at one end of this link is silent. Excludes all links of this switch from the snapshot,
+ * if they are not yet excluded. Returns OK or NOMEM. */
 static int exclude_silent(struct sm *s, const struct sm_link *c)
 {
     struct fab_fabric *f = s->model.fabric;
@@ -98,7 +98,8 @@ static int exclude_silent(struct sm *s, const struct sm_link *c)
     return r;
 }
 
-/* Removes the failed links from the snapshot. *ret_active: how many of them had Active ports.
+/* Removes from the snapshot the links that the probe listed: those that failed, and those that
+ * routes must avoid although they are up. *ret_active: how many of them had Active ports.
  * *ret_degraded: how many were degraded. Returns OK or NOMEM. */
 static int cut_links(struct sm *s, uint32_t *ret_active, uint32_t *ret_degraded)
 {
