@@ -573,9 +573,11 @@ int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* computes new tables w
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
 /* Computes and proves the tables of a reroute (or of a rebalance, if if_better is true) in the
  * background, and changes nothing. `done` gets OK, and a sentence: which writes would follow, or
- * why the active tables would stay. It gets REFUSED if the tables of all engines fail their proof.
- * Returns what sm_reroute would return; or BUSY if no tables are active, a sweep runs, or another
- * dry run has not ended. */
+ * why the active tables would stay. It gets REFUSED if no engine has tables that pass the proof
+ * (for a rebalance OK, because the active tables would stay), or the error with which the
+ * computation failed. Returns what sm_reroute would return; or BUSY if no tables are published, a
+ * round runs, another dry run has not ended, or the snapshot has other nodes than the published
+ * view. */
 int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx);
 /* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Returns DENIED if another manager
  * is master or the manager is frozen, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED
@@ -601,9 +603,9 @@ bool sm_pins_are_on(const struct sm *s);
  * the fabric.
  *
  * All three then request new tables; `done` is called after that round. `by` is the operator's
- * name. Errors: NOT_FOUND (there is no such node or pin), EXISTS (no node waits for an approval),
- * BUSY (no fabric is known yet, or subnet.pin_names is off), DENIED (another manager is master),
- * NOMEM. */
+ * name. Errors: NOT_FOUND (there is no such node or pin), EXISTS (the node, or all nodes, have
+ * nothing to approve), BUSY (no fabric is known yet, or subnet.pin_names is off), DENIED (another
+ * manager is master), NOMEM. */
 int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);
 int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_done *done, void *ctx);
 int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);

@@ -7,10 +7,10 @@
  * The worker task begins between two rounds. It counts as a reader of the snapshot (model.readers),
  * so rounds do not change the snapshot while the task runs. When the task has ended, the loop
  * thread takes over the new baseline and the new list of unapproved devices. If a round has
- * replaced the list of unapproved devices since the task began, the task runs again, at most
- * TRIES_MOST times. If the list is still outdated then, or if a round runs for longer than
- * WAIT_MOST_US, the change is made without a new list, and a heavy sweep makes the list later. The
- * manager calls done() of a change when the change is committed to the database.
+ * replaced the list of unapproved devices since the task began, the task runs again; it runs at
+ * most TRIES_MOST times in all. If the list is still outdated then, or if a round runs for longer
+ * than WAIT_MOST_US, the change is made without a new list, and a heavy sweep makes the list later.
+ * The manager calls done() of a change when the change is committed to the database.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -272,7 +272,8 @@ static int enter(struct sm *s)
     return c ? sm_phase_task_begin(s, &comparing, c) : FAB_E_NOMEM;
 }
 
-/* Publishes the snapshot if the round found a change or wrote anything. */
+/* Publishes the snapshot and the active tables. Does nothing if a view with these tables is
+ * published, and the round found no change, computed no tables and wrote nothing. */
 static int publish_changes(struct sm *s, const struct comparison *c)
 {
     const struct fab_view *old = s->model.view;

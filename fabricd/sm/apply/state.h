@@ -127,9 +127,9 @@ struct sm_programming {
     /* manager's clock when an LFT write for which other writes wait was last answered; 0: none
      * yet */
     uint64_t awaited_us;
-    /* Manager's clock in us. lossy_us: when the first write was sent after which pairs have no
-     * path. lost_us: not a clock, but the time in us that passed until all pairs had a path again.
-     * 0: no pair loses its path. */
+    /* lossy_us: manager's clock when the first write was sent after which pairs have no path.
+     * lost_us: the time in us from lossy_us until all pairs had a path again. 0: not yet, or no
+     * pair loses its path. */
     uint64_t lossy_us, lost_us;
     /* Number of pairs that may have no path while tables change. */
     uint64_t lost_pairs;
@@ -277,7 +277,8 @@ struct sm_reproof {    /* state of reproof.c */
     uint64_t due_us, repaired_us;
     /* number of local repairs that were published since the start */
     uint64_t repairs;
-    /* the last proof of all published tables, in a round or in the background */
+    /* the last proof of all published tables that found no failure, in a round or in the
+     * background */
     struct sm_whole_proof last;
     /* the proof of all new tables of the running round; becomes `last` when they are published;
      * time_us is 0 if there is none */
@@ -331,8 +332,9 @@ struct sm_degraded {
 
 /* Functions of standing.c. */
 struct sm_standing;
-/* Returns whether this manager may adopt tables, and whether some switch holds a route. If all
- * switches were just powered on, there is nothing to adopt. */
+/* Returns whether this manager may adopt tables, and there may be any: it has read a route from
+ * some switch, or has published a view before. If all switches were just powered on, there is
+ * nothing to adopt. */
 bool sm_standing_exist(const struct sm *s);
 /* Copies the tables that the switches hold to *ret. Runs on a worker thread. If memory runs out,
  * *ret stays empty. */
@@ -344,18 +346,22 @@ void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret);
 int sm_standing_complete(struct sm_standing *x, const struct fab_fabric *f,
                          const struct fab_target *t, bool few, struct fab_lft *ret);
 /* Like sm_standing_complete, but adds the missing paths by a local repair for the lost links. Also
- * makes the repair session. Returns NOT_FOUND if such a repair is not possible: no lost links are
- * known, or paths are missing for other reasons, too. */
+ * makes the repair session. Sets x->differs and *ret also if the repaired tables need more writes
+ * than the engine's tables, but writes of less than a quarter of all blocks. Returns NOT_FOUND if
+ * such a repair is not possible: no lost links are known, or paths are missing for other reasons,
+ * too. */
 int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool few,
                        struct fab_repair_session *ret_session, struct fab_lft *ret);
 /* Moves to *ret the copy of the tables that the switches hold, and copies the list of lost links to
  * it. */
 void sm_standing_take(struct sm *s, struct sm_standing *ret);
 /* Call this function when the tables are chosen. If the tables of the switches were adopted,
- * reports it, and lets a rebalance follow. No tables are adopted after this call. */
+ * reports it, and lets a rebalance follow. No tables are adopted after this call. In a round in
+ * standby, only stores the facts for the report at the take-over. */
 void sm_standing_report(struct sm *s, const struct sm_standing *x);
 void sm_standing_forget_lost(struct sm *s); /* empties s->apply->lost */
-/* Reports tables that the switches held when this manager became master. */
+/* If the tables that the switches held were adopted, reports it, and lets a rebalance or a reroute
+ * follow. */
 void sm_standing_adopted(struct sm *s, const struct sm_adopted *x);
 void sm_standing_fini(struct sm_standing *x);
 
@@ -568,7 +574,8 @@ void sm_transition_fini(struct sm *s);
  * by_labels: the labels of a local repair proved the order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
-/* Returns how long to wait until all packets in flight have left the fabric, in microseconds. */
+/* Returns how long to wait for packets in flight to leave the fabric, in microseconds. The time is
+ * usually enough, but no guarantee (transition.c). */
 uint64_t sm_transition_settle_us(const struct sm *s);
 /* Call sm_transition_sending when write `op` of the plan is sent, and sm_transition_ended when all
  * writes are answered. The functions measure how long pairs have no path during a transition. */
@@ -583,8 +590,8 @@ uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 /* Makes a view of the snapshot, with these tables (NULL: without tables) and the next generation.
  * Returns OK or NOMEM. */
 int sm_make_view(struct sm *s, struct fab_target *target, struct fab_view **ret);
-/* Publishes the fabric without tables; does nothing if tables exist already. Returns OK or
- * NOMEM. */
+/* Publishes the fabric without tables; does nothing if tables, or just this snapshot, are published
+ * already. Returns OK or NOMEM. */
 int sm_publish_fabric(struct sm *s);
 /* Replaces the verdict of the published view, which keeps its generation. Returns OK or NOMEM. */
 int sm_publish_verdict(struct sm *s, const struct fab_verdict *verdict);

@@ -15,6 +15,7 @@
  * If an attribute differs, the scrub reads the M_Key violation counter of the port, which may
  * explain the difference. It then emits an event, records the value that was read as the device's
  * state, and requests a targeted sweep of the node. The plan of that sweep restores the attribute.
+ * (A changed MFT block is written again without a sweep.)
  *
  * While a recording is made or replayed the scrub is off, because the order of its requests would
  * depend on timers.
