@@ -39,8 +39,8 @@ struct sm_rehearsal {
     /* the fabric as it was read; NULL: the sweep failed */
     const struct fab_fabric *fabric;
     const struct fab_observed *observed; /* the tables as they were read */
-    /* the new LIDs and tables (target), their proof (verdict), and the writes (plan); NULL: there
-     * are no new tables */
+    /* the new LIDs and tables (target), their proof (verdict), and the writes (plan). If there are
+     * no new tables, target and plan are NULL, and the verdict has no meaning */
     const struct fab_target *target;
     const struct fab_verdict *verdict;
     const struct fab_plan *plan;
@@ -71,7 +71,8 @@ struct sm_input {
     void *rehearsed_ctx;
 };
 /* Creates the subnet manager. Returns OK; NOMEM; IO if the store or the key file cannot be read;
- * DENIED if other users can read the key file; or FORMAT if the key file is damaged. */
+ * DENIED if other users can read the key file; or FORMAT if the store or the key file is
+ * damaged. */
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* sets IsSM at the manager's port, and begins the first sweep */
 /* Call this function when the device of the transport is gone. The manager ends its round. Until
@@ -245,12 +246,12 @@ typedef bool sm_notice_wanted(void *ctx);
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
 
 /* Writes the last SMInfo (IBA 14.2.5.13) of each other trusted manager to ret[], at most `max`.
- * Returns the number of these managers, even if it is higher than `max`. Managers in the state
- * not-active, and a master that stopped answering, do not count. */
+ * Returns the number of these managers, even if it is higher than `max`. Managers that were not
+ * active at the last election, and a master that stopped answering, do not count. */
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
-/* Returns true if this manager may use a new key, because all other managers would get the key by
- * the replication (fabricd/replica). The other managers are those that this manager sees, and those
- * in subnet.managers. shared: this manager shares the key. */
+/* Returns true if this manager may use a new key, because there are no other managers, or because
+ * all of them would get the key by the replication (fabricd/replica). The other managers are those
+ * that this manager sees, and those in subnet.managers. shared: this manager shares the key. */
 bool sm_others_share_keys(const struct sm *s, bool shared);
 
 /* Writes a block of a port's GUIDInfo (IBA 14.2.5.5). `done` is called as libfabmgr/mads/mads.h

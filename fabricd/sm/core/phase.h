@@ -116,7 +116,8 @@ struct sm_round {
     /* true: the round takes the cause that sm_cause_set has set; `fabricctl status` and the record
      * of a reroute show this cause */
     bool causes;
-    /* true: during the round, the manager sends no requests of other kinds */
+    /* true: during the round, no MFT requests and no requests of a background heavy sweep or of the
+     * scrub are sent */
     bool alone;
     /* The round runs while this manager is in standby. It sends at most subnet.standby_rate
      * requests a second, and no writes, and ends when the manager leaves the state standby. */

@@ -276,8 +276,9 @@ static void report_refused(struct sm *s)
             ha->refused[ha->refused_count++] = x->others[i];
 }
 
-/* Isolates the hosts of refused managers. That such a host has sent the SMInfo is proved: the
- * request had a directed route, and only the device at the end of this route could answer. */
+/* Isolates the hosts of refused managers, if the settings demand it. Only such a host can have sent
+ * the SMInfo: the request had a directed route, and only the device at the end of this route could
+ * answer. */
 static void isolate_refused(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;

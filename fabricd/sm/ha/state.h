@@ -213,8 +213,8 @@ void sm_watch_heard(struct sm *s, uint32_t port);
 
 int sm_handover_init(struct sm *s); /* returns OK or NOMEM */
 void sm_handover_fini(struct sm *s);
-/* This manager is master, and another manager has sent its SMInfo. If that manager has precedence
- * (IBA 14.4.1), begins to hand over to it. */
+/* If this manager is master, and another manager with precedence (IBA 14.4.1) can take over now,
+ * begins to hand over to it. If there are several, chooses the best one. */
 void sm_handover_consider(struct sm *s);
 /* Of two masters, this manager has no precedence. Sends HANDOVER to the other one, and does not
  * wait for an answer. That one then sweeps the part of the subnet that this manager managed. */
