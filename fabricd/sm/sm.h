@@ -113,14 +113,14 @@ enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_K
 /* Numbers of traps since the start. Only traps that arrived while this manager was master count. */
 struct sm_trap_counts {
     uint64_t received;
-    /* Traps beyond the rate limit of their source. The manager only answered them with
-     * TrapRepress. */
+    /* Traps beyond the rate limit of their source. The manager only answered them with TrapRepress,
+     * and may have read the device later. */
     uint64_t repressed;
     /* traps that were refused, because their sender cannot have issued the notice
      * (core/trap_check.c) */
     uint64_t refused;
-    /* notices that were not forwarded to subnet administration, because a read of the device did
-     * not confirm them */
+    /* notices that were not forwarded to subnet administration: a read of the device did not
+     * confirm them, too many were waiting for a read, or this manager was no longer master */
     uint64_t unconfirmed;
     uint64_t sweeps; /* heavy sweeps because of traps from unknown LIDs */
     /* Numbers of packets with a wrong key that devices have counted, indexed by enum sm_key. */
@@ -193,7 +193,7 @@ struct sm_status {
     /* Number of active LFT entries that local repairs changed since an engine last computed the
      * tables. */
     uint64_t repaired;
-    /* true: a rebalance is requested, or will start after the quiet time */
+    /* true: a rebalance will start after the quiet time */
     bool rebalance_due;
     /* time in us until the rebalance starts, if the fabric does not change before */
     uint64_t rebalance_in_us;
@@ -583,8 +583,9 @@ int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx);
 /* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Returns DENIED if another manager
  * is master or the manager is frozen, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED
  * if the manager must not disable the port: the link is the manager's own, or the manager could not
- * reach the port any more to enable it again, or a part of the fabric would be cut off. `by` is as
- * for sm_link_release. */
+ * reach the port any more to enable it again, or a part of the fabric would be cut off. It gets
+ * NOT_FOUND if there is no such port, BUSY if the request was interrupted, or the error of the
+ * write. `by` is as for sm_link_release. */
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
                 sm_done *done, void *ctx);
 /* Finds out what sm_port_set would do, and changes nothing. Returns the error that sm_port_set

@@ -14,12 +14,12 @@
 #include "fabricd/sm/links/links.h"
 #include "libfabmgr/repair/session/session.h"
 
-int sm_apply_init(struct sm *s); /* returns OK, NOMEM or IO */
+int sm_apply_init(struct sm *s); /* returns OK, NOMEM, IO or FORMAT */
 void sm_apply_fini(struct sm *s);
 /* Replaces the pinned names and the baseline of devices by those in the store. Returns OK, NOMEM,
  * IO or FORMAT. */
 int sm_apply_load(struct sm *s);
-/* Lets the next writes to the ports of hosts set ClientReregister, so that all hosts register
+/* Lets the next plan set ClientReregister at the ports of all hosts, so that all hosts register
  * again. */
 void sm_apply_ask(struct sm *s);
 /* Call this function after a take-over. The former master shared its registrations of hosts with
@@ -199,8 +199,8 @@ void sm_reproof_prepare(struct sm *s);
 /* Call this function between two rounds. If a background proof has ended during the last round, it
  * takes over the verdict. */
 void sm_reproof_round_ended(struct sm *s);
-/* Pauses the running background proof at once, because the processor may be needed to handle a
- * fault. */
+/* Ends the running slice of the background proof early, because the processor may be needed to
+ * handle a fault. The proof continues with the next slice. */
 void sm_reproof_yield(struct sm *s);
 void sm_reproof_drop(struct sm *s);
 bool sm_reproof_runs(const struct sm *s);

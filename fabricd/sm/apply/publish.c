@@ -191,9 +191,9 @@ static void report_unchanged_reroute(struct sm *s)
                .duration_us = s->apply->last_reroute_us);
 }
 
-/* Emits the event about a reroute after a local repair, in which an engine computed better balanced
- * tables. `fabricctl status` continues to show the duration of the local repair, because the local
- * repair ended the interruption of traffic. */
+/* Emits the event about the refinement of a local repair that left out paths (reroutes.c).
+ * `fabricctl status` continues to show the duration of the local repair, because the local repair
+ * ended the interruption of traffic. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

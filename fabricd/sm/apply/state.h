@@ -18,8 +18,8 @@
  * LFT entries and channels that the computation visits, and so its CPU time to about 1.5 s. */
 #define SM_TRANSITION_VISITS 100000000u
 
-/* How far a phase has come that reads tables block by block: the index of the port or switch, and
- * the number of the block, that are read next. */
+/* The position of a phase that reads tables block by block. index: the port or switch that is read
+ * next. block: number of the block that is read next. */
 struct sm_scan {
     uint32_t index, block;
 };
@@ -384,7 +384,7 @@ struct sm_apply {
     /* engine of the newest tables in the store; "": not known */
     char last_engine[32];
     struct loop_tasks tasks;
-    struct sm_scan scan; /* how far the running phase has come that reads tables */
+    struct sm_scan scan; /* position of the running phase, if it reads tables */
     /* Target of the running round: at first it has only LIDs, later also tables. NULL: the active
      * target stays. */
     struct fab_target *fresh;
@@ -501,12 +501,12 @@ void sm_repair_state_fini(struct sm *s);
 /* Functions of pins.c. */
 int sm_pins_init(struct sm *s);
 int sm_pins_load(struct sm *s); /* replaces the pins by those in the store */
-/* Replaces the baseline by that in the store. Returns OK, NOMEM or IO. */
+/* Replaces the baseline by that in the store. Returns OK, NOMEM, IO or FORMAT. */
 int sm_baseline_load(struct sm *s);
 void sm_pins_fini(struct sm *s);
 
 /* Functions of baseline.c. */
-int sm_baseline_init(struct sm *s); /* returns OK, NOMEM or IO */
+int sm_baseline_init(struct sm *s); /* returns OK, NOMEM, IO or FORMAT */
 void sm_baseline_fini(struct sm *s);
 /* Copies the port GUIDs of the quarantined ports, in ascending order, to a new array *ret. Returns
  * OK or NOMEM. */
@@ -553,7 +553,7 @@ void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
 /* Removes from the list of failed blocks all blocks that are not doubtful. Call this function
  * before a plan for the whole fabric is sent, which repeats all writes. */
 void sm_failed_begin(struct sm *s);
-/* Returns a new array with one failed write for each doubtful block, which the caller frees; NULL:
+/* Returns a new array with the failed writes of all doubtful blocks, which the caller frees; NULL:
  * no memory. */
 struct fab_plan_lost *sm_failed_lost(const struct sm *s, uint32_t *ret_count);
 /* Removes from the list of failed blocks those whose write failed and whose contents are known
@@ -711,7 +711,8 @@ struct sm_fixed {
     /* [count] 1: at least one entry of this silent switch is known; 0: none */
     uint8_t *known;
     uint32_t top;
-    uint8_t *entry; /* [count][top + 1] LFT entries that the silent switches hold */
+    uint8_t *
+        entry; /* [count][top + 1] LFT entries that the silent switches hold; NO_ROUTE: not known */
 };
 int sm_fixed_take(const struct sm *s, struct sm_fixed *ret); /* returns OK or NOMEM */
 void sm_fixed_fini(struct sm_fixed *x);

@@ -43,8 +43,9 @@ struct sm_run {
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
-    /* Only if this round replaces the tables of a local repair by better balanced tables:
-     * generation of the view that the local repair published. 0: this round does something else. */
+    /* Only if this round is the refinement of a local repair that left out paths
+     * (apply/reroutes.c): generation of the view that the local repair published. 0: this round
+     * does something else. */
     uint64_t follows;
     /* why the round was begun, as a phrase for operators */
     char cause[96];

@@ -21,7 +21,8 @@ bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid);
 /* Call this function between two rounds. Drops contingency plans that do not fit the present repair
  * session, and sets the timer that starts to compute the missing plans. */
 void sm_contingency_prepare(struct sm *s);
-/* Pauses the computation of contingency plans at once, because a fault may have to be handled. */
+/* Ends the running slice of the computation of contingency plans early, because a fault may have to
+ * be handled. The computation continues with the next slice. */
 void sm_contingency_yield(struct sm *s);
 
 /* If a step of the incremental rebalance is due, sets its timer. If a step was computed for an

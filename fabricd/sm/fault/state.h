@@ -121,8 +121,8 @@ struct sm_step_state { /* state of rebalance_step.c */
     /* the last LID that the last step has examined; 0: it has reached the last LID of the fabric */
     uint32_t at;
     bool moved; /* a step of the present pass over the LIDs has changed entries */
-    /* The last pass over the LIDs has changed no entry. No step is due until the repair session has
-     * a new state. */
+    /* The last pass over the LIDs has changed no entry, or no further step could be made. No step
+     * is due until the repair session has a new state. */
     bool settled;
 };
 /* A search for a repair (repair_search.c). If a worker task carries it out, no other code uses this

@@ -28,8 +28,8 @@ struct sm_other {
     bool advancing;
     /* clock of this manager when the other manager last sent SMInfo */
     uint64_t answered_us;
-    /* the same clock when the other manager first answered in the state standby, and since when it
-     * has shown no other state; 0: its last state is another one */
+    /* time (clock of this manager) since which all answers of the other manager have shown the
+     * state standby; 0: its last answer showed another state */
     uint64_t standby_us;
     /* Name of the switch port to which the manager is connected. */
     char place[SM_PLACE_LEN];

@@ -48,6 +48,6 @@ void sm_drain_settle(struct sm *s);
 /* Functions of drain_store.c. */
 void sm_drain_keep(struct sm *s, const struct sm_drain *d);   /* writes the drain to the store */
 void sm_drain_unkeep(struct sm *s, const struct sm_drain *d); /* removes the drain from the store */
-int sm_drain_load(struct sm *s); /* loads all drains; returns OK, NOMEM or IO */
+int sm_drain_load(struct sm *s); /* loads all drains; returns OK, NOMEM, IO or FORMAT */
 
 #endif

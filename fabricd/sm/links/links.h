@@ -18,7 +18,7 @@ struct sm_link {
     bool silent;
 };
 
-int sm_links_init(struct sm *s); /* returns OK, NOMEM or IO */
+int sm_links_init(struct sm *s); /* returns OK, NOMEM, IO or FORMAT */
 void sm_links_fini(struct sm *s);
 /* Replaces the isolated links, the drains and the disabled ports by those in the store. Returns OK,
  * NOMEM, IO or FORMAT. */
