@@ -2,7 +2,7 @@
 /*
  * Phase "comparing with the baseline" finds devices that no operator has approved at their place
  * (libfabmgr/discover/baseline.h). A worker thread compares the fabric with the baseline. If there
- * is no baseline, the phase does nothing.
+ * is no baseline, the list of unapproved devices is empty.
  *
  * The baseline is kept in the store, so that it survives a restart. The list of devices that are
  * not approved is not stored, because it follows from the baseline and the fabric.

@@ -237,7 +237,8 @@ static int check_role(const struct sm *s)
 
 static int begin(struct sm *s, struct sm_baseline_edit *e);
 
-/* Returns whether the first change of the queue must wait, because a round is running. */
+/* Returns whether the first change of the queue must wait, because a round is running. It waits at
+ * most WAIT_MOST_US. */
 static bool must_wait(const struct sm *s, struct sm_baseline_edit *e)
 {
     uint64_t now = clock_now_us();

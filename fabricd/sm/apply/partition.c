@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading P_Keys" reads the P_Key table of each port whose table the manager writes once,
- * block by block. Later the manager knows the contents from the writes that the port acknowledged.
+ * Phase "reading P_Keys" reads once, block by block, the P_Key table of each port whose table the
+ * manager writes. Later the manager knows the contents from the writes that the port acknowledged.
  * If an endport was reset (it is in Init again), its table is read again.
  *
  * Phase "partitioning" computes on a worker thread which P_Keys each port must have, and adds them

@@ -191,7 +191,8 @@ static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_
 }
 
 /* Returns whether all writes of the present stage must be answered before writes of the next stage
- * are sent. False if the stage has no writes. */
+ * are sent. False if the stage has no writes, and for the stage SWITCH unless tables must wait for
+ * it. */
 static bool stage_is_awaited(const struct sm_programming *p)
 {
     if (p->plan.stage_start[p->stage] == p->plan.stage_start[p->stage + 1])

@@ -14,8 +14,9 @@
 
 #define SM_REROUTES 256 /* number of reroute records kept in memory */
 
-/* While the order of the writes is computed, a local repair must wait. This limits the number of
- * LFT entries and channels that the computation visits, and so its CPU time to about 1.5 s. */
+/* Maximum number of LFT entries and channels that the computation of the order of the writes
+ * visits. It limits the CPU time of the computation to about 1.5 s, because a local repair must
+ * wait meanwhile. */
 #define SM_TRANSITION_VISITS 100000000u
 
 /* The position of a phase that reads tables block by block. index: the port or switch that is read
@@ -83,8 +84,9 @@ struct sm_standby {
     int64_t read_us;
     bool reported; /* the event sm-standby-ready was emitted since this manager became standby */
     struct sm_adopted adopted;
-    /* Numbers of the master's announcement (replica_order_revision) when the running round in
-     * standby began, and when the last round began that found the model ready. */
+    /* Revisions of the master's announcement (replica_order_revision). order_begun: when the
+     * running round in standby began. order: when the last round began at whose end the model was
+     * ready. */
     int64_t order_begun, order;
     /* whether the proof of a local repair may rely on the tables that were read (standby.c) */
     enum sm_standby_trust trust;
@@ -250,8 +252,9 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     /* maps a hash of a switch port to the time of the last event about this port, in seconds of the
      * manager's clock */
     struct fab_map told;
-    /* manager's clock when the present period began (TELL_EVERY_US), in which events are counted by
-     * window_told; 0: no event yet */
+    /* window_us: manager's clock when the present period of TELL_EVERY_US began; 0: no event yet.
+     * window_told: number of events in this period. untold: number of devices that the next summary
+     * event counts. */
     uint64_t window_us;
     uint32_t window_told, untold;
     /* Manager's clock at the last event nodes-unapproved, which sums up many devices; 0: none
@@ -598,7 +601,7 @@ int sm_publish_verdict(struct sm *s, const struct fab_verdict *verdict);
 
 /* Functions of changes.c. */
 /* Emits events about the changes from snapshot `old` to snapshot `now`, as fab_fabric_diff returned
- * them. Reorders the list of changes. */
+ * them. Reorders the list of changes, and may overwrite some of them. */
 void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                        struct fab_change *changes, size_t count);
 
@@ -711,8 +714,8 @@ struct sm_fixed {
     /* [count] 1: at least one entry of this silent switch is known; 0: none */
     uint8_t *known;
     uint32_t top;
-    uint8_t *
-        entry; /* [count][top + 1] LFT entries that the silent switches hold; NO_ROUTE: not known */
+    /* [count][top + 1] LFT entries that the silent switches hold; NO_ROUTE: not known */
+    uint8_t *entry;
 };
 int sm_fixed_take(const struct sm *s, struct sm_fixed *ret); /* returns OK or NOMEM */
 void sm_fixed_fini(struct sm_fixed *x);

@@ -78,7 +78,8 @@ enum sm_round_kind {
     SM_ROUND_STANDBY,
     /* A light sweep that precedes heavy sweeps, right after a take-over. */
     SM_ROUND_FIRST_LIGHT,
-    /* Writes the MasterSMLID of this manager to all ports, right after a take-over. */
+    /* Writes the MasterSMLID of this manager to the endports and switches that have another one,
+     * right after a take-over. */
     SM_ROUND_MASTER_LID,
     SM_ROUND_KINDS
 };

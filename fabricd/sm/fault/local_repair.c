@@ -179,8 +179,8 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     fab_plan_fini(&plan);
     if (r != FAB_OK) {
         sm_repair_forget(s);
-        /* The snapshot may lack the failed links already. A sweep would then find the same fabric,
-         * and would keep these tables. */
+        /* From now on no tables are active. Otherwise, if the snapshot lacks the failed links
+         * already, a sweep would find the same fabric, and would keep the old tables. */
         sm_model_take_target(&s->model, NULL);
     }
     return r;
@@ -217,8 +217,8 @@ static void drop(struct sm *s)
     sm_repair_search_abort(s);
 }
 
-/* Ends the round without a repair. A targeted sweep follows; its duration counts from the trap that
- * caused the probe. */
+/* Ends the round without a repair. A targeted sweep follows. The times of its record count from the
+ * trap that caused the probe, if a trap caused it. */
 static int give_up(struct sm *s, const struct sm_repair_search *x)
 {
     log_info("sm", "no local repair, a targeted sweep follows: %s",

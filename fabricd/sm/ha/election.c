@@ -250,7 +250,7 @@ static bool is_asked(const struct sm *s, const struct sm_other *o)
 }
 
 /* Removes managers from the list of refused managers if this election has asked them again, or if
- * they have left the fabric. */
+ * there is no manager at their ports any more. */
 static void keep_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;

@@ -109,8 +109,9 @@ static bool leads_around(const struct fab_fabric *f, const struct fab_path *path
 }
 
 /* Finds a directed route to the node that does not use the link of port `without`. Returns false if
- * there is none. If the known route uses this link, searches the whole fabric, which takes
- * milliseconds in a large fabric. */
+ * there is none with at most as many hops as a directed route can have, or if there is no memory.
+ * If the known route uses this link, searches the whole fabric, which takes milliseconds in a large
+ * fabric. */
 static bool path_around(const struct sm *s, uint32_t node, uint32_t without, struct fab_path *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -301,8 +302,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* Finds the directed route for the write. It avoids the link that the write takes down if possible,
- * because the answer would be lost on this link. */
+/* Finds the directed route for the write. If the write is to a switch and there is such a route, it
+ * avoids the link that the write takes down, because the answer would be lost on this link. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -197,8 +197,8 @@ void sm_flap_leave(struct sm *s, const struct sm_flap *e, const char *cause);
 
 /* Functions of drain.c. */
 int sm_drains_init(struct sm *s); /* returns OK or NOMEM */
-int sm_drains_load(
-    struct sm *s); /* loads the drains from the store; returns OK, NOMEM, IO or FORMAT */
+/* Loads the drains from the store. Returns OK, NOMEM, IO or FORMAT. */
+int sm_drains_load(struct sm *s);
 void sm_drains_forget(struct sm *s); /* forgets all drains, before they are loaded again */
 void sm_drains_fini(struct sm *s);
 /* Call this function when the sweep has decided whether the drained link is excluded (e->out). If

@@ -235,7 +235,8 @@ static bool is_asked(const struct sm_scrub *c, uint64_t guid)
 }
 
 /* A new snapshot may have other ids. Finds the present ids of the node and the port by GUID and
- * port number. Returns false if the port has left the fabric. */
+ * port number. Returns false if the port has left the fabric, or if there is no directed route to
+ * it. */
 static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;
