@@ -39,8 +39,8 @@ struct sm_rehearsal {
     /* the fabric as it was read; NULL: the sweep failed */
     const struct fab_fabric *fabric;
     const struct fab_observed *observed; /* the tables as they were read */
-    /* the new LIDs and tables (target), their proof (verdict), and the writes (plan); NULL: there
-     * are no new tables */
+    /* the new LIDs and tables (target), their proof (verdict), and the writes (plan). If there are
+     * no new tables, target and plan are NULL, and the verdict has no meaning */
     const struct fab_target *target;
     const struct fab_verdict *verdict;
     const struct fab_plan *plan;
@@ -71,7 +71,8 @@ struct sm_input {
     void *rehearsed_ctx;
 };
 /* Creates the subnet manager. Returns OK; NOMEM; IO if the store or the key file cannot be read;
- * DENIED if other users can read the key file; or FORMAT if the key file is damaged. */
+ * DENIED if other users can read the key file; or FORMAT if the store or the key file is
+ * damaged. */
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* sets IsSM at the manager's port, and begins the first sweep */
 /* Call this function when the device of the transport is gone. The manager ends its round. Until
@@ -112,14 +113,14 @@ enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_K
 /* Numbers of traps since the start. Only traps that arrived while this manager was master count. */
 struct sm_trap_counts {
     uint64_t received;
-    /* Traps beyond the rate limit of their source. The manager only answered them with
-     * TrapRepress. */
+    /* Traps beyond the rate limit of their source. The manager only answered them with TrapRepress,
+     * and may have read the device later. */
     uint64_t repressed;
     /* traps that were refused, because their sender cannot have issued the notice
      * (core/trap_check.c) */
     uint64_t refused;
-    /* notices that were not forwarded to subnet administration, because a read of the device did
-     * not confirm them */
+    /* notices that were not forwarded to subnet administration: a read of the device did not
+     * confirm them, too many were waiting for a read, or this manager was no longer master */
     uint64_t unconfirmed;
     uint64_t sweeps; /* heavy sweeps because of traps from unknown LIDs */
     /* Numbers of packets with a wrong key that devices have counted, indexed by enum sm_key. */
@@ -192,7 +193,7 @@ struct sm_status {
     /* Number of active LFT entries that local repairs changed since an engine last computed the
      * tables. */
     uint64_t repaired;
-    /* true: a rebalance is requested, or will start after the quiet time */
+    /* true: a rebalance will start after the quiet time */
     bool rebalance_due;
     /* time in us until the rebalance starts, if the fabric does not change before */
     uint64_t rebalance_in_us;
@@ -245,12 +246,12 @@ typedef bool sm_notice_wanted(void *ctx);
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
 
 /* Writes the last SMInfo (IBA 14.2.5.13) of each other trusted manager to ret[], at most `max`.
- * Returns the number of these managers, even if it is higher than `max`. Managers in the state
- * not-active, and a master that stopped answering, do not count. */
+ * Returns the number of these managers, even if it is higher than `max`. Managers that were not
+ * active at the last election, and a master that stopped answering, do not count. */
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
-/* Returns true if this manager may use a new key, because all other managers would get the key by
- * the replication (fabricd/replica). The other managers are those that this manager sees, and those
- * in subnet.managers. shared: this manager shares the key. */
+/* Returns true if this manager may use a new key, because there are no other managers, or because
+ * all of them would get the key by the replication (fabricd/replica). The other managers are those
+ * that this manager sees, and those in subnet.managers. shared: this manager shares the key. */
 bool sm_others_share_keys(const struct sm *s, bool shared);
 
 /* Writes a block of a port's GUIDInfo (IBA 14.2.5.5). `done` is called as libfabmgr/mads/mads.h
@@ -343,7 +344,7 @@ struct sm_flapping {
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
 /* Ends the hold-down or the isolation of a link, and sets its flap count to 0. One port of the link
  * is given. by: who requested it, for the event, such as "alice (uid 1000)". Returns NOT_FOUND if
- * the link is neither held down nor isolated, or DENIED if another manager is master. */
+ * the link is neither flapping nor isolated, or DENIED if another manager is master. */
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *by);
 /* Returns what sm_link_release would return; changes nothing. */
 int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port);
@@ -353,10 +354,10 @@ int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port);
  * isolation.
  *
  * Errors with a sentence in why[]: UNREACHABLE (a node would be cut off), LIMIT (a switch would
- * have more than flapping.max_excluded_percent of its links excluded, or a leaf or pod would
- * have too few uplinks), NOT_FOUND (the port has no link that is up), EXISTS (the link is
- * isolated already). Other errors: DENIED (another manager is master), BUSY (no fabric is known
- * yet), NOMEM. */
+ * have more than flapping.max_excluded_percent of its links excluded; or a leaf or pod would have
+ * too few uplinks, but only if `operated` is false), NOT_FOUND (the port has no link that is up),
+ * EXISTS (the link is isolated already). Other errors: DENIED (another manager is master), BUSY (no
+ * fabric is known yet), NOMEM. */
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
                     const char *cause, char *why, size_t why_len);
 /* Returns what sm_link_isolate would return, and writes the sentence about the error to why[].
@@ -365,8 +366,8 @@ int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool o
                           size_t why_len);
 /* Finds out whether all these links can be isolated, one after the other. Links that are isolated
  * or excluded already are accepted. If one of the links cannot be isolated, returns the error that
- * sm_link_isolate would return; *ret_link is then the index of this link, and why[] has a sentence.
- * Call this function only if a fabric is known. */
+ * sm_link_isolate would return to an operator; *ret_link is then the index of this link, and why[]
+ * has a sentence. Call this function only if a fabric is known. */
 int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
                      char *why, size_t why_len);
 struct sm_isolation {
@@ -399,7 +400,7 @@ struct sm_capacity {
     uint32_t least;  /* number of uplinks that must stay in use */
 };
 /* Each element of list[count] names a link by `guid` and `port`; the function fills in the other
- * members. Returns NOMEM. */
+ * members, or nothing if there is no snapshot. Returns NOMEM. */
 int sm_link_capacities(const struct sm *s, struct sm_capacity *list, uint32_t count);
 /* ---- drains: links, switches and hosts under maintenance (libfabmgr/health/drain.h) ---------- */
 
@@ -484,8 +485,8 @@ uint32_t sm_drain_list(const struct sm *s, struct sm_drain_info *ret, uint32_t m
 /* Returns whether routes avoid the link of this port because of a drain. */
 bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Returns true if routes avoid the link of this port, because the link is isolated, held down or
- * drained. *ret_guid and *ret_port are then the node GUID and the number of the port at the other
- * end of the link. */
+ * drained, or because its host misbehaved. *ret_guid and *ret_port are then the node GUID and the
+ * number of the port at the other end of the link. */
 bool sm_excluded_peer(const struct sm *s, uint64_t node_guid, uint8_t port, uint64_t *ret_guid,
                       uint8_t *ret_port);
 /* A port whose counters must show no more traffic before the drain becomes DRAINED. */
@@ -500,7 +501,7 @@ uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *r
 /* Call this function when the counters of all ports of a drain have been read twice. busy: name of
  * the port with the most traffic between the two reads; "": no port had noteworthy traffic.
  * bytes_per_s: the traffic of the port `busy`. If `busy` is "", a drain in the state DRAINING
- * becomes DRAINED. */
+ * becomes DRAINED; otherwise a drain in the state DRAINED becomes DRAINING again. */
 void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
 
 /* Returns whether work of low priority may start: this manager is master, a view is published, no
@@ -561,8 +562,9 @@ int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_ver
                      char **ret_text);
 
 /* The functions below request a round, and return at once: OK, NOMEM, or DENIED if another manager
- * is master. The manager later calls `done`, which may be NULL, with a status and a sentence. The
- * caller must call sm_forget before it frees ctx. */
+ * is master (sm_reroute and sm_rebalance: or if this manager is frozen). The manager later calls
+ * `done`, which may be NULL, with a status and a sentence. The caller must call sm_forget before it
+ * frees ctx. */
 typedef void sm_done(void *ctx, int status, const char *message);
 int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* requests a heavy sweep */
 int sm_sweep_check(const struct sm *s);                 /* returns what sm_sweep would return */
@@ -572,15 +574,18 @@ int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* computes new tables w
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
 /* Computes and proves the tables of a reroute (or of a rebalance, if if_better is true) in the
  * background, and changes nothing. `done` gets OK, and a sentence: which writes would follow, or
- * why the active tables would stay. It gets REFUSED if the tables of all engines fail their proof.
- * Returns what sm_reroute would return; or BUSY if no tables are active, a sweep runs, or another
- * dry run has not ended. */
+ * why the active tables would stay. It gets REFUSED if no engine has tables that pass the proof
+ * (for a rebalance OK, because the active tables would stay), or the error with which the
+ * computation failed. Returns what sm_reroute would return; or BUSY if no tables are published, a
+ * round runs, another dry run has not ended, or the snapshot has other nodes than the published
+ * view. */
 int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx);
 /* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Returns DENIED if another manager
  * is master or the manager is frozen, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED
  * if the manager must not disable the port: the link is the manager's own, or the manager could not
- * reach the port any more to enable it again, or a part of the fabric would be cut off. `by` is as
- * for sm_link_release. */
+ * reach the port any more to enable it again, or a part of the fabric would be cut off. It gets
+ * NOT_FOUND if there is no such port, BUSY if the request was interrupted, or the error of the
+ * write. `by` is as for sm_link_release. */
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
                 sm_done *done, void *ctx);
 /* Finds out what sm_port_set would do, and changes nothing. Returns the error that sm_port_set
@@ -600,9 +605,9 @@ bool sm_pins_are_on(const struct sm *s);
  * the fabric.
  *
  * All three then request new tables; `done` is called after that round. `by` is the operator's
- * name. Errors: NOT_FOUND (there is no such node or pin), EXISTS (no node waits for an approval),
- * BUSY (no fabric is known yet, or subnet.pin_names is off), DENIED (another manager is master),
- * NOMEM. */
+ * name. Errors: NOT_FOUND (there is no such node or pin), EXISTS (the node, or all nodes, have
+ * nothing to approve), BUSY (no fabric is known yet, or subnet.pin_names is off), DENIED (another
+ * manager is master), NOMEM. */
 int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);
 int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_done *done, void *ctx);
 int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);

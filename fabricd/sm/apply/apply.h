@@ -14,12 +14,12 @@
 #include "fabricd/sm/links/links.h"
 #include "libfabmgr/repair/session/session.h"
 
-int sm_apply_init(struct sm *s); /* returns OK, NOMEM or IO */
+int sm_apply_init(struct sm *s); /* returns OK, NOMEM, IO or FORMAT */
 void sm_apply_fini(struct sm *s);
 /* Replaces the pinned names and the baseline of devices by those in the store. Returns OK, NOMEM,
  * IO or FORMAT. */
 int sm_apply_load(struct sm *s);
-/* Lets the next writes to the ports of hosts set ClientReregister, so that all hosts register
+/* Lets the next plan set ClientReregister at the ports of all hosts, so that all hosts register
  * again. */
 void sm_apply_ask(struct sm *s);
 /* Call this function after a take-over. The former master shared its registrations of hosts with
@@ -65,7 +65,8 @@ void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, u
 const struct fab_plan *sm_program_plan(const struct sm *s);
 /* Returns the proof of the active tables. */
 const struct fab_verdict *sm_verdict_of_tables(const struct sm *s);
-/* Returns the number of failed writes of the last round. */
+/* Returns how many writes failed or could not be sent in the last round that had a plan. Writes
+ * that were left out because the manager is frozen do not count. */
 uint32_t sm_program_failed(const struct sm *s);
 /* An LFT block whose write failed or was not sent (failed_blocks.c). */
 struct sm_failed_block {
@@ -100,9 +101,12 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
 void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count);
 /* Emits the events about links that came back with another width or speed (degraded.c). */
 void sm_report_gained_rates(struct sm *s, const struct sm_link *gained, uint32_t count);
-/* Emits the event about a round that wrote tables. */
+/* Emits the event about this round, if it is a repair, reroute or rebalance that computed tables.
+ * There is none about a heavy sweep, nor about other rounds that wrote no table; but a requested
+ * reroute has an event in any case. */
 void sm_report_reroute(struct sm *s);
-/* Makes the record of a reroute. Call this function after the view was published. */
+/* Makes the record of a reroute, if this round wrote LFT blocks or was a reroute without a sweep.
+ * Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);
 /* Requests a reroute if a local repair left out paths and no engine has computed tables since then.
  * Call this function when a local repair was published, and when a sweep has made tables as a
@@ -118,7 +122,8 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret);
 
 void sm_rebalance_begun(struct sm *s);
 /* Call this function after every round of any kind. It sets the timer of the next rebalance. If the
- * round changed the fabric, the quiet time before the rebalance (rebalance.c) begins again. */
+ * round found a change of the fabric, or failed, the quiet time before the rebalance (rebalance.c)
+ * begins again. */
 void sm_rebalance_ended(struct sm *s, int status);
 void sm_rebalance_postponed(struct sm *s, bool awaited);
 /* Call this function after a trap. It postpones or stops a running rebalance. */
@@ -141,7 +146,7 @@ void sm_standing_await(struct sm *s);
  * switches hold. */
 bool sm_standing_awaited(const struct sm *s);
 /* Notes links that a sweep found lost, for the adoption of tables (standing.c). Does nothing if
- * this manager has tables of its own. */
+ * this manager has tables of its own, or if there are too many lost links. */
 void sm_standing_note_lost(struct sm *s, const struct fab_silent_link *link, uint32_t count);
 
 /* ---- tables that a standby manager reads (standby.c) ---- */
@@ -194,8 +199,8 @@ void sm_reproof_prepare(struct sm *s);
 /* Call this function between two rounds. If a background proof has ended during the last round, it
  * takes over the verdict. */
 void sm_reproof_round_ended(struct sm *s);
-/* Pauses the running background proof at once, because the processor may be needed to handle a
- * fault. */
+/* Ends the running slice of the background proof early, because the processor may be needed to
+ * handle a fault. The proof continues with the next slice. */
 void sm_reproof_yield(struct sm *s);
 void sm_reproof_drop(struct sm *s);
 bool sm_reproof_runs(const struct sm *s);

@@ -2,7 +2,7 @@
 /*
  * Phase "comparing with the baseline" finds devices that no operator has approved at their place
  * (libfabmgr/discover/baseline.h). A worker thread compares the fabric with the baseline. If there
- * is no baseline, the phase does nothing.
+ * is no baseline, the list of unapproved devices is empty.
  *
  * The baseline is kept in the store, so that it survives a restart. The list of devices that are
  * not approved is not stored, because it follows from the baseline and the fabric.
@@ -45,9 +45,9 @@ static int compare(const void *x, const void *y)
     return compare_places(&a->what.place, &b->what.place);
 }
 
-/* For each device that was unapproved before and still is, copies three members from the previous
- * list: since_us (when the device was found), told (its event was emitted) and reset (its link was
- * reset). Both lists are sorted by place. */
+/* For each device that was unapproved before and still is, at the same place and for the same
+ * reason, copies three members from the previous list: since_us (when the device was found), told
+ * (its event was emitted) and reset (its link was reset). Both lists are sorted by place. */
 static void carry_over(struct sm_baseline_job *j)
 {
     for (uint32_t i = 0, k = 0; i < j->count; i++) {
@@ -63,8 +63,8 @@ static void carry_over(struct sm_baseline_job *j)
 }
 
 /* Returns what the manager does with an unapproved device at place `p` that the sweep has read:
- * quarantine or admit it. The own port of the manager is always admitted. (The third effect,
- * exclusion, is for devices that sweeps do not read.) */
+ * quarantine or admit it. Switches and the own port of the manager are always admitted. (The third
+ * effect, exclusion, is for devices that sweeps do not read.) */
 static enum sm_unapproved_effect effect_of(const struct sm_baseline_job *j,
                                            const struct fab_place *p)
 {
@@ -297,8 +297,8 @@ bool sm_baseline_take_list(struct sm *s, struct sm_baseline_job *j)
     return count_quarantined(b);
 }
 
-/* Requests a round that computes new P_Key tables, unless the running round will compute all tables
- * anyway. */
+/* Requests a round that computes new P_Key tables, unless no tables are active, or the running
+ * round will compute all tables anyway. */
 static void request_p_keys(struct sm *s)
 {
     if (s->model.target && s->run.round->engine != SM_ENGINE_ANEW)

@@ -7,10 +7,10 @@
  * The worker task begins between two rounds. It counts as a reader of the snapshot (model.readers),
  * so rounds do not change the snapshot while the task runs. When the task has ended, the loop
  * thread takes over the new baseline and the new list of unapproved devices. If a round has
- * replaced the list of unapproved devices since the task began, the task runs again, at most
- * TRIES_MOST times. If the list is still outdated then, or if a round runs for longer than
- * WAIT_MOST_US, the change is made without a new list, and a heavy sweep makes the list later. The
- * manager calls done() of a change when the change is committed to the database.
+ * replaced the list of unapproved devices since the task began, the task runs again; it runs at
+ * most TRIES_MOST times in all. If the list is still outdated then, or if a round runs for longer
+ * than WAIT_MOST_US, the change is made without a new list, and a heavy sweep makes the list later.
+ * The manager calls done() of a change when the change is committed to the database.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -237,7 +237,8 @@ static int check_role(const struct sm *s)
 
 static int begin(struct sm *s, struct sm_baseline_edit *e);
 
-/* Returns whether the first change of the queue must wait, because a round is running. */
+/* Returns whether the first change of the queue must wait, because a round is running. It waits at
+ * most WAIT_MOST_US. */
 static bool must_wait(const struct sm *s, struct sm_baseline_edit *e)
 {
     uint64_t now = clock_now_us();

@@ -299,9 +299,9 @@ static bool is_of_silent(const struct sm *s, const struct fab_change *c)
     return is_of_link(c->kind) && sm_silent_has_link(s, c->guid_a, c->port_a);
 }
 
-/* Some changes have their own events: the removal of isolated links (link-isolated), and changes of
- * the links of silent switches (switch-silent). Removes these changes from the list. Returns the
- * number of remaining changes. */
+/* Some changes have their own events: the removal of isolated or drained links (link-isolated,
+ * drain-started), and changes of the links of silent switches (switch-silent). Removes these
+ * changes from the list. Returns the number of remaining changes. */
 static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size_t count)
 {
     size_t kept = 0;

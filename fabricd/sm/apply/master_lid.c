@@ -7,9 +7,9 @@
  *
  * Hosts are asked to register again only if the store has nothing of the former master
  * (former_sm_lid of struct fab_plan_input). If registrations may be missing, the heavy sweep asks
- * (`ask`). The phase writes to each endport that had its LID in standby, and leaves out all others.
- * It waits only for one try of a request. The heavy sweep reads all ports, and writes what is
- * missing.
+ * (`ask`). The phase writes to each endport and switch that has its LID of the active tables
+ * already, and leaves out all others. It waits only for one try of a request. The heavy sweep reads
+ * all ports, and writes what is missing.
  */
 #include "fabricd/sm/apply/state.h"
 #include "fabricd/sm/mcast/mcast.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading P_Keys" reads the P_Key table of each port once, block by block. Later the manager
- * knows the contents from the writes that the port acknowledged. If an endport was reset (it is in
- * Init again), its table is read again.
+ * Phase "reading P_Keys" reads once, block by block, the P_Key table of each port whose table the
+ * manager writes. Later the manager knows the contents from the writes that the port acknowledged.
+ * If an endport was reset (it is in Init again), its table is read again.
  *
  * Phase "partitioning" computes on a worker thread which P_Keys each port must have, and adds them
  * to the new tables. If the active tables are kept, this phase computes nothing.
@@ -49,8 +49,8 @@ static int enter_reading(struct sm *s)
     return FAB_OK;
 }
 
-/* Moves s->apply->scan to the next P_Key block whose contents are not known. Returns false if the
- * contents of all blocks are known. */
+/* Moves s->apply->scan to the next P_Key block whose contents are not known, at a port to which a
+ * directed route is known. Returns false if there is no further one. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;

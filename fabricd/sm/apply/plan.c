@@ -4,11 +4,12 @@
  * thread, it computes the writes for the differences, and a safe order of these writes. Phase
  * "programming" sends these writes.
  *
- * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
- * channel dependencies. (If the new tables are a repair of the old ones, the labels of the repair
- * prove it.) If there is such a mixture, libfabmgr/transition divides the writes into steps, so
- * that the mixture cannot occur. The proof assumes that hosts use the SLs of the published view.
- * transition.c emits an event if the proof fails, or if pairs have no path during the transition.
+ * libfabmgr/transition checks whether some mixture of old and new tables has a loop or a cycle of
+ * channel dependencies. If so, it divides the writes into steps, so that such a mixture cannot
+ * occur. (If the new tables are a repair of the old ones, the labels of the repair may prove at
+ * once that there is no such mixture.) The proof assumes that hosts use the SLs of the published
+ * view. transition.c emits an event if the proof fails, or if pairs have no path during the
+ * transition.
  *
  * Before the first write of tables that an engine computed, standby managers must know that the
  * tables change (announce.c).

@@ -191,7 +191,8 @@ static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_
 }
 
 /* Returns whether all writes of the present stage must be answered before writes of the next stage
- * are sent. False if the stage has no writes. */
+ * are sent. False if the stage has no writes, and for the stage SWITCH unless tables must wait for
+ * it. */
 static bool stage_is_awaited(const struct sm_programming *p)
 {
     if (p->plan.stage_start[p->stage] == p->plan.stage_start[p->stage + 1])
@@ -249,9 +250,9 @@ static void hold_links(struct sm_programming *p, const struct fab_plan_op *op)
     p->hold_all |= op->restores;
 }
 
-/* Returns true if this write would make a link Active, and a switch at one of its ends lacks a
- * table that it must hold before. The write is then left out. The next round writes the table, and
- * then makes the link Active. */
+/* Returns true if this write would make a link Active, although a switch at one of its ends lacks a
+ * table that it must hold before, or a doubtful block was not restored (hold_links). The write is
+ * then left out. The next round writes the table, and then makes the link Active. */
 static bool is_held(const struct sm *s, const struct fab_plan_op *op)
 {
     const struct sm_programming *p = &s->apply->program;

@@ -191,9 +191,9 @@ static void report_unchanged_reroute(struct sm *s)
                .duration_us = s->apply->last_reroute_us);
 }
 
-/* Emits the event about a reroute after a local repair, in which an engine computed better balanced
- * tables. `fabricctl status` continues to show the duration of the local repair, because the local
- * repair ended the interruption of traffic. */
+/* Emits the event about the refinement of a local repair that left out paths (reroutes.c).
+ * `fabricctl status` continues to show the duration of the local repair, because the local repair
+ * ended the interruption of traffic. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -272,7 +272,8 @@ static int enter(struct sm *s)
     return c ? sm_phase_task_begin(s, &comparing, c) : FAB_E_NOMEM;
 }
 
-/* Publishes the snapshot if the round found a change or wrote anything. */
+/* Publishes the snapshot and the active tables. Does nothing if a view with these tables is
+ * published, and the round found no change, computed no tables and wrote nothing. */
 static int publish_changes(struct sm *s, const struct comparison *c)
 {
     const struct fab_view *old = s->model.view;

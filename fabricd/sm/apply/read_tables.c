@@ -31,8 +31,8 @@ static int enter(struct sm *s)
     return top ? sm_model_reserve(&s->model, top) : FAB_OK;
 }
 
-/* Moves s->apply->scan to the next LFT block whose contents are not known. Returns false if the
- * contents of all blocks are known. */
+/* Moves s->apply->scan to the next LFT block whose contents are not known, at a switch to which a
+ * directed route is known. Returns false if there is no further one. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;

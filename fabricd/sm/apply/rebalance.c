@@ -3,11 +3,13 @@
  * Rebalances the routes: an engine computes new tables, because the tables of local repairs do not
  * spread traffic as evenly as those of an engine.
  *
- * A rebalance starts when nothing has changed for routing.rebalance_after seconds, the quiet time.
- * The new tables replace the active tables only if their congestion product is lower. The
- * congestion product is the maximum link load of all-to-all traffic, times the number of flows on
- * the most loaded channel in the worst shift permutation. With "routing.engine: auto", the manager
- * compares engines by the same product. The new tables are proved like all others.
+ * A rebalance starts when local repairs have displaced entries and then nothing has changed for
+ * routing.rebalance_after seconds, the quiet time; or when an operator requests it. The new tables
+ * replace the active tables only if their congestion product is lower. The congestion product is
+ * the maximum link load of all-to-all traffic, times the number of flows on the most loaded channel
+ * in the worst shift permutation. With "routing.engine: auto", the manager compares engines by this
+ * product, too, divided by bandwidths (libfabmgr/study/choose_engine.h). The new tables are proved
+ * like all others.
  *
  * The writes must also have an order for which three things hold: no mixture of old and new entries
  * has a forwarding loop or a cycle of channel dependencies, no destination is drained, and hosts
@@ -26,8 +28,9 @@
  * A rebalance also follows if the manager has adopted the tables that the switches held
  * (standing.c).
  *
- * Two rebalances are at least RATE times the quiet time apart. If the new tables were no better,
- * the engine does not run again until the active tables change.
+ * The timer starts a rebalance at the earliest RATE times the quiet time after the last one that
+ * replaced the tables. If the new tables were no better, the engine does not run again until the
+ * active tables change.
  */
 #include <inttypes.h>
 #include <stdio.h>

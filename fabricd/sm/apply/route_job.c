@@ -49,7 +49,8 @@ bool sm_route_job_is_good(const struct sm_route_job *j)
             v->beyond == 0 && v->witness.kind != FAB_E_LOOP);
 }
 
-/* In the new tables, replaces the entries of silent switches by those that these switches hold, and
+/* In the new tables, replaces the entries of silent switches by those that these switches hold.
+ * *ret_changed: this changed an entry of a switch that routes cannot avoid; the function then
  * proves the tables again. The first proof found a path for each pair, so pairs without a path are
  * now lost because of the silent switches. */
 static int prove_fixed(struct sm_route_job *j, bool *ret_changed)

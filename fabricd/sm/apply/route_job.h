@@ -31,7 +31,7 @@ struct sm_route_job {
     /* the task may use a repair that lacks paths from and to switches */
     bool may_leave_out;
     bool left_out; /* the task has used a repair that lacks paths from and to switches */
-    /* No engine may run, because the manager is frozen. */
+    /* The tables of an engine must not become active, because the manager is frozen. */
     bool no_engine;
     /* the tables that the switches hold, if they may be adopted; otherwise empty */
     struct sm_standing standing;
@@ -79,7 +79,7 @@ void sm_route_job_record(struct sm_route_job *j, const char *engine,
 int sm_route_job_prove(struct sm_route_job *j);
 struct fab_route_input sm_route_job_input(struct sm_route_job *j);
 /* If the engine's tables could deadlock with the SLs of the former tables, replaces them by up/down
- * tables with these SLs. Returns OK or NOMEM. */
+ * tables with these SLs, if these tables pass the proof. Returns OK or NOMEM. */
 int sm_route_job_keep_sls(struct sm_route_job *j);
 
 #endif

@@ -10,12 +10,12 @@
  * When the manager becomes master, it publishes these tables, and a light sweep finds the switches
  * with changed ports. A local repair can therefore begin some milliseconds later. The master before
  * may have written tables that this manager has not read. So all blocks are doubtful at first, and
- * the repair compares all blocks that its proof reads before it writes (fault/confirm_tables.c).
- * What it does not read are the other blocks. They must follow the same order of the switches as
- * the labels of this manager's session. With the setting `replication`, the master has announced
- * its order (announce.c), and this manager compares both. Otherwise, or if the master was changing
- * its tables, no local repair begins before all blocks are read (sm_standby_trust). Without the
- * setting, the order is presumed.
+ * the repair first reads and compares all blocks that its proof uses (fault/confirm_tables.c). It
+ * does not read the other blocks; their entries must follow the same order of the switches as the
+ * labels of this manager's session. With the setting `replication`, the master has announced its
+ * order (announce.c), and this manager compares the two orders. If they differ, or if the master
+ * was changing its tables, no local repair begins before all blocks are read (sm_standby_trust).
+ * Without the setting, this manager presumes that the orders are the same.
  *
  * The heavy sweep that follows reads all doubtful blocks. If one of them differs, the manager drops
  * the tables, makes no local repairs until it has new ones, and adopts what the switches hold.
@@ -30,20 +30,22 @@
 
 /* Time from the end of a round in standby to the next one. */
 #define PAUSE_US UINT64_C(10000000)
-/* Time from the begin of the state standby to the first round. */
+/* Time from the beginning of the state standby to the first round. */
 #define FIRST_US UINT64_C(100000)
-/* Interval at which a standby manager checks whether the master has announced another order. It
- * then begins its next round at once, because it cannot rely on its tables before. */
+/* Interval at which a standby manager checks whether the master has announced another order. If it
+ * has, the next round begins at once, because the standby manager cannot rely on its tables before
+ * this round has ended. */
 #define LOOK_US UINT64_C(500000)
-/* Time for which a local repair waits at least for the last announcement of the former master, the
- * time for each LFT block that the manager must read without it, the maximum, and the interval at
- * which this is checked. */
+/* A local repair waits for the last announcement of the former master for TRUST_US, plus
+ * TRUST_BLOCK_US for each LFT block of the fabric, but at most for TRUST_MOST_US. The manager
+ * checks at intervals of TRUST_LOOK_US whether the announcement has come. */
 #define TRUST_US UINT64_C(300000)
 #define TRUST_BLOCK_US UINT64_C(2)
 #define TRUST_MOST_US UINT64_C(800000)
 #define TRUST_LOOK_US UINT64_C(2000)
 
-/* The snapshot and the tables of the switches stay; the next round computes tables from them. */
+/* Drops the active tables and their repair session. The snapshot, and what is known of the tables
+ * that the switches hold, stay; routing computes new tables from them. */
 static void drop_tables(struct sm *s)
 {
     sm_model_take_target(&s->model, NULL);
@@ -235,8 +237,8 @@ void sm_standby_compare(struct sm *s, uint32_t sw, uint32_t block, const uint8_t
     x->ready = false;
 }
 
-/* Marks the blocks that could not be read as unknown, so that the plan writes them. Returns whether
- * there are any. */
+/* Marks all blocks of those switches of which a block could not be read as unknown, so that the
+ * plan writes them. Returns whether there are such switches. */
 static bool forget_unread(struct sm *s)
 {
     struct fab_observed *o = &s->model.observed;
@@ -388,7 +390,7 @@ static void use_tables(struct sm *s)
 }
 
 /* Returns why the tables cannot be used; NULL: they can. interrupted: a round in standby was
- * running. */
+ * aborted before it found the tables proved. */
 static const char *reason_unready(const struct sm *s, bool interrupted)
 {
     const struct sm_standby *x = &s->apply->standby;
@@ -416,8 +418,8 @@ void sm_standby_take_over(struct sm *s)
     } else if (x->used) {
         log_notice("sm", "all tables are read again before routes are repaired: %s", why);
         drop_tables(s);
-        /* Also the blocks that the interrupted sweep has read: the former master may have written
-         * them since. */
+        /* Forgets all blocks, even those that the interrupted sweep has read: the former master may
+         * have written them since. */
         sm_model_forget(&s->model);
     }
     x->ready = x->used = x->reported = false;

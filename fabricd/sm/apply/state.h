@@ -14,12 +14,13 @@
 
 #define SM_REROUTES 256 /* number of reroute records kept in memory */
 
-/* While the order of the writes is computed, a local repair must wait. This limits the number of
- * LFT entries and channels that the computation visits, and so its CPU time to about 1.5 s. */
+/* Maximum number of LFT entries and channels that the computation of the order of the writes
+ * visits. It limits the CPU time of the computation to about 1.5 s, because a local repair must
+ * wait meanwhile. */
 #define SM_TRANSITION_VISITS 100000000u
 
-/* How far a phase has come that reads tables block by block: the index of the port or switch, and
- * the number of the block, that are read next. */
+/* The position of a phase that reads tables block by block. index: the port or switch that is read
+ * next. block: number of the block that is read next. */
 struct sm_scan {
     uint32_t index, block;
 };
@@ -83,8 +84,9 @@ struct sm_standby {
     int64_t read_us;
     bool reported; /* the event sm-standby-ready was emitted since this manager became standby */
     struct sm_adopted adopted;
-    /* Numbers of the master's announcement (replica_order_revision) when the running round in
-     * standby began, and when the last round began that found the model ready. */
+    /* Revisions of the master's announcement (replica_order_revision). order_begun: when the
+     * running round in standby began. order: when the last round began at whose end the model was
+     * ready. */
     int64_t order_begun, order;
     /* whether the proof of a local repair may rely on the tables that were read (standby.c) */
     enum sm_standby_trust trust;
@@ -127,9 +129,9 @@ struct sm_programming {
     /* manager's clock when an LFT write for which other writes wait was last answered; 0: none
      * yet */
     uint64_t awaited_us;
-    /* Manager's clock in us. lossy_us: when the first write was sent after which pairs have no
-     * path. lost_us: not a clock, but the time in us that passed until all pairs had a path again.
-     * 0: no pair loses its path. */
+    /* lossy_us: manager's clock when the first write was sent after which pairs have no path.
+     * lost_us: the time in us from lossy_us until all pairs had a path again. 0: not yet, or no
+     * pair loses its path. */
     uint64_t lossy_us, lost_us;
     /* Number of pairs that may have no path while tables change. */
     uint64_t lost_pairs;
@@ -251,8 +253,9 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     /* maps a hash of a switch port to the time of the last event about this port, in seconds of the
      * manager's clock */
     struct fab_map told;
-    /* manager's clock when the present period began (TELL_EVERY_US), in which events are counted by
-     * window_told; 0: no event yet */
+    /* window_us: manager's clock when the present period of TELL_EVERY_US began; 0: no event yet.
+     * window_told: number of events in this period. untold: number of devices that the next summary
+     * event counts. */
     uint64_t window_us;
     uint32_t window_told, untold;
     /* Manager's clock at the last event nodes-unapproved, which sums up many devices; 0: none
@@ -278,7 +281,8 @@ struct sm_reproof {    /* state of reproof.c */
     uint64_t due_us, repaired_us;
     /* number of local repairs that were published since the start */
     uint64_t repairs;
-    /* the last proof of all published tables, in a round or in the background */
+    /* the last proof of all published tables that found no failure, in a round or in the
+     * background */
     struct sm_whole_proof last;
     /* the proof of all new tables of the running round; becomes `last` when they are published;
      * time_us is 0 if there is none */
@@ -332,8 +336,9 @@ struct sm_degraded {
 
 /* Functions of standing.c. */
 struct sm_standing;
-/* Returns whether this manager may adopt tables, and whether some switch holds a route. If all
- * switches were just powered on, there is nothing to adopt. */
+/* Returns whether this manager may adopt tables, and there may be any: it has read a route from
+ * some switch, or has published a view before. If all switches were just powered on, there is
+ * nothing to adopt. */
 bool sm_standing_exist(const struct sm *s);
 /* Copies the tables that the switches hold to *ret. Runs on a worker thread. If memory runs out,
  * *ret stays empty. */
@@ -345,18 +350,22 @@ void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret);
 int sm_standing_complete(struct sm_standing *x, const struct fab_fabric *f,
                          const struct fab_target *t, bool few, struct fab_lft *ret);
 /* Like sm_standing_complete, but adds the missing paths by a local repair for the lost links. Also
- * makes the repair session. Returns NOT_FOUND if such a repair is not possible: no lost links are
- * known, or paths are missing for other reasons, too. */
+ * makes the repair session. Sets x->differs and *ret also if the repaired tables need more writes
+ * than the engine's tables, but writes of less than a quarter of all blocks. Returns NOT_FOUND if
+ * such a repair is not possible: no lost links are known, or paths are missing for other reasons,
+ * too. */
 int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool few,
                        struct fab_repair_session *ret_session, struct fab_lft *ret);
 /* Moves to *ret the copy of the tables that the switches hold, and copies the list of lost links to
  * it. */
 void sm_standing_take(struct sm *s, struct sm_standing *ret);
 /* Call this function when the tables are chosen. If the tables of the switches were adopted,
- * reports it, and lets a rebalance follow. No tables are adopted after this call. */
+ * reports it, and lets a rebalance follow. No tables are adopted after this call. In a round in
+ * standby, only stores the facts for the report at the take-over. */
 void sm_standing_report(struct sm *s, const struct sm_standing *x);
 void sm_standing_forget_lost(struct sm *s); /* empties s->apply->lost */
-/* Reports tables that the switches held when this manager became master. */
+/* If the tables that the switches held were adopted, reports it, and lets a rebalance or a reroute
+ * follow. */
 void sm_standing_adopted(struct sm *s, const struct sm_adopted *x);
 void sm_standing_fini(struct sm_standing *x);
 
@@ -379,7 +388,7 @@ struct sm_apply {
     /* engine of the newest tables in the store; "": not known */
     char last_engine[32];
     struct loop_tasks tasks;
-    struct sm_scan scan; /* how far the running phase has come that reads tables */
+    struct sm_scan scan; /* position of the running phase, if it reads tables */
     /* Target of the running round: at first it has only LIDs, later also tables. NULL: the active
      * target stays. */
     struct fab_target *fresh;
@@ -496,12 +505,12 @@ void sm_repair_state_fini(struct sm *s);
 /* Functions of pins.c. */
 int sm_pins_init(struct sm *s);
 int sm_pins_load(struct sm *s); /* replaces the pins by those in the store */
-/* Replaces the baseline by that in the store. Returns OK, NOMEM or IO. */
+/* Replaces the baseline by that in the store. Returns OK, NOMEM, IO or FORMAT. */
 int sm_baseline_load(struct sm *s);
 void sm_pins_fini(struct sm *s);
 
 /* Functions of baseline.c. */
-int sm_baseline_init(struct sm *s); /* returns OK, NOMEM or IO */
+int sm_baseline_init(struct sm *s); /* returns OK, NOMEM, IO or FORMAT */
 void sm_baseline_fini(struct sm *s);
 /* Copies the port GUIDs of the quarantined ports (those that are only in the quarantine partition),
  * in ascending order, to a new array *ret. Returns OK or NOMEM. */
@@ -548,7 +557,7 @@ void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
 /* Removes from the list of failed blocks all blocks that are not doubtful. Call this function
  * before a plan for the whole fabric is sent, which repeats all writes. */
 void sm_failed_begin(struct sm *s);
-/* Returns a new array with one failed write for each doubtful block, which the caller frees; NULL:
+/* Returns a new array with the failed writes of all doubtful blocks, which the caller frees; NULL:
  * no memory. */
 struct fab_plan_lost *sm_failed_lost(const struct sm *s, uint32_t *ret_count);
 /* Removes from the list of failed blocks those whose write failed and whose contents are known
@@ -569,7 +578,8 @@ void sm_transition_fini(struct sm *s);
  * by_labels: the labels of a local repair proved the order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
-/* Returns how long to wait until all packets in flight have left the fabric, in microseconds. */
+/* Returns how long to wait for packets in flight to leave the fabric, in microseconds. The time is
+ * usually enough, but no guarantee (transition.c). */
 uint64_t sm_transition_settle_us(const struct sm *s);
 /* Call sm_transition_sending when write `op` of the plan is sent, and sm_transition_ended when all
  * writes are answered. The functions measure how long pairs have no path during a transition. */
@@ -584,15 +594,15 @@ uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 /* Makes a view of the snapshot, with these tables (NULL: without tables) and the next generation.
  * Returns OK or NOMEM. */
 int sm_make_view(struct sm *s, struct fab_target *target, struct fab_view **ret);
-/* Publishes the fabric without tables; does nothing if tables exist already. Returns OK or
- * NOMEM. */
+/* Publishes the fabric without tables; does nothing if tables, or just this snapshot, are published
+ * already. Returns OK or NOMEM. */
 int sm_publish_fabric(struct sm *s);
 /* Replaces the verdict of the published view, which keeps its generation. Returns OK or NOMEM. */
 int sm_publish_verdict(struct sm *s, const struct fab_verdict *verdict);
 
 /* Functions of changes.c. */
 /* Emits events about the changes from snapshot `old` to snapshot `now`, as fab_fabric_diff returned
- * them. Reorders the list of changes. */
+ * them. Reorders the list of changes, and may overwrite some of them. */
 void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                        struct fab_change *changes, size_t count);
 
@@ -705,7 +715,8 @@ struct sm_fixed {
     /* [count] 1: at least one entry of this silent switch is known; 0: none */
     uint8_t *known;
     uint32_t top;
-    uint8_t *entry; /* [count][top + 1] LFT entries that the silent switches hold */
+    /* [count][top + 1] LFT entries that the silent switches hold; NO_ROUTE: not known */
+    uint8_t *entry;
 };
 int sm_fixed_take(const struct sm *s, struct sm_fixed *ret); /* returns OK or NOMEM */
 void sm_fixed_fini(struct sm_fixed *x);

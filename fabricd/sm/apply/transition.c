@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Emits two kinds of events about the change from old to new tables: that some pairs lose their
- * path for a while, and that some mixture of old and new tables may have a loop or a cycle of
- * channel dependencies.
+ * Emits events about the change from old to new tables: paths-paused and paths-resumed if some
+ * pairs lose their path for a while, and transition-unproved if some mixture of old and new tables
+ * may have a loop or a cycle of channel dependencies.
  *
  * Between two rounds of a transition, the manager pauses until packets in flight have left the
  * fabric. Some pairs have no path during this pause, so it must be short. A pause of a few times

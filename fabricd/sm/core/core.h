@@ -21,7 +21,8 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/smstate/smstate.h"
 
-/* If a round has more events of one kind than this, one summary event replaces the others. */
+/* Maximum number of events of one kind in a round, each about one object. If there would be more, a
+ * summary event replaces those beyond this number, or all of them. */
 #define SM_EVENTS_A_ROUND 64
 
 /* Facts about the running round. Its first phases set them; later phases, the record of a reroute
@@ -42,8 +43,9 @@ struct sm_run {
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
-    /* Only if this round replaces the tables of a local repair by better balanced tables:
-     * generation of the view that the local repair published. 0: this round does something else. */
+    /* Only if this round is the refinement of a local repair that left out paths
+     * (apply/reroutes.c): generation of the view that the local repair published. 0: this round
+     * does something else. */
     uint64_t follows;
     /* why the round was begun, as a phrase for operators */
     char cause[96];
@@ -128,8 +130,9 @@ static inline bool sm_is_master(const struct sm *s)
 {
     return s->role.state == FAB_SM_MASTER;
 }
-/* Returns whether this manager does no work, because it is in standby, or because it is not active
- * (for example, it has lost its port). */
+/* Returns whether this manager is in the state standby, or not active (for example, because it has
+ * lost its port). In these states it writes nothing, and runs no rounds except those of a standby
+ * manager. */
 static inline bool sm_is_standby(const struct sm *s)
 {
     return s->role.state == FAB_SM_STANDBY || s->role.state == FAB_SM_NOT_ACTIVE;
@@ -190,17 +193,20 @@ unsigned sm_take_requests(struct sm *s, unsigned requests);
 void sm_request_heavy(struct sm *s);
 /* Requests a heavy sweep. It runs in the background if a view is published. */
 void sm_request_sweep(struct sm *s);
-/* Requests a heavy sweep that begins in 2 s (HEAVY_LATER_US). */
+/* Requests a heavy sweep that is due 2 s (HEAVY_LATER_US) after the first of several calls. */
 void sm_request_heavy_later(struct sm *s);
-/* Request a targeted sweep of a node or of a set of nodes. GUID 0 is ignored. */
+/* Request a targeted sweep of a node or of a set of nodes. If there are more nodes than a struct
+ * sm_guids can hold, a heavy sweep is requested instead. Nothing is done for GUID 0, or if a heavy
+ * sweep is requested already. */
 void sm_request_target(struct sm *s, uint64_t node_guid);
 void sm_request_targets(struct sm *s, const struct sm_guids *g);
 const struct sm_guids *sm_requested_targets(const struct sm *s);
-/* Requests a port probe of this switch. A port probe runs before all other rounds. Call this
- * function only if sm_can_repair returns true. */
+/* Requests a port probe of this switch. A port probe precedes all other rounds, unless sweeps have
+ * waited too long (next_round.c). Call this function only if sm_can_repair returns true. */
 void sm_request_probe(struct sm *s, uint64_t node_guid);
 /* Call this function if ports of this switch may have changed. It requests a port probe if a local
- * repair is possible, otherwise a targeted sweep. */
+ * repair is possible and the switch has not left a probe unanswered (sm_probe_unanswered),
+ * otherwise a targeted sweep. */
 void sm_request_ports(struct sm *s, uint64_t node_guid);
 /* Call this function with the SwitchInfo that a switch has sent. PortStateChange (IBA 14.2.5.4)
  * means that the state of a port changed: the function calls sm_request_ports, unless a targeted
@@ -225,8 +231,9 @@ bool sm_trap_waits(const struct sm *s);
 /* Notes that a write to this node failed, so that the targeted sweep after the next
  * sm_request_retry reads the node. */
 void sm_request_retry_of(struct sm *s, uint64_t node_guid);
-/* Requests another sweep after a failure. The delay before it doubles with each call. Call
- * sm_request_retry_reset after a round without a failure; the delay is then short again. */
+/* Requests another sweep after a failure, unless such a request waits already. The delay before the
+ * sweep doubles with each request, up to 60 s. Call sm_request_retry_reset after a round without a
+ * failure; the delay is then short again. */
 void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
 /* Notes whether writes to this node failed in the last round that wrote to it. */
@@ -267,7 +274,8 @@ void sm_round_repeat(struct sm *s);
  * heavy sweep then follows without a pause. */
 void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, and requests the round again. Does nothing if the
- * running phase cannot be interrupted. */
+ * running phase must not be interrupted, if port probes must wait (pace.c), or if faults have
+ * postponed too many rounds. */
 void sm_round_postpone(struct sm *s);
 /* Call this function if links failed and no local repair was possible. Targeted sweeps then need
  * not wait any more (sm_targets_wait). */
@@ -340,21 +348,26 @@ uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
  * port does. */
 uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid);
 /* Returns true if a received packet with this M_Key was sent by somebody who knows the operator's
- * keys: it carries the M_Key of this manager's port (IBA 14.2.5.13). */
+ * keys: it carries the M_Key of this manager's port (IBA 14.2.5.13) or, during a rotation, the
+ * previous M_Key of this port. */
 bool sm_m_key_proves(const struct sm *s, uint64_t key);
 /* Sets the M_Key of an SMP to the key of the port at which the SMP ends. This port follows from the
- * directed route of the SMP or, if the SMP has none, from its destination LID. */
+ * directed route of the SMP or, if the SMP has none, from its destination LID. If the port is not
+ * known, the SMP gets the current key or, if the device answered only to that one before, the
+ * previous key. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
 /* Sets the M_Keys of a discovery's SMP. guid: the node GUID that the device claims; 0: not known.
  * If there is no answer, the SMP is sent again. The first tries carry the M_Key that the device is
- * known to have or, if none is known, the current key. The last tries carry the previous and the
- * listed key, because a device of protection level 2 or 3 does not answer a wrong key. */
+ * known to have or, if none is known, the current key. If this is the current key, the last tries
+ * carry the previous and the listed key, if there are such keys: a device of protection level 2 or
+ * 3 does not answer a wrong key. */
 void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_request *req);
 /* Call this function with each answer to an SMP of a discovery. If the device has answered only to
  * the previous or the listed key, notes this for its directed route. */
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
 /* Call this function when the snapshot or an M_Key in the snapshot has changed. It finds out again
- * whether ports may need different M_Keys (sm_m_keys_are_mixed). */
+ * whether ports may need different M_Keys (sm_m_keys_are_mixed), and forgets what sm_m_key_answered
+ * noted for directed routes. */
 void sm_m_key_recount(struct sm *s);
 /* Returns true if ports may need different M_Keys. Reasons: subnet.m_key is "derived", or was
  * before the last change, or the M_Key of a port is known to differ from the one that the port must
@@ -367,8 +380,9 @@ void sm_m_key_set_rotating(struct sm *s, bool rotating);
 /* Returns whether the port has its own M_Key. Ports of adapters and routers and port 0 of a switch
  * have one; the other ports of a switch share that of port 0. */
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port);
-/* Returns how many ports of a node can have their own M_Key and LID, counted from port 0. This is 1
- * for a switch, because all its ports share the M_Key and the LID of port 0. */
+/* Returns a bound for port numbers: only ports of the node with lower numbers can have their own
+ * M_Key and LID. It is 1 for a switch, because all its ports share the M_Key and the LID of port 0.
+ * (Adapters and routers have no port 0.) */
 static inline uint32_t sm_own_ports(const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_is_switch(f, node) ? 1 : f->nodes[node].num_ports + UINT32_C(1);

@@ -2,7 +2,8 @@
 /*
  * An operator can freeze the manager. In mode "repairs only", the manager writes only the
  * attributes by which it routes around lost links and switches: LFTs, MFTs and SwitchInfo. In mode
- * "no writes", the manager sends no Set except that of SMInfo, which the election needs.
+ * "no writes", it writes none of these. In both modes it sends Set(SMInfo), which the election
+ * needs.
  *
  * The function admits() checks each MAD before the transport sends it, so no part of the manager
  * can send a write that the mode forbids. The rounds themselves also leave out the writes that the

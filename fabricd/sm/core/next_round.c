@@ -3,9 +3,9 @@
  * Chooses the next round.
  *
  * A failed link comes first: if local repair is possible, a port probe precedes all other rounds.
- * Then come, in this order: enabling or disabling a port, targeted sweeps, heavy sweeps, reroutes,
- * changes of M_Keys, light sweeps, rebalances, steps of the incremental rebalance. After a
- * take-over with tables that the manager read in standby, one light sweep precedes all rounds
+ * Then come, usually in this order: enabling or disabling a port, targeted sweeps, heavy sweeps,
+ * reroutes, changes of M_Keys, light sweeps, rebalances, steps of the incremental rebalance. After
+ * a take-over with tables that the manager read in standby, one light sweep precedes all rounds
  * except port probes. It finds a link that failed at the moment of the take-over. Next come the
  * writes of MasterSMLID, so that hosts and switches soon send to this manager.
  *

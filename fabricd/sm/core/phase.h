@@ -44,9 +44,9 @@ struct sm_phase {
      * the phase is over as soon as all its requests are answered. */
     bool (*finished)(const struct sm *s);
     int (*leave)(struct sm *s);
-    /* Called every 10 ms while requests of the phase are unanswered. stalled_us: time in us since
-     * the last answer. A phase that need not wait for all retries can give up its requests here.
-     * May be NULL. */
+    /* Called every 10 ms while requests of the phase are unanswered, if no answer came in these 10
+     * ms. stalled_us: time in us since the last answer. A phase that need not wait for all retries
+     * can give up its requests here. May be NULL. */
     void (*stalled)(struct sm *s, uint64_t stalled_us);
     /* The runner calls `abort` if the round is aborted during this phase. May be NULL. */
     void (*abort)(struct sm *s);
@@ -78,7 +78,8 @@ enum sm_round_kind {
     SM_ROUND_STANDBY,
     /* A light sweep that precedes heavy sweeps, right after a take-over. */
     SM_ROUND_FIRST_LIGHT,
-    /* Writes the MasterSMLID of this manager to all ports, right after a take-over. */
+    /* Writes the MasterSMLID of this manager to the endports and switches that have another one,
+     * right after a take-over. */
     SM_ROUND_MASTER_LID,
     SM_ROUND_KINDS
 };
@@ -116,7 +117,8 @@ struct sm_round {
     /* true: the round takes the cause that sm_cause_set has set; `fabricctl status` and the record
      * of a reroute show this cause */
     bool causes;
-    /* true: during the round, the manager sends no requests of other kinds */
+    /* true: during the round, no MFT requests and no requests of a background heavy sweep or of the
+     * scrub are sent */
     bool alone;
     /* The round runs while this manager is in standby. It sends at most subnet.standby_rate
      * requests a second, and no writes, and ends when the manager leaves the state standby. */

@@ -6,8 +6,8 @@
 #include "fabricd/sm/core/core.h"
 #include "libfabmgr/base/status.h"
 
-/* Byte offsets in an SMP (IBA 14.2.1). A reply is a copy of the request in which only these fields
- * change. */
+/* Byte offsets in an SMP (IBA 14.2.1). A reply is a copy of the request in which only the method,
+ * the status, the data and, for a directed route, the two LIDs change. */
 enum { AT_CLASS = 1, AT_METHOD = 3, AT_STATUS = 4, AT_DR_SLID = 32, AT_DR_DLID = 34, AT_DATA = 64 };
 
 void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,

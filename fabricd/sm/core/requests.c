@@ -143,8 +143,9 @@ void sm_probe_join(struct sm *s, bool found)
     *came = later;
 }
 
-/* After a take-over, a fault that no local repair can handle may have cut off the former master, so
- * another election must precede the writes of MasterSMLID. */
+/* Also withdraws the request for the writes of MasterSMLID after a take-over: a fault that no local
+ * repair can handle may have cut off the former master, so another election must precede these
+ * writes. */
 void sm_probes_to_targets(struct sm *s)
 {
     sm_request_met(s, SM_REQUEST_MASTER_LID);

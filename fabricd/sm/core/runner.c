@@ -184,8 +184,8 @@ static void end_round(struct sm *s, int status)
     sm_round_ended(s, status);
 }
 
-/* Enters the next phase of the round. If a port probe is requested, then postpones the round,
- * unless this phase must not be interrupted. */
+/* Enters the next phase of the round. If a port probe is requested after that, postpones the round,
+ * unless the new phase must not be interrupted. */
 static int enter_next(struct sm *s, const struct sm_phase *next)
 {
     log_debug("sm", "%s", next->name);

@@ -77,7 +77,7 @@ struct sm_core {
 
     /* Members of rounds.c. */
     struct loop_timer *settle_timer;
-    /* number of times that a trap has restarted the running targeted sweep */
+    /* number of times that the running targeted sweep was restarted (sm_round_repeat) */
     uint32_t restarts;
     /* Number of rounds that faults have postponed since the last heavy sweep. */
     uint32_t postponed;

@@ -8,9 +8,10 @@
  * rate of each source.
  *
  * Traps 128 (link state of a switch), 144 (capabilities of a port) and 256 (wrong M_Key) cause a
- * port probe or a targeted sweep, which reads the device. Other traps only cause an event.
- * trap_violation.c reports wrong keys (traps 256 to 259). trap_forward.c first reads the device and
- * then passes the notice to the listener of sm_on_notice, which is subnet administration.
+ * port probe or a targeted sweep, which reads the device. Other traps cause no sweep. Each trap
+ * within the limit causes the event trap-received. trap_violation.c reports wrong keys (traps 256
+ * to 259). trap_forward.c first reads the device and then passes the notice to the listener of
+ * sm_on_notice, which is subnet administration.
  */
 #include <stdio.h>
 

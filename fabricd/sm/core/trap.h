@@ -45,8 +45,9 @@ bool sm_trap_admit(struct sm *s, const struct sm_trap *t);
  * minute. */
 void sm_trap_refuse(struct sm *s, const struct sm_trap *t, const char *reason);
 /* Call this function for a trap from a LID without a known owner; perhaps a new node has sent it.
- * Requests a heavy sweep that begins about 2 s later. As long as these sweeps find nothing new, the
- * pause between them grows from 1 to 10 minutes. */
+ * Requests a heavy sweep that begins about 2 s later, but not before the pause after the last such
+ * sweep is over. As long as these sweeps find nothing new, this pause grows from 1 to 10
+ * minutes. */
 void sm_trap_unknown(struct sm *s);
 
 /* Functions of trap_forward.c. */

@@ -4,6 +4,7 @@
  * tables that this manager read in standby (apply/standby.c). The phase "repairing" then reads all
  * doubtful LFT blocks whose entries the proof of the repair uses. If one of them differs, or a
  * switch does not answer, the repair is dropped before its first write, and a heavy sweep follows.
+ * Some repairs are dropped without a read (sm_confirm_tables_begin).
  *
  * The proof of a repair presumes that labels ascend along all paths of the active tables
  * (libfabmgr/repair/proof.c). The blocks that are read confirm this for the paths that the repair
@@ -14,10 +15,10 @@
  * blocks, so the blocks that are read show them. The heavy sweep that follows the repair reads all
  * other blocks.
  *
- * With the setting `replication`, the last sentences need not be presumed: the phase waits until
- * this manager has compared the order of its labels with the order that the former master
- * announced (sm_standby_trust). If they differ, or if the former master was changing its tables,
- * the repair is dropped.
+ * With the setting `replication`, the phase does not rely on this argument about other blocks. It
+ * waits until this manager has compared the order of its labels with the order that the former
+ * master announced (sm_standby_trust). If they differ, or if the former master was changing its
+ * tables, the repair is dropped.
  *
  * If the failed link is on the route by which this manager polled the former master, the former
  * master may still live. The phase then asks it over another route. If it answers as master, the
@@ -65,9 +66,11 @@ int sm_confirm_tables_begin(struct sm *s)
     sm_confirm_tables_fini(s);
     if (!sm_standby_unchecked(s) || !x || x->status != FAB_OK)
         return FAB_OK;
-    /* After a change of labels, the proof also reads the entries of all earlier repairs. For
-     * entries that lose their path, it searches all switches that send to them. If each repair
-     * changes labels, repairs of the former master may have used others. */
+    /* In four cases, the repair is dropped without a read. All tables must be read again first
+     * (REFUSED). Entries lose their path: the proof then searches all switches that send to them.
+     * Each repair changes labels: repairs of the former master may have used other labels. Or this
+     * repair changes labels, and there were earlier repairs: the proof then uses the entries of all
+     * of them. */
     c->failed =
         sm_standby_trust(s) == SM_STANDBY_REFUSED || x->delta.lost > 0 ||
         fab_repair_labels_vary(t->state) ||
@@ -152,7 +155,8 @@ bool sm_confirm_tables_over(const struct sm *s)
     return !c->block || (c->at >= c->bits && sm_standby_trust(s) != SM_STANDBY_WAITS);
 }
 
-/* Waits only for one try of a request: a heavy sweep handles switches that do not answer. */
+/* Waits only for one try of a read of tables: a heavy sweep handles switches that do not answer. If
+ * only the answer of the former master is missing, waits for it. */
 void sm_confirm_tables_stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_confirm_tables *c = &s->fault->confirm;

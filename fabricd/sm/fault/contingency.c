@@ -7,7 +7,7 @@
  * A worker task computes contingencies while no round runs. The task reads a version of the tables
  * that does not change when a local repair makes new tables. It runs in slices of a few
  * milliseconds (contingency_slice.c). The pauses between slices are so long that the computation
- * takes at most contingency.cpu percent of one core. A trap ends the slice at once
+ * takes at most contingency.cpu percent of one core. A trap ends the slice early
  * (sm_contingency_yield).
  *
  * After a local repair, a targeted sweep or a rebalance, the plans must fit the new state of the
@@ -62,8 +62,8 @@ static bool evict_last(struct sm_contingency_state *a)
     return false;
 }
 
-/* Stores what was computed for a case. If the plan is too long, or if there is no memory for it,
- * stores everything except the plan. */
+/* Stores what was computed for a case. If the plan is too long, or contingency.memory has no room
+ * for it, stores everything except the plan. */
 static void take_one(struct sm *s, struct fab_repair_contingency *c)
 {
     struct sm_contingency_state *a = &s->fault->contingency;

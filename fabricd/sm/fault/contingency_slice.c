@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One slice of the computation of contingencies. It runs on a worker thread, takes SLICE_US of
- * processor time, and ends earlier if the loop thread needs the processor for a fault.
+ * One slice of the computation of contingencies. It runs on a worker thread and takes about
+ * SLICE_US of processor time. It ends earlier after SLICE_CASES cases, if nothing is left to
+ * compute, or if the loop thread needs the processor for a fault. In virtual time, the processor
+ * time does not count.
  */
 #include "fabricd/sm/fault/contingency_slice.h"
 

@@ -18,9 +18,11 @@ void sm_probe_ended(struct sm *s, int status);
 bool sm_probe_unchecked(const struct sm *s);
 /* Like sm_probe_unchecked, but for one node. */
 bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid);
-/* Drops contingency plans of other tables, and starts to compute the missing plans. */
+/* Call this function between two rounds. Drops contingency plans that do not fit the present repair
+ * session, and sets the timer that starts to compute the missing plans. */
 void sm_contingency_prepare(struct sm *s);
-/* Pauses the computation of contingency plans at once, because a fault may have to be handled. */
+/* Ends the running slice of the computation of contingency plans early, because a fault may have to
+ * be handled. The computation continues with the next slice. */
 void sm_contingency_yield(struct sm *s);
 
 /* If a step of the incremental rebalance is due, sets its timer. If a step was computed for an

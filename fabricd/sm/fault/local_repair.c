@@ -83,8 +83,8 @@ static bool is_active(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port(f, port)->info.port_state == FAB_STATE_ACTIVE;
 }
 
-/* A switch at one end of this link is silent. Excludes all its links from the snapshot, if they are
- * not yet excluded. Returns OK or NOMEM. */
+/* A switch at one end of this link is silent. Excludes all links of this switch from the snapshot,
+ * if they are not yet excluded. Returns OK or NOMEM. */
 static int exclude_silent(struct sm *s, const struct sm_link *c)
 {
     struct fab_fabric *f = s->model.fabric;
@@ -98,7 +98,8 @@ static int exclude_silent(struct sm *s, const struct sm_link *c)
     return r;
 }
 
-/* Removes the failed links from the snapshot. *ret_active: how many of them had Active ports.
+/* Removes from the snapshot the links that the probe listed: those that failed, and those that
+ * routes must avoid although they are up. *ret_active: how many of them had Active ports.
  * *ret_degraded: how many were degraded. Returns OK or NOMEM. */
 static int cut_links(struct sm *s, uint32_t *ret_active, uint32_t *ret_degraded)
 {
@@ -178,8 +179,8 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     fab_plan_fini(&plan);
     if (r != FAB_OK) {
         sm_repair_forget(s);
-        /* The snapshot may lack the failed links already. A sweep would then find the same fabric,
-         * and would keep these tables. */
+        /* From now on no tables are active. Otherwise, if the snapshot lacks the failed links
+         * already, a sweep would find the same fabric, and would keep the old tables. */
         sm_model_take_target(&s->model, NULL);
     }
     return r;
@@ -216,8 +217,8 @@ static void drop(struct sm *s)
     sm_repair_search_abort(s);
 }
 
-/* Ends the round without a repair. A targeted sweep follows; its duration counts from the trap that
- * caused the probe. */
+/* Ends the round without a repair. A targeted sweep follows. The times of its record count from the
+ * trap that caused the probe, if a trap caused it. */
 static int give_up(struct sm *s, const struct sm_repair_search *x)
 {
     log_info("sm", "no local repair, a targeted sweep follows: %s",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "probing ports" reads the state of all links of the switches that traps named, with one
- * SubnGet(PortInfo) per port. These reads find failed ISLs, whose routes must be repaired at once.
- * Links that must be isolated are handled like failed links. If a switch failed, the phase reads
- * few ports of its neighbours (lost_switch.c).
+ * Phase "probing ports" reads the state of all links of its suspects, the switches that traps or
+ * failed requests named, with one SubnGet(PortInfo) per port. These reads find failed ISLs, whose
+ * routes must be repaired at once. Links that must be isolated are handled like failed links. If a
+ * switch failed, the phase reads few ports of its neighbours (lost_switch.c).
  *
  * The phase compares the answers with the snapshot. It also verifies ISLs that came back
  * (returned_links.c). A targeted sweep handles all other changes (a new link, a host, another link
@@ -69,8 +69,9 @@ static bool take_silent(struct sm *s, uint64_t guid)
     return true;
 }
 
-/* Begins with the next suspect, and sets *ret_node to it. Returns false if its ports are not read
- * in this probe. */
+/* Begins with the next suspect, and sets *ret_node to it. Returns false if read_suspect must not
+ * read its ports: they are read already, cannot be read, or lost_switch.c chooses which of them to
+ * read. */
 static bool begin_suspect(struct sm *s, uint32_t *ret_node)
 {
     struct sm_fault *x = s->fault;

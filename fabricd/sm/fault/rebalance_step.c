@@ -32,8 +32,8 @@
 struct sm_step {
     struct fab_repair *copy;
     struct fab_lft tables;
-    /* the state of the repair session for which the step was computed: number of the active tables
-     * (model.tables), and number of commits */
+    /* the state of the repair session for which the step was computed: which tables were active
+     * (the value of model.tables), and how many commits the session had made */
     uint64_t tables_number, commits;
     /* the last LID that the step examined; 0: it has reached the last LID of the fabric */
     uint32_t at;

@@ -25,8 +25,8 @@ struct sm_return {
     uint8_t asked, good;
 };
 struct sm_probe { /* result of a port probe */
-    /* ISLs that the probe has found failed, and ISLs that are up but must be isolated; each is
-     * listed once */
+    /* ISLs that the probe has found failed, and ISLs that are up, but that routes must avoid
+     * because they are isolated, drained or belong to a silent switch; each is listed once */
     struct sm_link *link;
     uint32_t count;
     struct sm_return *back; /* ISLs that came back, each listed once */
@@ -36,10 +36,11 @@ struct sm_probe { /* result of a port probe */
     /* number of ports of held-down links whose state (up or down) differs from the state that was
      * known before the probe */
     uint32_t held;
-    /* Switches that did not answer the probe, or to which no directed route is known. */
+    /* Nodes that the probe asked and that have not answered, and suspects to which no directed
+     * route is known. */
     struct sm_guids unresponsive;
-    /* Switches whose reads were cancelled, because their directed routes lead over failed links
-     * (lost_reads.c). */
+    /* Switches whose reads were cancelled or not sent, because their directed routes lead over
+     * failed links or through a failed switch (lost_reads.c). */
     struct sm_guids cut;
     /* the probe has found other changes, which a targeted sweep must handle */
     bool more;
@@ -120,8 +121,8 @@ struct sm_step_state { /* state of rebalance_step.c */
     /* the last LID that the last step has examined; 0: it has reached the last LID of the fabric */
     uint32_t at;
     bool moved; /* a step of the present pass over the LIDs has changed entries */
-    /* The last pass over the LIDs has changed no entry. No step is due until the repair session has
-     * a new state. */
+    /* The last pass over the LIDs has changed no entry, or no further step could be made. No step
+     * is due until the repair session has a new state. */
     bool settled;
 };
 /* A search for a repair (repair_search.c). If a worker task carries it out, no other code uses this
@@ -192,7 +193,8 @@ void sm_step_fini(struct sm *s);
 
 /* Functions of confirm_tables.c, for the phase "repairing". sm_confirm_tables_begin finds the
  * blocks to read; it returns OK or NOMEM. sm_confirm_tables_end makes the search x fail if the
- * blocks could not be confirmed. */
+ * blocks were not confirmed, if the order of the former master is another one, or if the former
+ * master is still master. */
 int sm_confirm_tables_begin(struct sm *s);
 bool sm_confirm_tables_next(struct sm *s, struct fab_mads_request *ret);
 void sm_confirm_tables_answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
@@ -213,7 +215,7 @@ bool sm_repair_writes_fixed(struct sm *s, const struct fab_repair_delta *d);
 
 /* Functions of port_probe.c. */
 int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns OK or NOMEM */
-/* Returns whether the probe has found the link of this port failed. */
+/* Returns whether the link of this port is in p->link[]. */
 bool sm_probe_has(const struct sm_probe *p, uint32_t port);
 void sm_probe_fini(struct sm_probe *p);
 
@@ -228,8 +230,8 @@ bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
 /* Returns true if the next suspect must not be read yet, because answers of the first suspects may
  * still show that a switch has failed. */
 bool sm_lost_switch_awaited(struct sm *s);
-/* Counts the unanswered reads of a switch. change: 1 when a read is sent, -1 when it is
- * answered. */
+/* Counts the unanswered reads of a switch, if it is one of the first suspects. change: 1 when a
+ * read is sent, -1 when it is answered or cancelled. */
 void sm_lost_switch_count(struct sm *s, uint32_t node, int change);
 /* Ends the wait for answers of the first suspects (sm_lost_switch_awaited). Returns false if there
  * was no such wait. */
@@ -246,7 +248,7 @@ void sm_lost_switch_read_again(struct sm *s);
  * suspect again. */
 bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);
 /* Returns true if no read is missing: sm_lost_switch_next has no port left, and the probe need not
- * go through the suspects a second time. */
+ * begin to go through the suspects a second time. */
 bool sm_lost_switch_done(const struct sm *s);
 /* Call this function when the probe has cancelled the unanswered reads. The probe then does not go
  * through the suspects again. */
@@ -276,8 +278,9 @@ void sm_reads_cut_end(struct sm *s);
 
 /* Functions of returned_links.c. */
 /* Returns whether the link of this port may be back after a failure: the port is up, has no link in
- * the snapshot, but had one when the tables of the repair session were computed. now: PortInfo of
- * the port, as the probe has read it. */
+ * the snapshot, but had an ISL when the tables of the repair session were computed. Returns false
+ * if the probe cannot verify the link, or if the link must stay excluded. now: PortInfo of the
+ * port, as the probe has read it. */
 bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Adds the link of this port to those that the probe verifies. Returns OK or NOMEM. */
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);

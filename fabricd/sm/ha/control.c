@@ -4,12 +4,14 @@
  *
  * A control packet can change which manager is master. fabricd therefore accepts it only under
  * three conditions. The last election trusted the sender (trust.c). The packet came from the port
- * where the election found the sender. The packet has a valid SM_Key, or subnet.managers lists the
- * sender.
+ * where the election found the sender. The packet has a valid M_Key or SM_Key, or it has a directed
+ * route and subnet.managers lists the sender.
  *
- * Then fabricd reads SMInfo from that port. fabricd acts on the packet and answers it only if this
- * SMInfo has the GUID and the state that the packet claims. If the state machine does not accept
- * the packet, the answer is an error. Packets that are refused for other reasons get no answer.
+ * If the state machine does not accept such a packet, the answer is an error. Otherwise fabricd
+ * reads SMInfo from that port. It acts on the packet and answers it only if this SMInfo has the
+ * GUID and the state that the packet claims. (After HANDOVER, the state may also be standby.
+ * ACKNOWLEDGE for a hand-over of this manager takes effect without this read.) Packets that are
+ * refused for other reasons get no answer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -51,8 +53,9 @@ static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
             s->wiring->offender_found(s, port, cause);
 }
 
-/* Drops a packet without an answer. An event gives the number of packets that were refused since
- * the last event, so a flood of packets causes few events. */
+/* Drops a packet without an answer, and may isolate its sender (isolate_forger). An event gives the
+ * number of packets that were refused since the last event, so a flood of packets causes few
+ * events. */
 static void refuse(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                    uint64_t guid, const char *reason)
 {

@@ -250,7 +250,7 @@ static bool is_asked(const struct sm *s, const struct sm_other *o)
 }
 
 /* Removes managers from the list of refused managers if this election has asked them again, or if
- * they have left the fabric. */
+ * there is no manager at their ports any more. */
 static void keep_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;
@@ -276,8 +276,9 @@ static void report_refused(struct sm *s)
             ha->refused[ha->refused_count++] = x->others[i];
 }
 
-/* Isolates the hosts of refused managers. That such a host has sent the SMInfo is proved: the
- * request had a directed route, and only the device at the end of this route could answer. */
+/* Isolates the hosts of refused managers, if the settings demand it. Only such a host can have sent
+ * the SMInfo: the request had a directed route, and only the device at the end of this route could
+ * answer. */
 static void isolate_refused(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;

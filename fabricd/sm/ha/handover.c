@@ -32,8 +32,8 @@
 /* Times in us. SETTLE_US: HANDOVER must be sent within this time after the hand-over was begun.
  * LOOK_US: interval at which the manager checks whether HANDOVER can be sent. */
 #define SETTLE_US 1000000
-/* Number of requests for each node by which a manager in standby reads the fabric, and the maximum
- * time in us for which a hand-over waits for these reads. */
+/* NODE_READS: number of requests for each node by which a manager in standby reads the fabric.
+ * READING_MOST_US: maximum time in us for which a hand-over waits for these reads. */
 #define NODE_READS 9
 #define READING_MOST_US UINT64_C(180000000)
 #define LOOK_US 2000

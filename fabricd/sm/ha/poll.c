@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The polls of a standby manager (IBA 14.4.1). A standby manager does not sweep. It reads the
- * master's SMInfo every subnet.standby_poll_ms. If FAB_SMSTATE_POLLS polls in a row fail, or if the
- * other manager is no longer master, this manager sweeps and elects the master again.
+ * The polls of a standby manager (IBA 14.4.1). A standby manager reads the master's SMInfo every
+ * subnet.standby_poll_ms. If FAB_SMSTATE_POLLS polls in a row fail, or if the other manager is no
+ * longer master, this manager sweeps and elects the master again.
  *
  * A standby manager reads the SMInfo of all other managers twice a second (watch.c). If the master
  * is gone and all others have answered recently, these answers are enough for an election at once;

@@ -28,8 +28,8 @@ struct sm_other {
     bool advancing;
     /* clock of this manager when the other manager last sent SMInfo */
     uint64_t answered_us;
-    /* the same clock when the other manager first answered in the state standby, and since when it
-     * has shown no other state; 0: its last state is another one */
+    /* time (clock of this manager) since which all answers of the other manager have shown the
+     * state standby; 0: its last answer showed another state */
     uint64_t standby_us;
     /* Name of the switch port to which the manager is connected. */
     char place[SM_PLACE_LEN];
@@ -213,8 +213,8 @@ void sm_watch_heard(struct sm *s, uint32_t port);
 
 int sm_handover_init(struct sm *s); /* returns OK or NOMEM */
 void sm_handover_fini(struct sm *s);
-/* This manager is master, and another manager has sent its SMInfo. If that manager has precedence
- * (IBA 14.4.1), begins to hand over to it. */
+/* If this manager is master, and another manager with precedence (IBA 14.4.1) can take over now,
+ * begins to hand over to it. If there are several, chooses the best one. */
 void sm_handover_consider(struct sm *s);
 /* Of two masters, this manager has no precedence. Sends HANDOVER to the other one, and does not
  * wait for an answer. That one then sweeps the part of the subnet that this manager managed. */

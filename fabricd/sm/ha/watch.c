@@ -7,13 +7,13 @@
  *
  * If a trusted manager does not answer in an election, although its port has IsSM set, its process
  * may hang. If this process continues later, it may still act as master. A master therefore asks
- * such managers at every MISSING_TICKS-th read.
+ * such managers, too, one after the other.
  *
  * A manager that no election has found may ask this manager for SMInfo over a directed route. This
  * manager then asks that manager for its SMInfo, too. This helps in three cases. The master finds a
  * new manager even if the trap 144 about IsSM was lost. A manager whose link was down learns that
- * another manager is master, too. A standby manager, which does not sweep, learns of managers that
- * came later.
+ * another manager is master, too. A standby manager, which holds no elections while the master
+ * answers, learns of managers that came later.
  */
 #include <string.h>
 
@@ -22,8 +22,8 @@
 /* Interval in us of the reads. At most one request to an unknown manager is sent in this time,
  * because any host can cause such requests. */
 #define WATCH_US UINT64_C(500000)
-/* A manager that may hang gets a request at each of the first MISSING_OFTEN reads after an
- * election, and then at every 4th read (this constant). */
+/* One of the managers that may hang gets a request at each of the first MISSING_OFTEN reads after
+ * an election, and then at every MISSING_TICKS-th read. */
 #define MISSING_TICKS 4
 #define MISSING_OFTEN 4
 /* tag of the request to an unknown manager; the tags of all other requests are indices of the list

@@ -10,12 +10,12 @@
  * changed only when it has shown the new key.
  *
  * While a port is being changed, its key in the snapshot is 0 (not known). If the port answers to
- * neither key, the key stays 0 and a sweep identifies it again. The manager sends no other requests
- * while this round runs (struct sm_round.alone). If a fault waits for a sweep or repair, the round
- * begins no further port and ends. But a device that rejects the manager's writes causes one
- * targeted sweep after the other, so the round would always end before it changes a port. After
- * BEFORE_KEYS_MOST targeted sweeps (core/rounds.c), the round therefore changes some ports even if
- * a fault waits.
+ * neither key, the key stays 0 and a sweep identifies it again. No MFT requests and no requests of
+ * a background heavy sweep or of the scrub are sent while this round runs (struct sm_round.alone).
+ * If a fault waits for a sweep or repair, the round begins no further port and ends. But a device
+ * that rejects the manager's writes causes one targeted sweep after the other, so the round would
+ * always end before it changes a port. After BEFORE_KEYS_MOST targeted sweeps (core/rounds.c), the
+ * round therefore changes some ports even if a fault waits.
  */
 #include <string.h>
 

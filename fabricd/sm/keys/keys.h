@@ -20,10 +20,12 @@ void sm_keys_fini(struct sm *s);
 void sm_keys_reload(struct sm *s, const struct fab_m_keys *former);
 /* Call this function when this manager has become master, and when rows of another manager have
  * arrived. If the M_Key that the managers share differs from the one in use, the function puts the
- * shared key into use. */
+ * shared key into use as soon as a majority has confirmed it. If they share none yet, a master
+ * shares its own key. */
 void sm_keys_load(struct sm *s);
-/* Call this function after every round. It ends the rotation if no port must be changed any more;
- * otherwise it requests a round that changes the ports. */
+/* Call this function after every round. After a sweep or a change of M_Keys that succeeded, it ends
+ * the rotation if no port must be changed any more; otherwise it requests a round that changes the
+ * ports. */
 void sm_keys_round_ended(struct sm *s, int status);
 
 extern const struct sm_phase sm_phase_identify_keys, sm_phase_change_keys;

@@ -22,7 +22,8 @@ const char *sm_drain_subject(const struct sm_drain *d, char *text, size_t len);
  * also if the function fails. Returns OK, or LIMIT if the list is full or memory ran out. */
 int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *out, uint32_t count,
                        uint32_t *ret_added);
-/* Requests the rounds that move traffic away from all links of the drain. */
+/* Requests the rounds after which routes avoid all links of the drain. Nothing is requested for
+ * links that routes avoid already. */
 void sm_drain_leave_links(struct sm *s, const struct sm_drain *d);
 /* Removes the drain from the list. */
 void sm_drain_drop(struct sm *s, struct sm_drain *d);
@@ -39,12 +40,14 @@ int sm_drain_cover(const struct fab_view *v, const struct fab_fabric *f, const u
 /* Returns a digest of the active LFTs; 0: there are no tables. Equal tables have the same digest,
  * even if the switches have other ids. */
 uint64_t sm_drain_digest(const struct sm *s);
-/* Updates the states of all drains. */
+/* Updates all drains: adds links that have come to belong to them, updates their states, and
+ * removes ended drains whose links are in the routes again. Does nothing if there are no active
+ * tables. */
 void sm_drain_settle(struct sm *s);
 
 /* Functions of drain_store.c. */
 void sm_drain_keep(struct sm *s, const struct sm_drain *d);   /* writes the drain to the store */
 void sm_drain_unkeep(struct sm *s, const struct sm_drain *d); /* removes the drain from the store */
-int sm_drain_load(struct sm *s); /* loads all drains; returns OK, NOMEM or IO */
+int sm_drain_load(struct sm *s); /* loads all drains; returns OK, NOMEM, IO or FORMAT */
 
 #endif

@@ -73,8 +73,9 @@ static uint32_t count_used(const struct sm *s, const struct sm_drain *d)
     return used;
 }
 
-/* Adds the links that belong to the drain only since it started: links over new cables, and links
- * of other drains that have ended. */
+/* Adds to the drain the links that have come to belong to it after its start: links over new
+ * cables, and links of other drains that have ended. Adds none if a part of the fabric would then
+ * be cut off. */
 static void extend(struct sm *s, struct sm_drain *d)
 {
     struct fab_drain now = {0};

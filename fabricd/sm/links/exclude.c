@@ -41,8 +41,9 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
 
 /* Counts flaps that no sweep has seen: the link went down and came up between two sweeps, so one of
  * its ports was Active before and is in Init now. (Few ports are in Init, so the function tests
- * this first, before it reads the peers of ports.) Counts none after a time in which the manager
- * had no port: all switches may have been restarted together with the manager's host. */
+ * this first, before it reads the peers of ports.) Counts none if ports were added or removed, nor
+ * after a time in which the manager had no port: all switches may have been restarted together with
+ * the manager's host. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -109,9 +110,10 @@ static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
            (is_as_excluded(f, b) || b == FAB_NONE);
 }
 
-/* Updates the entry of each link in the list from the new snapshot. Result: at[] has an element for
- * each entry: the id of a port of the link, if the link is up and must be excluded; otherwise
- * FAB_NONE. */
+/* Updates the entries of the list of links from the new snapshot. Leaves out the links of
+ * misbehaving hosts, and excluded links about which the sweep found nothing new (unseen). Result:
+ * at[] has an element for each entry: the id of a port of the link, if the link is up and must be
+ * excluded; otherwise FAB_NONE. */
 static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     for (uint32_t i = 0; i < s->links->count; i++) {

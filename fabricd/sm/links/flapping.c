@@ -7,10 +7,10 @@
  * it.
  *
  * Only ISLs are held down, and at most flapping.max_excluded_percent of the ISLs of one switch. A
- * link is never held down if a part of the fabric would be unreachable without it
- * (libfabmgr/health/isolation.h). A flapping link of a host only causes an event. Isolated links
- * (isolation.c) are in the same list (list.c), and are removed from snapshots in the same way
- * (exclude.c).
+ * link is not held down if a part of the fabric would be unreachable without it, or if a leaf or
+ * pod would have too few uplinks (libfabmgr/health/isolation.h). A flapping link of a host only
+ * causes an event. Isolated links (isolation.c) are in the same list (list.c), and are removed from
+ * snapshots in the same way (exclude.c).
  *
  * If a link goes down and comes up between two sweeps, its ports are in Init at the second sweep,
  * and the manager counts a flap. It cannot count flaps of a held-down link in this way, because the

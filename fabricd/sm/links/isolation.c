@@ -10,9 +10,9 @@
  * routes.
  *
  * libfabmgr/health/isolation.h decides whether a link may be isolated. The manager makes this
- * decision when the isolation is requested, and again in each sweep. If a part of the fabric would
- * be unreachable without an isolated link, the link is reinstated: routes use it as long as that
- * part needs it.
+ * decision when the isolation is requested, and again in each sweep. If a sweep finds that an
+ * isolated link must stay in use, for example because a part of the fabric would be unreachable
+ * without it, the link is reinstated: routes use it as long as they need it.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,10 +18,10 @@ struct sm_link {
     bool silent;
 };
 
-int sm_links_init(struct sm *s); /* returns OK, NOMEM or IO */
+int sm_links_init(struct sm *s); /* returns OK, NOMEM, IO or FORMAT */
 void sm_links_fini(struct sm *s);
-/* Replaces the isolated links and the disabled ports by those in the store. Returns OK, NOMEM, IO
- * or FORMAT. */
+/* Replaces the isolated links, the drains and the disabled ports by those in the store. Returns OK,
+ * NOMEM, IO or FORMAT. */
 int sm_links_load(struct sm *s);
 
 /* ---- flapping (flapping.c) ---- */
@@ -30,8 +30,9 @@ int sm_links_load(struct sm *s);
  * has begun or ended, and when a held-down link went down or came up. */
 void sm_flap_arm(struct sm *s);
 /* Call this function with `blind` true when the manager has lost its port, and with `blind` false
- * after the next complete sweep. In between, the manager does not see which links go down, so it
- * counts no flaps. */
+ * after the next complete sweep. In between, links may have gone down and come up unseen, for
+ * example because all switches restarted together with the manager's host. Such flaps are not
+ * counted. */
 void sm_flap_set_blind(struct sm *s, bool blind);
 /* Counts a flap of a link of snapshot `f` that has gone down. */
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
@@ -43,14 +44,15 @@ void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fa
  * Returns how many were written. */
 uint32_t sm_flap_recent(const struct sm *s, uint32_t *ret, uint32_t max);
 uint32_t sm_flap_held(const struct sm *s); /* returns the number of links held down */
-/* Removes from a new snapshot the links that are held down, isolated or drained, except those
- * that must stay in use. Call this function before the model adopts the snapshot. Returns OK or
- * NOMEM. */
+/* Removes from a new snapshot the links that are held down, isolated or drained, except those that
+ * must stay in use and the links of misbehaving hosts. Also counts flaps that the snapshot shows.
+ * Call this function before the model adopts the snapshot. Returns OK or NOMEM. */
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
 enum sm_flap_probe { SM_FLAP_NOT_HELD, SM_FLAP_HELD, SM_FLAP_HELD_CHANGED };
 /* Call this function when a port probe has read this port. up: the link of the port is up. Returns
- * NOT_HELD if the link is not excluded. If it is excluded, returns HELD_CHANGED if the link has
- * gone down or come up since it was last read, and HELD if it has not. */
+ * NOT_HELD if the link is not excluded, or is that of a misbehaving host. If it is excluded,
+ * returns HELD_CHANGED if the link has gone down or come up since it was last read, and HELD if it
+ * has not. */
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
 /* Returns true if the link of this port must stay excluded even when it comes up: it is isolated,
  * drained or held down. */
@@ -71,35 +73,39 @@ int sm_link_exclude(struct fab_fabric *f, uint32_t port);
 /* ---- isolation (isolation.c) ---- */
 
 /* Returns true if the link of this port is isolated or drained, and routes avoid it (it is not
- * reinstated). */
+ * reinstated). Returns false for the link of a misbehaving host. */
 bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
-/* Call this function after a view was published. For each isolated link, it requests that one of
- * the ports be disabled, if this is necessary. If the link is that of a misbehaving host, this port
- * is the switch port. A port of another link is disabled only if counters.on_errors is
- * "disable". */
+/* Call this function after a view was published. It requests that ports of isolated links be
+ * disabled: the switch port of each misbehaving host, if this port is found enabled; and, if
+ * counters.on_errors is "disable", one port of each other isolated link that routes avoid. */
 void sm_isolate_settle(struct sm *s);
 /* Returns true if the link of this port was isolated or drained after the last sweep or repair;
- * routes do not avoid the link yet. (False for a link that the last sweep has reinstated.) */
+ * routes do not avoid the link yet. (False for a link that the last sweep has reinstated, and for
+ * the link of a misbehaving host.) */
 bool sm_isolate_due(const struct sm *s, uint32_t port);
 /* Notes that a local repair has excluded this isolated link from the routes. */
 void sm_isolate_done(struct sm *s, const struct sm_link *c);
 uint32_t sm_isolated_count(const struct sm *s);
-/* Returns whether the isolated links in the store differ from those that this manager knows. */
+/* Returns whether the isolated links in the store differ from those that this manager knows; false
+ * if the store cannot be read. */
 bool sm_isolation_differs(const struct sm *s);
-/* Returns whether the drained links in the store differ from those that this manager knows. */
+/* Returns whether the drained links in the store differ from those that this manager knows; false
+ * if the store cannot be read. */
 bool sm_drains_differ(const struct sm *s);
 
 /* ---- drains (drain.c) ---- */
 
-/* Call this function when a round has ended. It updates the states of all drains: which of them
- * have moved all traffic, and which links of ended drains are in use again. */
+/* Call this function when a round has ended. If the round succeeded, it updates the states of all
+ * drains: whether table entries still lead over their links, and which links of ended drains are in
+ * the routes again. */
 void sm_drain_round_ended(struct sm *s, int status);
 
 /* ---- offenders (offenders.c) ---- */
 
-/* Disables the switch port of a misbehaving host, if the settings (`offenders`) demand it. port:
- * the host's port in the snapshot. cause: what the host did, as a phrase for operators. The caller
- * must be sure that this host did it; a source LID is no proof. */
+/* Isolates a misbehaving host: its switch port is disabled. If this is not allowed (offenders.c),
+ * emits offender-not-isolated instead. Call this function only if the settings (`offenders`) demand
+ * the isolation. port: the host's port in the snapshot. cause: what the host did, as a phrase for
+ * operators. The caller must be sure that this host did it; a source LID is no proof. */
 void sm_offender_found(struct sm *s, uint32_t port, const char *cause);
 
 /* ---- ports (port_setting.c) ---- */
@@ -112,7 +118,7 @@ int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable,
  * a single write. With two writes (disable and enable), the port would stay disabled if the manager
  * were killed in between. Returns OK or NOMEM. */
 int sm_port_request_reset(struct sm *s, uint64_t node_guid, uint8_t port, const char *note);
-/* Returns true if a requested change of a port (enable, disable or reset) is not made yet. */
+/* Returns true if a requested change of a port (enable, disable or reset) waits for its round. */
 bool sm_port_waits(const struct sm *s);
 /* Checks all ports that operators have disabled. If such a port is enabled, for example after a
  * restart of its switch, requests that it be disabled again. */
@@ -133,7 +139,8 @@ struct sm_excluded {
 /* Lists the links of silent switches that the snapshot lacks. barred: also lists the isolated,
  * drained and held-down links over which packets may pass. Returns NULL if memory ran out. */
 struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred);
-/* Makes a version of snapshot f in which the links of the list are connected again. If the list is
+/* Makes a version of snapshot f to which the links of the list are added again. Leaves out a link
+ * if one of its ports is not LinkUp, has another peer, or has left the snapshot. If the list is
  * empty, *ret is another reference to f. Returns NOMEM. */
 int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
                           struct fab_fabric **ret);
@@ -141,13 +148,15 @@ int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
 /* ---- silent switches (silent.c, silent_check.c, silent_poll.c) ---- */
 
 /* Call this function when a switch of the snapshot has not answered a request within the time of
- * one try. It starts a check whether the switch is silent. Returns false if it cannot start a
- * check; the caller then requests a targeted sweep. */
+ * one try. It starts a check whether the switch is silent, unless such a check is running. Returns
+ * false if it cannot start the check, or if the switch is known to be silent; the caller then
+ * requests a targeted sweep. */
 bool sm_silent_check(struct sm *s, uint64_t guid);
 bool sm_is_silent(const struct sm *s, uint64_t guid);
-/* Returns the switches that have probably failed: in a check within the last seconds, they answered
- * nothing, and no neighbour reported a link to them as up. The set is valid until the next call of
- * a function in this header. */
+/* Returns the switches that have probably failed: in a check within the last seconds, they did not
+ * answer, and no neighbour reported a link to them as up; or they are neighbours of such a switch
+ * that did not answer, either. Other code adds switches by sm_silent_note_failed. The set is valid
+ * until the next call of a function in this header. */
 const struct sm_guids *sm_silent_failed(struct sm *s);
 /* Adds a switch to the set of sm_silent_failed. Returns false if the set has it already. */
 bool sm_silent_note_failed(struct sm *s, uint64_t guid);
@@ -159,8 +168,8 @@ uint64_t sm_silent_guid(const struct sm *s, uint32_t at);
 struct fab_silent *sm_silent_set(const struct sm *s);
 /* Returns whether all other nodes of the fabric stay connected if routes avoid this switch. */
 bool sm_silent_can_leave_out(const struct fab_fabric *f, uint32_t node);
-/* Excludes all links of a silent switch from a snapshot. Nobody else may be reading the snapshot.
- * Returns OK or NOMEM. */
+/* Excludes all links of a silent switch from a snapshot. Does nothing if a host is connected to the
+ * switch. Nobody else may be reading the snapshot. Returns OK or NOMEM. */
 int sm_silent_leave_out(struct sm *s, struct fab_fabric *f, uint64_t guid);
 /* Excludes the links of silent switches from a new snapshot, if routes can avoid the switches. Call
  * this function before the model adopts the snapshot. Returns OK or NOMEM. */

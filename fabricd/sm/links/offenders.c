@@ -51,8 +51,8 @@ static uint32_t isolated_hosts(const struct sm *s)
     return n;
 }
 
-/* Returns why the host at this port must not be isolated, as a phrase for operators. NULL: it may
- * be isolated. */
+/* Returns why the host that is connected to this switch port must not be isolated, as a phrase for
+ * operators. NULL: it may be isolated. */
 static const char *objection(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "setting a port" disables or enables one port, for an operator or for the manager itself.
- * Each round sets one port.
+ * Phase "setting a port" disables, enables or resets one port, for an operator or for the manager
+ * itself. Each round sets one port.
  *
- * The manager refuses to disable a port of the link that connects the manager itself, and a port of
- * the last link to a switch. It also refuses to disable a port to which no directed route would be
+ * The manager refuses to disable or reset a port of the link that connects the manager itself, and
+ * a port of the last link to a switch. It also refuses a port to which no directed route would be
  * left, because it could not enable the port again.
  *
  * The store keeps the list of ports that operators disabled. If the manager finds such a port
@@ -109,8 +109,9 @@ static bool leads_around(const struct fab_fabric *f, const struct fab_path *path
 }
 
 /* Finds a directed route to the node that does not use the link of port `without`. Returns false if
- * there is none. If the known route uses this link, searches the whole fabric, which takes
- * milliseconds in a large fabric. */
+ * there is none with at most as many hops as a directed route can have, or if there is no memory.
+ * If the known route uses this link, searches the whole fabric, which takes milliseconds in a large
+ * fabric. */
 static bool path_around(const struct sm *s, uint32_t node, uint32_t without, struct fab_path *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -135,8 +136,8 @@ static bool stays_reachable(const struct sm *s, uint32_t node, uint32_t without_
     return path_around(s, node, without_port, &path);
 }
 
-/* Returns why the port must not be disabled, as a sentence for operators; NULL: it may be
- * disabled. */
+/* Returns why the port must not be disabled or reset, as a sentence for operators; NULL: it may
+ * be. */
 static const char *objection(const struct sm *s, uint32_t node, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -266,8 +267,8 @@ static bool find_port(const struct fab_fabric *f, uint64_t guid, uint8_t num, ui
     return fab_fabric_port(f, *ret)->present;
 }
 
-/* Checks whether the port of this request exists and may be enabled or disabled. If not, ends the
- * request with an error, and returns SM_ROUND_OVER; otherwise returns OK. */
+/* Checks whether the port of this request exists and may be enabled, disabled or reset. If not,
+ * ends the request with an error, and returns SM_ROUND_OVER; otherwise returns OK. */
 static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -301,8 +302,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* Finds the directed route for the write. It avoids the link that the write takes down if possible,
- * because the answer would be lost on this link. */
+/* Finds the directed route for the write. If the write is to a switch and there is such a route, it
+ * avoids the link that the write takes down, because the answer would be lost on this link. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -325,7 +326,7 @@ static void set_state(const struct sm_port_op *op, struct fab_port_info *want)
 }
 
 /* Fills in the write of PortInfo. All fields except the two states have the values that the port
- * must have anyway. */
+ * must have anyway or, if there are no active tables, the values that it has. */
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -77,8 +77,9 @@ static void drop_at(struct sm *s, uint32_t i)
     s->links->silent[i] = s->links->silent[--s->links->silents];
 }
 
-/* Removes from the list the switches that have answered again for REMEMBERED_US. If the list is
- * full, also removes one switch that has answered again for a shorter time. */
+/* Removes from the list the switches that have answered again for REMEMBERED_US. Switches that are
+ * about to return (e->returning) stay in the list. If the list is full, also removes one switch
+ * that has answered again for a shorter time. */
 static void drop_old(struct sm *s)
 {
     uint64_t now = clock_now_us();

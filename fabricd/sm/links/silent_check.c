@@ -4,18 +4,21 @@
  * may reach it only by another route.
  *
  * A phase that gets no answer from a switch within the time of one try calls sm_silent_check. The
- * manager then asks all neighbours of the switch for the PortInfo of their ports that lead to the
- * switch. It asks the switch itself for SwitchInfo, over the first two neighbours that report such
- * a port as up. The requests of all checks are sent at the same time, in addition to those of the
- * running round. Their directed routes avoid all switches that are being checked.
+ * manager then asks the neighbours of the switch that are switches (or its own node), over at most
+ * NEIGHBOURS_MOST links, for the PortInfo of their ports that lead to the switch. It asks the
+ * switch itself for SwitchInfo, over the first two neighbours that report such a port as up. The
+ * requests of all checks are sent at the same time, in addition to those of the running round.
+ * Their directed routes avoid all switches that are being checked.
  *
- * If the switch answers, the check ends. If a neighbour reports its link as down, the manager
- * requests a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES
- * times the time of one try, and a neighbour reports its link as up, the switch is silent.
+ * If the switch answers, the check ends. If a neighbour reports its link as down, the manager at
+ * once requests a read of that neighbour's ports, unless the running sweep will read them anyway.
+ * If the switch has not answered for VERDICT_TRIES times the time of one try, and a neighbour
+ * reports its link as up, the switch is silent.
  *
- * If no neighbour reports its link as up, the manager does a targeted sweep. For FAILED_US, the
- * switch and all neighbours that did not answer count as failed: directed routes of sweeps avoid
- * them, and a sweep waits for their answers no longer than one try.
+ * If no neighbour reports its link as up, the manager does a targeted sweep, unless it has done so
+ * after another check some seconds ago. For FAILED_US, the switch and all neighbours that did not
+ * answer count as failed: directed routes of sweeps avoid them, and a sweep waits for their answers
+ * no longer than one try.
  */
 #include <stdlib.h>
 

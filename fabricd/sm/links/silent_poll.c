@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asks each silent switch every POLL_US whether it answers again, over two neighbours. When it has
- * answered several polls in a row, routes may use it again.
+ * Asks each silent switch every POLL_US, over at most two neighbours, whether it answers again.
+ * When it has answered several polls in a row, routes may use it again.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
 #define POLL_US 2000000u
-/* number of polls in a row that a silent switch must answer before routes may use it again */
+/* number of polls in a row that a silent switch must answer before routes may use it again;
+ * relapses double it (RELAPSES_MOST) */
 #define ANSWERS_LEAST 2
 /* The number of polls in a row that a switch must answer is ANSWERS_LEAST at first. Each time that
  * the switch becomes silent again, the number doubles, at most this many times. */

@@ -97,12 +97,10 @@ struct sm_check;
 struct sm_silent_checks { /* state of silent_check.c */
     struct sm_check **check;
     uint32_t checks;
-    /* lost: switches that have probably failed, because they answered nothing in a check some
-     * seconds ago. lost_us: time (manager's clock) at which the last of these switches was
-     * added. */
+    /* lost: switches that have probably failed (sm_silent_failed). lost_us: time (manager's clock)
+     * at which the last of these switches was added. */
     struct sm_guids lost;
-    /* those switches in `lost` that were checked themselves; the others are neighbours of checked
-     * switches */
+    /* those switches in `lost` that were checked themselves */
     struct sm_guids judged;
     uint64_t lost_us;
     struct loop_timer *begin, *verdict, *schedule;
@@ -133,8 +131,8 @@ struct sm_links {
 
     /* queue of ports that must be enabled, disabled or reset */
     struct sm_port_op *waiting;
-    /* what the running round does: it enables, disables or resets one port; NULL: no such round
-     * runs */
+    /* the request that the running round carries out: it enables, disables or resets one port;
+     * NULL: no such round runs */
     struct sm_port_op *op;
     struct fab_path op_path; /* directed route to the port of `op` */
     uint32_t op_port;        /* id of the port of `op` */
@@ -175,9 +173,9 @@ void sm_rule_fini(struct sm_rule *r);
  * FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
 /* Writes the links that must be excluded to link[], and the indices of their entries to entry[].
- * Links that are excluded already come first. Both arrays have room for all entries of the list.
- * at[], an input, has an element for each entry: the id of a port of the link if the link is up and
- * must be excluded; otherwise FAB_NONE. */
+ * Links that are excluded already come first; the links of misbehaving hosts are left out. Both
+ * arrays have room for all entries of the list. at[], an input, has an element for each entry: the
+ * id of a port of the link if the link is up and must be excluded; otherwise FAB_NONE. */
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
                         struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 /* Requests a targeted sweep of the two nodes of this link. */
@@ -189,8 +187,9 @@ struct fab_damping_rule sm_flap_rule(const struct sm *s);
 void sm_flap_fell(struct sm *s, struct sm_flap *e);
 /* Ends the hold-downs that are over. ctx: the manager. */
 void sm_flap_due(void *ctx);
-/* Call this function when the isolation or the hold-down of this link has ended. It requests a port
- * probe or a targeted sweep of the nodes at both ends, so that routes use the link again. */
+/* Call this function when the isolation or the hold-down of this link has ended. If routes avoid
+ * the link (e->out), it requests a port probe or a targeted sweep of the nodes at both ends, so
+ * that routes use the link again. */
 void sm_flap_read_ends(struct sm *s, const struct sm_flap *e);
 /* Call this function when routes must begin to avoid this link of the list. It requests a port
  * probe or a targeted sweep, unless routes avoid the link already. cause: why, for the record of
@@ -198,8 +197,9 @@ void sm_flap_read_ends(struct sm *s, const struct sm_flap *e);
 void sm_flap_leave(struct sm *s, const struct sm_flap *e, const char *cause);
 
 /* Functions of drain.c. */
-int sm_drains_init(struct sm *s);    /* returns OK or NOMEM */
-int sm_drains_load(struct sm *s);    /* loads the drains from the store; returns OK, NOMEM or IO */
+int sm_drains_init(struct sm *s); /* returns OK or NOMEM */
+/* Loads the drains from the store. Returns OK, NOMEM, IO or FORMAT. */
+int sm_drains_load(struct sm *s);
 void sm_drains_forget(struct sm *s); /* forgets all drains, before they are loaded again */
 void sm_drains_fini(struct sm *s);
 /* Call this function when the sweep has decided whether the drained link is excluded (e->out). If
@@ -211,7 +211,8 @@ void sm_drain_taken(struct sm *s, const struct sm_flap *e, bool was_out);
 void sm_drain_moved(struct sm *s, struct sm_flap *e);
 
 /* Functions of isolation.c. */
-/* Loads the isolated links from the store. Returns OK, NOMEM or IO. */
+/* Loads the isolated links from the store. Returns OK, NOMEM, IO or FORMAT. If the list of links is
+ * full, logs an error and returns OK; routes then use the remaining isolated links. */
 int sm_isolate_load(struct sm *s);
 /* Call this function when the sweep has decided whether the isolated link is excluded (e->out). If
  * routes use the link again, the function emits link-reinstated. was_out: value of e->out before
@@ -222,8 +223,9 @@ void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
 void sm_isolate_moved(struct sm *s, struct sm_flap *e);
 void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a released link */
 
-/* Isolates a link of the list. cause: why, as a phrase for operators. If the link is that of a
- * misbehaving host, its switch port (end 0) is disabled. */
+/* Marks a link of the list as isolated, and stores this. cause: why, as a phrase for operators. The
+ * caller must then call sm_flap_leave, or, for the link of a misbehaving host,
+ * sm_isolate_settle. */
 void sm_isolate_begin(struct sm *s, struct sm_flap *e, const char *cause);
 
 /* Functions of silent.c, silent_check.c and silent_poll.c. */
@@ -232,7 +234,8 @@ void sm_silent_fini(struct sm *s);
 int sm_silent_checks_init(struct sm *s); /* returns OK or NOMEM */
 void sm_silent_checks_fini(struct sm *s);
 struct sm_silent *sm_silent_find(const struct sm *s, uint64_t guid);
-/* Adds a silent switch to the list. NULL: the list is full, or memory ran out. */
+/* Adds a silent switch to the list, or notes that a switch of the list is silent again. NULL: the
+ * list is full, or memory ran out. */
 struct sm_silent *sm_silent_add(struct sm *s, uint64_t guid);
 /* Sends a SubnGet over a directed route. */
 void sm_silent_ask(struct sm *s, const struct fab_path *path, uint16_t attr_id, uint32_t attr_mod,

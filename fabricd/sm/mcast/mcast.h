@@ -31,8 +31,8 @@ void sm_multicast_reload(struct sm *s);
 /* Call this function when another manager may have written MFTs. The contents of all MFT blocks are
  * then unknown. */
 void sm_multicast_forget(struct sm *s);
-/* Fills in the next request of MFT writes. few: only if at most 64 requests are left. Returns false
- * if there is no request now. */
+/* Fills in the next request that reads or writes an MFT block. few: only if at most 64 requests are
+ * left. Returns false if there is no request now. */
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret);
 
 /* Functions by which the scrub reads the known MFT blocks again (mft_writes.c). `number` is the
@@ -61,12 +61,14 @@ uint64_t sm_mfts_scan_begin(const struct sm *s, struct sm_mfts_scan *scan);
 bool sm_mfts_scan_next(const struct sm *s, struct sm_mfts_scan *scan, uint32_t steps,
                        uint64_t *ret_guid, uint32_t *ret_number);
 bool sm_mfts_in_flight(const struct sm *s); /* returns whether an MFT request is unanswered */
-/* Returns a number that changes whenever an MFT block is written. */
+/* Returns a number that changes whenever an MFT block is written, and when a plan of MFT requests
+ * begins or ends. */
 uint64_t sm_mfts_epoch(const struct sm *s);
 /* Returns true if MFTs are being written or wait to be written. */
 bool sm_mfts_pending(const struct sm *s);
 /* The scrub has read an MFT block. Returns true if it differs from the known contents, or, if these
- * are not known, if it is not zero. */
+ * are not known, if it is not zero. Returns false if the trees do not have the switch, or while
+ * MFTs are being written. */
 bool sm_mfts_differ(const struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data,
                     struct fab_scrub_difference *ret);
 /* The scrub has read an MFT block. Stores its entries as those of the switch. If they are not the

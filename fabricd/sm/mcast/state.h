@@ -199,7 +199,7 @@ void sm_mfts_fini(struct sm *s);
 /* If a plan of MFT writes is running, enters its next stage; otherwise makes a plan. Returns OK or
  * NOMEM. */
 int sm_mfts_go_on(struct sm *s);
-void sm_mfts_drop(struct sm *s); /* cancels the unanswered requests */
+void sm_mfts_drop(struct sm *s); /* cancels the running proof and all unanswered requests */
 void sm_mfts_open_all(struct sm *s);
 /* The trees will be updated to the fabric `now`, in which switches have other ids. Moves the known
  * MFT blocks to these ids before. Returns OK or NOMEM. */

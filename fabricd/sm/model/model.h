@@ -131,7 +131,7 @@ int sm_model_avoid(struct sm_model *m, uint32_t node);
 int sm_model_find_port_paths(struct sm_model *m);
 /* Returns the directed route for a request about this port; NULL: none is known. For a port of an
  * adapter, the route arrives at this port; for a port of a switch, at any port of the switch. The
- * result is valid until the model gets another snapshot. */
+ * result is valid until the model gets another snapshot or other routes. */
 const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port);
 /* Returns the GUID of the node that owns a LID in the published view; 0 if no node owns this
  * LID. */

@@ -15,6 +15,7 @@
  * If an attribute differs, the scrub reads the M_Key violation counter of the port, which may
  * explain the difference. It then emits an event, records the value that was read as the device's
  * state, and requests a targeted sweep of the node. The plan of that sweep restores the attribute.
+ * (A changed MFT block is written again without a sweep.)
  *
  * While a recording is made or replayed the scrub is off, because the order of its requests would
  * depend on timers.
@@ -235,7 +236,8 @@ static bool is_asked(const struct sm_scrub *c, uint64_t guid)
 }
 
 /* A new snapshot may have other ids. Finds the present ids of the node and the port by GUID and
- * port number. Returns false if the port has left the fabric. */
+ * port number. Returns false if the port has left the fabric, or if there is no directed route to
+ * it. */
 static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -31,9 +31,9 @@ struct sm_scrub_slot {
     uint8_t num;   /* number of the port that is read */
     uint8_t tries;
     enum fab_scrub_turn turn;
-    /* Values at the time when the read was sent. round_us: start of the last round. mft_epoch:
-     * number of MFT writes (sm_mfts_epoch). If one of the two values is different when the answer
-     * comes, the attribute may have been written meanwhile. */
+    /* Values at the time when the read was sent. round_us: start of the last round. mft_epoch: what
+     * sm_mfts_epoch returned. If one of the two values is different when the answer comes, the
+     * attribute may have been written meanwhile. */
     uint64_t round_us, mft_epoch;
     struct fab_path path;
     /* what the device has answered */

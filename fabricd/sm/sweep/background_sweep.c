@@ -6,9 +6,9 @@
  * round read again, and nodes that sent a trap.
  *
  * The sweep reads the fabric in passes. The first pass reads all nodes. The second pass reads again
- * the nodes that rounds touched during the first pass. The third pass reads the nodes touched
- * during the second pass, and so on until no node was touched. Then a round takes over the result
- * and continues as a heavy sweep (heavy_sweep.c). The passes after the first are short, so there is
+ * the nodes that were touched during the first pass. The third pass reads the nodes touched during
+ * the second pass, and so on until no node was touched. Then a round takes over the result and
+ * continues as a heavy sweep (heavy_sweep.c). The passes after the first are short, so there is
  * soon a pass during which no node is touched, even in a fabric that changes all the time. After
  * PASSES_MOST passes, or if the round must not wait, the round itself reads the touched nodes.
  *

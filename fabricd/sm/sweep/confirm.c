@@ -11,7 +11,8 @@
  * While the manager's own node has no link, the former snapshot stays: the manager could write
  * nothing, and most likely all nodes are still there. The pauses grow to ten seconds.
  *
- * This file also drops snapshots with new nodes and links while the manager is frozen.
+ * This file also drops snapshots with new nodes or links while the manager is frozen in mode
+ * "repairs only".
  */
 #include <stdio.h>
 #include <stdlib.h>

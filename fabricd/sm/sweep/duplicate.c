@@ -4,8 +4,9 @@
  *
  * A host can use the GUID of another host again and again. So events about the same switch port and
  * the same GUID become rarer: the minimum time between two events doubles, from 1 minute to 1 hour.
- * If another GUID appears at the port, the time is 1 minute again. Each event gives the number of
- * times that a duplicate newly appeared at this port since the last event.
+ * It is 1 minute again if another GUID appears at the port, or if no duplicate has newly appeared
+ * there for a long time. Each event gives the number of times that a duplicate newly appeared at
+ * this port since the last event.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/sweep/state.h"

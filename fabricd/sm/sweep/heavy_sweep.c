@@ -38,9 +38,10 @@ void sm_heavy_ended(struct sm *s, int status)
         sm_background_drop(s);
 }
 
-/* Called when the round of a heavy sweep is postponed. If the round was to use the result of a
- * background heavy sweep, this result stays for a later round. If the round has used it up already,
- * requests another background heavy sweep. */
+/* Called when the round of a heavy sweep is postponed. If the round sweeps the fabric itself,
+ * requests the sweep again. If the round takes over the result of a background heavy sweep, this
+ * result stays for a later round; but if the round has used it up already, requests another
+ * background heavy sweep. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;

@@ -82,7 +82,8 @@ bool sm_background_touched(const struct sm *s, uint64_t guid);
 /* Functions of confirm.c. The first two decide whether the manager must drop the new snapshot
  * `now`. They return FAB_OK, SM_ROUND_OVER (drop the snapshot) or NOMEM. sm_sweep_confirm drops a
  * snapshot with a sudden loss that is not confirmed yet, and requests a sweep that may confirm it.
- * sm_sweep_leave_gains refuses a snapshot with new nodes or links while the manager is frozen. */
+ * sm_sweep_leave_gains drops a snapshot with new nodes or links while the manager is frozen in mode
+ * "repairs only". */
 int sm_sweep_confirm(struct sm *s, const struct fab_fabric *now);
 int sm_sweep_leave_gains(struct sm *s, const struct fab_fabric *now);
 int sm_confirm_init(struct sm *s); /* returns OK or NOMEM */

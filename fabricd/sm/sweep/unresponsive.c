@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps the list of unresponsive ports. The link of an unresponsive port is up, but the device at
- * its other end does not answer. The manager emits an event when it first finds such a port. Each
- * light sweep requests a targeted sweep of the nodes at both ends of the link. A targeted sweep
- * updates the entries of its suspects and leaves other entries unchanged.
+ * its other end does not answer, or sweeps left it out: it is not approved (status DENIED), or it
+ * has the GUID of another device (EXISTS). The manager emits an event when it first finds such a
+ * port. Each light sweep requests a targeted sweep of the nodes at both ends of the link. A
+ * targeted sweep updates the entries of its suspects and leaves other entries unchanged.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  *
  * A manager in standby stores the decisions of the master as they arrive. When it is elected, it
  * claims the lead of the replication. Before it uses tables, it waits at most WAIT_US for the last
- * rows of the former master, and loads them. If links are isolated or drained now that its snapshot
- * has, the sweep begins again without them. If etcd does not answer in this time, the manager
+ * rows of the former master, and loads them. If these rows isolate or drain links that are in its
+ * snapshot, the sweep begins again without them. If etcd does not answer in this time, the manager
  * continues with the rows that it has. If further rows arrive later, it loads them and sweeps
  * again.
  *
