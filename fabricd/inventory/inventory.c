@@ -5,7 +5,8 @@
  * A timer ticks TICKS times a second, or less often if inventory.requests is lower. This setting
  * limits the requests per second: each tick sets how many requests (tokens) all visits together may
  * send until the next tick. The first visit of a device is due at once. Each later visit is due one
- * interval after the visit before it.
+ * interval after the visit before it, or earlier if the device did not answer or its links have
+ * changed.
  */
 #include "fabricd/inventory/inventory.h"
 
@@ -134,8 +135,9 @@ static bool follow_view(struct inventory *inv)
 }
 
 /* Returns true if firmware must be compared now. The first comparison after the start is due at
- * once, and uses the versions in the store. A later comparison is due when all devices of the
- * fabric have been read and ODD_US have passed since the last comparison. */
+ * once, and uses the versions in the store. A later comparison is due when firmware or the set of
+ * devices has changed, all devices of the fabric have been visited, and ODD_US have passed since
+ * the last comparison. */
 static bool odd_is_due(const struct inventory *inv)
 {
     if (!inv->odd_due || (inv->odd_known && clock_now_us() - inv->odd_us < ODD_US))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The inventory: what the devices of the fabric and their modules say about themselves in vendor
- * attributes (libfabmgr/wire/vendor.h). The manager visits every device once in each interval and
- * reads its temperatures more often. It sends few requests at a time, and only while the subnet
- * manager is idle. It sends none if the setting inventory.read is false. All functions must be
- * called on the loop thread.
+ * attributes (libfabmgr/wire/vendor.h). The manager visits every device of a vendor with these
+ * attributes once in each interval, and reads its temperatures more often. It sends few requests at
+ * a time, and begins visits only while the subnet manager is idle. It sends none if the setting
+ * inventory.read is false. All functions must be called on the loop thread.
  */
 #ifndef FABRICD_INVENTORY_INVENTORY_H
 #define FABRICD_INVENTORY_INVENTORY_H
@@ -26,7 +26,7 @@ struct inventory_input {
     const struct config *config; /* must outlive the inventory */
 };
 /* Loads the inventory from the store, and starts the visits. Returns NOMEM, LIMIT if there are too
- * many agents, or IO or FORMAT if the store could not be read. */
+ * many agents, or an error of sql_status (fabricd/store/sql.h) if the store could not be read. */
 int inventory_new(const struct inventory_input *in, struct inventory **ret);
 void inventory_free(struct inventory *inv); /* inv may be NULL */
 /* Call this function after the configuration has changed. If inventory.read is now false, ends all

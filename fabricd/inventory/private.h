@@ -87,7 +87,8 @@ struct inventory {
 /* ---- nodes.c --------------------------------------------------------------------------------- */
 
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid);
-/* Loads the inventory from the store. Returns NOMEM, IO or FORMAT. */
+/* Loads the inventory from the store. Returns OK, NOMEM, or an error of sql_status
+ * (fabricd/store/sql.h). */
 int inventory_load(struct inventory *inv);
 /* Begins to compare the entries with the view inv->view. */
 void inventory_compare_begin(struct inventory *inv);
@@ -105,7 +106,7 @@ void inventory_visits_stop(struct inventory *inv);
 
 /* ---- changes.c ------------------------------------------------------------------------------- */
 
-/* Ends a visit, and stores what it has read. `state`: the result of the visit. */
+/* Ends a visit with the result `state`. If it is INVENTORY_READ, stores what the visit has read. */
 void inventory_take(struct inventory *inv, struct inventory_visit *v, enum inventory_state state);
 /* Finds the devices with odd firmware, emits events about those that were not odd before, and
  * counts the devices by firmware. */

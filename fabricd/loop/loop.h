@@ -51,8 +51,8 @@ void loop_watch_free(struct loop_watch *w);
  * Returns OK, UNSUPPORTED, NOMEM or IO. */
 int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx);
 
-/* Makes the loop call fn(ctx) on its thread, in one of the next iterations. Any thread may call
- * loop_post. Returns OK, NOMEM or IO. */
+/* Makes the loop call fn(ctx) on its thread, in one of the next iterations. If the loop ends before
+ * that, fn is not called. Any thread may call loop_post. Returns OK, NOMEM or IO. */
 int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
 /* Runs work(ctx) on the worker thread for long computations, then done(ctx) on the loop thread.
@@ -75,8 +75,8 @@ typedef uint64_t loop_delay_fn(void *ctx);
  * most once. Returns OK or NOMEM. */
 int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx);
 /* Frees an object by a call of free_fn(ctx) on the worker thread of loop_work_short. Freeing a
- * large fabric on the loop thread would delay other events by milliseconds. If memory has run out,
- * the object is freed on this thread nevertheless. */
+ * large fabric on the loop thread would delay other events by milliseconds. In virtual time, or if
+ * memory has run out, the object is freed on this thread nevertheless. */
 void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx);
 
 /* ---- statistics of iterations: the work between two waits for events ---- */
@@ -92,7 +92,8 @@ struct loop_iterations {
     /* name of the work that took the largest part of the longest iteration; NULL: none */
     const char *longest_what;
     /* within[i]: number of iterations whose duration was more than bound i - 1 and at most bound i
-     * of loop_iteration_bounds_us */
+     * of loop_iteration_bounds_us; iterations longer than the last bound are in none of these
+     * numbers */
     uint64_t within[LOOP_ITERATION_BOUNDS];
     /* For each name of work (see loop_at): how often this work ran, and the longest time that it
      * took. */

@@ -2,10 +2,10 @@
 /*
  * The families of metrics about ports, under three sets of names: our own, those of
  * treydock/infiniband_exporter, and those of guilbaults/infiniband-exporter, so that existing
- * dashboards and alerting rules still work. The values are the same in all sets, with one
- * exception: the set of guilbaults has PortXmitData and PortRcvData in words of 4 bytes, the other
- * sets have them in bytes. The counters are those of the devices. If a device or another program
- * resets a counter, Prometheus recognises the reset.
+ * dashboards and alerting rules still work. The counters are those of the devices, and have the
+ * same values in all sets, with one exception: the set of guilbaults has PortXmitData and
+ * PortRcvData in words of 4 bytes, the other sets have them in bytes. If a device or another
+ * program resets a counter, Prometheus recognises the reset.
  *
  * Gap: there are no series for counters that fabricd does not read (QP1Dropped,
  * PortRcvErrorDetails, PortXmitDiscardDetails), for power and fans, and for the metrics that the

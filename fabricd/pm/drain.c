@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures whether the ports of drained links and nodes still carry traffic. While a drain is in
- * the state DRAINING or DRAINED, this file reads the data counters of its ports every READ_US, even
- * if counters.interval is 0. A port counts as idle if PortXmitData and PortRcvData rose by less
- * than IDLE_BYTES_PER_S between two reads: management packets may still pass.
+ * the state DRAINING or DRAINED, this file reads the data counters of its ports every READ_US,
+ * whenever the subnet manager is idle, even if counters.interval is 0. A port counts as idle if
+ * PortXmitData and PortRcvData rose by less than IDLE_BYTES_PER_S between two reads: management
+ * packets may still pass.
  *
- * A port counts as busy if it does not answer, or if a 32-bit counter has reached its maximum.
+ * A port counts as busy if it could not be read, or if a 32-bit counter has reached its maximum. A
+ * port whose link is down counts as idle.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +32,8 @@ struct reading {
 struct drain_port {
     struct sm_drain_port at;
     struct reading last, before;
-    bool narrow; /* the node has no PortCountersExtended */
-    bool stuck;  /* a counter is at its maximum, or the port did not answer */
+    bool narrow; /* PortCounters is read, not PortCountersExtended */
+    bool stuck;  /* a counter is at its maximum, or the port was not read */
 };
 struct pm_drain {
     uint32_t id;
@@ -206,7 +208,8 @@ static uint64_t bytes_per_s(const struct drain_port *p)
 }
 
 /* If all ports of the drain have two readings or could not be read, tells the subnet manager which
- * port has the most traffic. A port that could not be read counts as busy. */
+ * of the busy ports has the most traffic, or that all ports are idle. Does nothing while some port
+ * has only one reading. */
 static void conclude(struct pm *pm, const struct pm_drain *d)
 {
     char busy[PM_PLACE_LEN] = "";

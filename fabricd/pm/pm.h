@@ -31,12 +31,12 @@ struct pm_input {
     struct counters *history;
     const struct config *config; /* must outlive the pm */
 };
-/* Creates the performance manager. Returns NOMEM, LIMIT if there are too many agents, or IO or
- * FORMAT if the store could not be read. */
+/* Creates the performance manager. Returns NOMEM, LIMIT if there are too many agents, or an error
+ * of sql_status (fabricd/store/sql.h) if the store could not be read. */
 int pm_new(const struct pm_input *in, struct pm **ret);
 void pm_free(struct pm *pm);
 /* Forgets the exemptions and reads them from the store. Call this function when another manager has
- * changed the store. Returns NOMEM, IO or FORMAT. */
+ * changed the store. Returns OK, NOMEM, or an error of sql_status (fabricd/store/sql.h). */
 int pm_load(struct pm *pm);
 /* Starts or stops the reading of counters, if counters.interval has changed. Call this function
  * after the configuration has changed. */
@@ -140,8 +140,9 @@ struct pm_congested {
      * pm_congested_ports leaves it 0. A caller that sets it must then call pm_congested_sort. */
     uint32_t senders;
 };
-/* Writes at most `max` congested ports to ret[], sorted by kind and then by severity. Returns
- * the number of all congested ports. */
+/* Writes at most `max` congested ports to ret[], sorted by kind and then by severity. If there are
+ * more, these are the first in the list of nodes, and not the worst. Returns the number of all
+ * congested ports. */
 uint32_t pm_congested_ports(const struct pm *pm, struct pm_congested *ret, uint32_t max);
 void pm_congested_sort(struct pm_congested *all, uint32_t count);
 /* Counts the congested ports of each kind, for the advice of congestion control (fabricd/cc) and

@@ -110,8 +110,8 @@ struct pm_watch { /* a link with recent errors */
     bool unhealthy, of_cable;
     /* true: the link is isolated, by this manager or an operator */
     bool isolated;
-    /* the link waits for isolation; the next pm_act requests the isolation of the worst waiting
-     * links */
+    /* true: the link waits for isolation; the next pm_act requests the isolation of the worst
+     * waiting links */
     bool wanted;
     uint8_t at;
     enum fab_counter counter;
@@ -231,7 +231,8 @@ void pm_drains_fini(struct pm *pm);
 
 /* ---- exempt.c ---- */
 /* Loads the list of exempt links from the store. After an operator has released a link, it is
- * exempt from automatic isolation until it has recovered. Returns NOMEM, IO or FORMAT. */
+ * exempt from automatic isolation until it has recovered. Returns OK, NOMEM, or an error of
+ * sql_status (fabricd/store/sql.h). */
 int pm_exempt_load(struct pm *pm);
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
 /* Extends the exemption of a link so that it lasts at least for the recovery time, counted from

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds unhealthy links. The manager watches a link, at both ends, from the first increase of an
- * error counter. If a counter rises by its threshold within counters.within (the window), the link
- * becomes unhealthy, and the manager emits an event. The link has recovered when no counter has
- * crossed its threshold for RECOVERED_AFTER windows. If a counter crossed its threshold and then
- * stops at its maximum value, nobody can see whether the errors continue, so the link stays
- * unhealthy.
+ * error counter; it watches at most WATCH_MOST links. If a counter rises by its threshold within
+ * counters.within (the window), the link becomes unhealthy, and the manager emits an event. The
+ * link has recovered when no counter has crossed its threshold for RECOVERED_AFTER windows. If a
+ * counter crossed its threshold and then stops at its maximum value, nobody can see whether the
+ * errors continue, so the link stays unhealthy.
  *
  * Depending on counters.on_errors, the manager isolates unhealthy links, the worst first. It
  * isolates a link only for faults of the link itself, and not for errors that congestion or distant

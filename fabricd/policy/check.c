@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares a planned policy with the fabric. Each name in the policy must belong to an object that
- * is or was in the fabric. If ports would lose a partition, the operator must confirm the change.
+ * Compares a planned policy with the fabric. Each node name and each port GUID in the policy must
+ * belong to a device that is or was in the fabric; a node name may also be one that the policy
+ * itself gives. A pattern that matches no node, and an unknown node GUID, are only warnings. If
+ * ports would lose a partition, or if this would take too long to find out, the operator must
+ * confirm the change.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,8 +106,8 @@ static bool is_named_by(const struct fab_node_names *names, const char *text)
     return false;
 }
 
-/* Returns true if the text is a pinned name, or the name of a node that is gone, or the first word
- * of such a name. */
+/* Returns true if the text is a pinned name, or the name or its first word of a node that is
+ * gone. */
 static bool was_known(const struct policy *p, const char *text)
 {
     struct store_gone_found found = {0};

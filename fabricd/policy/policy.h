@@ -35,8 +35,9 @@ struct policy_input {
     int (*changed)(void *ctx);
     void *ctx;
 };
-/* Loads the version in force from the store and applies it to config->policy. Returns NOMEM, or
- * another error if the version does not fit the settings; why[] then has the reason. */
+/* Loads the version in force from the store and applies it to config->policy. Returns NOMEM, an
+ * error of the store, or another error if the version does not fit the settings; why[] then has the
+ * reason. */
 int policy_new(const struct policy_input *in, struct policy **ret, char *why, size_t why_len);
 void policy_free(struct policy *p); /* `p` may be NULL */
 /* Tells the policy that the subnet manager exists now; it is created later than the policy. */

@@ -53,10 +53,10 @@ void policy_note(struct policy_plan *plan, struct fab_text *list, const char *fm
 /* Returns an error, with the reason in why[], if the manager would refuse a decision of the
  * plan. */
 int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
-/* Carries out the decisions of the version in force. Takes back those decisions that the version in
- * force lacks, but the previous version `before` had, or a version in the store whose successor was
- * not carried out completely. before: the store may not have the previous version yet; NULL: it has
- * all versions. */
+/* Carries out the decisions of the version in force. Takes back the decisions that this version
+ * lacks, but that an earlier version had: `before`, or a version in the store, from the last one on
+ * whose decisions were all carried out. before: the previous version, which the store may not have
+ * yet; NULL: the store has it. */
 void policy_decide(struct policy *p, const struct fab_declared *before, const char *by);
 /* Called when a crash or a hand-over may have interrupted the decisions of the version in force.
  * Sets a timer, which carries them out once this manager is master and knows the fabric. */

@@ -7,11 +7,11 @@
  * text names the revision of the leader's claim. So each new claim invalidates the announcement of
  * the leader before.
  *
- * A leader that etcd does not answer cannot replace its announcement. Therefore it expires. A new
- * leader uses the announcement of the former one only if a beat of the former leader was stored
- * within the last TRUST_US. The former leader waits EXPIRY_US after the last answer of etcd, and
- * then does what it could not announce. Both measure by their monotonic clocks. The difference
- * between the two times covers a transaction that etcd stores late.
+ * A leader that gets no answer from etcd cannot replace its announcement. Announcements therefore
+ * expire. A new leader uses the announcement of the former one only if a beat of the former leader
+ * was stored within the last TRUST_US. The former leader waits EXPIRY_US after the last answer of
+ * etcd, and then does what it could not announce. Both measure by their monotonic clocks. The
+ * difference between the two times covers a transaction that etcd stores late.
  *
  * A follower cannot see when a beat was stored: the watch may have delivered it late. But it reads
  * the key `leader` all the time (send.c), and each answer has the revision of etcd. If the revision
@@ -35,8 +35,9 @@
  * stopped for a long time (SIGSTOP), and another manager may lead now. */
 #define LEAST_US 300000
 #define CHANGING "changing"
-/* The list of switches is followed by the hash of the links, which managers of earlier versions do
- * not announce. They do not understand it, and then do not rely on the announcement. */
+/* The word before the hash of the links, which follows the list of switches. Managers of earlier
+ * versions announce no hash. They do not understand an announcement that has one, and so do not
+ * rely on it. */
 #define LINKS " links "
 #define LINKS_LEN (sizeof(LINKS) - 1 + 16)
 
@@ -163,7 +164,7 @@ int64_t replica_order_revision(const struct replica *replica)
     return revision;
 }
 
-/* Reads 16 hexadecimal digits. Returns false if there are others. */
+/* Reads 16 hexadecimal digits. Returns false if one of the 16 characters is no such digit. */
 static bool read_guid(const char *at, uint64_t *ret)
 {
     static const char digits[] = "0123456789abcdef";

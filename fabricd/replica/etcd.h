@@ -20,7 +20,8 @@
  * etcd_interrupt and etcd_end. */
 struct etcd {
     const struct config_replication *config;
-    pthread_mutex_t mutex; /* protects `client`, which etcd_interrupt uses on other threads */
+    pthread_mutex_t mutex; /* protects `client` and `ended`, which other threads use in
+                              etcd_interrupt and etcd_end */
     struct fab_client *client;
     bool ended;
     unsigned at;      /* index in config->endpoint of the server that is used */
@@ -38,9 +39,10 @@ const char *etcd_endpoint(const struct etcd *e);
 /* The functions from here on connect first if there is no connection. They return OK, NOMEM, or IO
  * with the reason in e->why. After IO, the next call uses the next server. */
 
-/* Reads a key. *ret_value: the value, which the caller frees; NULL: the key does not exist.
- * *ret_mod_revision: the revision at which the key was last changed; 0: the key does not exist. A
- * majority of the etcd servers confirms the answer. */
+/* Reads a key. *ret_value: the value, which the caller frees; NULL: the key does not exist, its
+ * value contains a NUL byte, or memory ran out. *ret_mod_revision: the revision at which the key
+ * was last changed; 0: the key does not exist. A majority of the etcd servers confirms the
+ * answer. */
 int etcd_get(struct etcd *e, const char *key, char **ret_value, int64_t *ret_mod_revision);
 /* Passes all keys with this prefix to the function `each`, as they are at one revision of etcd
  * (*ret_revision). If each() returns an error, etcd_list ends and returns this error. */
@@ -68,8 +70,9 @@ int etcd_commit(struct etcd *e, const struct etcd_fence *fence, size_t fences,
 
 /* Watches the keys with this prefix from `revision` on. Passes each change to the function `each`
  * (value NULL: the key was deleted), and after a group of changes calls batch() with the revision
- * of the last one. Returns OK when batch() returns false. If etcd has deleted some of the changes,
- * returns IO, and sets *ret_compacted to true; the caller must then read all keys again. */
+ * of the last one. Returns OK when batch() returns false, and IO if each() returns an error. If
+ * etcd has deleted some of the changes, returns IO, and sets *ret_compacted to true; the caller
+ * must then read all keys again. */
 int etcd_watch(struct etcd *e, const char *prefix, int64_t revision, etcd_each *each,
                bool (*batch)(void *ctx, int64_t revision), void *ctx, bool *ret_compacted);
 

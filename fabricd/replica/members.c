@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The list of the managers that share the state. Every TELL_US, the sender thread of each manager
- * renews the manager's own key member/GUID, and reads the keys of the others. If the key of a
- * manager has not changed in STALE_AFTER readings of the list, this manager is gone.
+ * renews the manager's own key member/GUID, and reads the keys of the others. A manager whose key
+ * has not changed in STALE_AFTER readings of the list counts as gone.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -82,9 +82,10 @@ static int take(void *ctx, const char *key, const char *value, int64_t mod_revis
     return FAB_OK;
 }
 
-/* Returns true if the received beat comes from another leader: this manager follows, or the beat is
- * older than this manager's claim. The last beats of the former leader may arrive when this manager
- * has already begun to claim the lead. The caller holds the mutex. */
+/* Returns true if the received beat comes from another leader: this manager follows; or the beat is
+ * older than this manager's claim, and an earlier beat of the former leader has arrived. The last
+ * beats of the former leader may arrive when this manager has already begun to claim the lead. The
+ * caller holds the mutex. */
 static bool is_former_beat(const struct receiving *x)
 {
     const struct replica *r = x->r;

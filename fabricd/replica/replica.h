@@ -41,8 +41,9 @@ struct replica_input {
     /* check value of the wrapping key (store_wrap_check); 0: there is no wrapping key */
     uint64_t wrapping_check;
 };
-/* Starts the replica, as a follower. From now on, the store marks changed rows. Returns OK, NOMEM,
- * or IO with a sentence in why[]. The function does not wait for etcd. */
+/* Starts the replica, as a follower. From now on, the store marks changed rows. Returns OK; or
+ * NOMEM, IO or an error of sql_status (fabricd/store/sql.h), with a sentence in why[]. The function
+ * does not wait for etcd. */
 int replica_start(const struct replica_input *in, struct replica **ret, char *why, size_t why_len);
 void replica_stop(struct replica *r); /* r may be NULL */
 
@@ -73,14 +74,14 @@ bool replica_has_sent_all(struct replica *r);
 /* Returns true if the manager with this port GUID shares the state at present, and its wrapping key
  * is that of this manager. */
 bool replica_shares_keys_with(const struct replica *r, uint64_t port_guid);
-/* Waits, at most for `us` microseconds, until the receiver has read the rows of the other managers
- * for the first time. Returns true if it has read them. */
+/* Waits, at most for `us` microseconds, until the receiver has read the rows of the other managers,
+ * or has found that this manager does not understand them. Returns true if it has read them. */
 bool replica_await_rows(struct replica *r, uint64_t us);
 /* Returns true if this manager understands the rows of the other managers, or their format is not
  * known yet. Otherwise, why[] has a sentence. */
 bool replica_understands(const struct replica *r, char *why, size_t why_len);
 /* Sets the only listener fn. It is called on the loop thread, shortly after rows of other managers
- * were stored. */
+ * were stored, while this manager follows or is level. */
 void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx);
 
 /* ---- the announcement of the leader: the order of the switches that the active tables follow ----
@@ -107,7 +108,8 @@ struct replica_order {
 };
 /* Returns the order that the former leader had announced last. Returns NOT_FOUND if it had
  * announced none, if it may have changed the tables since, or if this manager is not level. Also
- * returns INVAL or NOMEM. The caller frees ret->guid. */
+ * returns INVAL or NOMEM. An error, too, changes *ret: only ret->revision is then valid. The caller
+ * frees ret->guid. */
 int replica_former_order(const struct replica *r, struct replica_order *ret);
 
 enum replica_role { REPLICA_FOLLOWS, REPLICA_CLAIMS, REPLICA_LEADS };
@@ -124,8 +126,8 @@ struct replica_status {
     uint64_t received;
     /* number of this manager's unconfirmed changes that were dropped since the replica started */
     uint64_t dropped;
-    /* Unix time in us at which the last transaction of this manager as leader began that a majority
-     * has confirmed; 0: none. Until then, no other manager led. */
+    /* Unix time in us at which this manager, as leader, began the last transaction that a majority
+     * has confirmed; 0: none. At this time, this manager still led. */
     int64_t confirmed_us;
     uint64_t commit_us; /* duration of the last transaction in us */
     /* for a follower: time in us since the last beat of the leader; 0: not known */

@@ -134,9 +134,10 @@ bool replica_level_locked(const struct replica *r);
  * and its port GUID. The number alone is not enough, because a copied database has the same number.
  * The caller holds the mutex. */
 bool replica_led_last(const struct replica *r);
-/* Another manager has led since this manager marked rows up to the number keeps_after. What these
- * marks would send is outdated: the receiver reads all rows again and drops the marks, and this
- * manager claims the key `leader` only afterwards. The caller holds the mutex. */
+/* To be called when another manager has led since this manager made the marks up to the number
+ * keeps_after. What these marks would send is outdated. So the receiver reads all rows again and
+ * drops these marks, and only then may this manager claim the key `leader`. The caller holds the
+ * mutex. */
 void replica_drop_marks(struct replica *r, uint64_t keeps_after);
 /* Stores the leader that the value of the key `leader` names (`text`). Does nothing if the text has
  * another form. The caller holds the mutex. */
@@ -153,22 +154,25 @@ bool replica_suits(struct replica *r, struct etcd *e);
 
 /* ---- announce.c; the caller holds the mutex, except for replica_announce_text and
  * replica_parse_order ---- */
-/* This manager's claim of the lead was confirmed. */
+/* To be called when this manager's claim of the lead was confirmed. */
 void replica_announce_claimed(struct replica *r);
 /* Returns the value for the key `order` if this manager leads and a majority has not confirmed it
- * yet, and its version; the caller frees it. Otherwise returns NULL, and the version is 0. */
+ * yet, and its version; the caller frees the value. Otherwise, or if memory ran out, returns NULL,
+ * and the version is 0. */
 char *replica_announce_text(struct replica *r, uint64_t *ret_version);
-/* A transaction with this version of the announcement (0: with none) has ended. */
+/* To be called when a transaction with this version of the announcement (0: with none) has ended.
+ * answered: etcd has answered it. */
 void replica_announce_sent(struct replica *r, uint64_t version, bool answered);
-/* As follower, this manager has read etcd. The reading began at began_us, and found this
- * revision. */
+/* To be called when this manager, as follower, has read etcd. The reading began at began_us, and
+ * found this revision. */
 void replica_announce_seen(struct replica *r, uint64_t began_us, int64_t revision);
-/* A beat of the former leader has arrived. */
+/* To be called when a beat of the former leader has arrived. revision: the revision of this
+ * beat. */
 void replica_announce_beat(struct replica *r, int64_t revision);
-/* The key `order` has arrived. Takes over the text. */
+/* To be called when the key `order` has arrived. Takes over the text. */
 void replica_announce_heard(struct replica *r, char *text, int64_t revision);
 /* Reads the value of the key `order` (replica_former_order). Returns NOT_FOUND if it announces no
- * order, or does not belong to this claim; INVAL or NOMEM. */
+ * order, or does not belong to this claim; also INVAL or NOMEM. An error clears *ret. */
 int replica_parse_order(const char *text, int64_t claim, struct replica_order *ret);
 
 /* members.c: renews this manager's own key, and reads the keys of the others, at most once every

@@ -144,7 +144,8 @@ static void report(struct rpc *r, const struct caller *who, enum config_role rol
     r->refusals.unreported = 0;
 }
 
-/* Writes to ret[] an entry for rpc.roles that would match this caller, such as "'user: alice'". */
+/* Writes to ret[] an entry for rpc.roles that would match this caller, such as "'user: alice'". If
+ * the caller's certificate has no name for an entry, writes which certificate the caller needs. */
 static void propose(const struct caller *who, char *ret, size_t len)
 {
     if (who->transport == CALLER_UNIX && who->user[0] != '\0')

@@ -29,8 +29,9 @@ void *answer_alloc(struct answer *a, size_t count, size_t item);
             prefix##__init(new_);                                                                  \
         new_;                                                                                      \
     })
-/* answer_text copies a text, and replaces bytes that are not valid UTF-8. The functions that return
- * a text never return NULL; if memory ran out, they return an empty string. */
+/* answer_text copies a text, and replaces control characters and bytes that are not valid UTF-8.
+ * The functions that return a text never return NULL; if memory ran out, they return an empty
+ * string. */
 char *answer_text(struct answer *a, const char *text);
 /* Returns `text` itself, not a copy. Only for constant texts of the program, such as "EDR". */
 char *answer_constant(const char *text);

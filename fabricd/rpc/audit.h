@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records RPC calls in the audit log: each call of a method that changes something, and each call
- * that is refused because the caller lacks a role or is not authenticated. The client gets the
- * result of a change only when the row about it is on the disk. Everything that the store got
- * before this row is then on the disk, too. */
+/* Records RPC calls in the audit log: each call of a method that changes something, and, at a
+ * limited rate, each call that is refused because the caller lacks a role or is not authenticated.
+ * The client gets the result of a change only when the row about it is on the disk. Everything that
+ * the store got before this row is then on the disk, too. */
 #ifndef FABRICD_RPC_AUDIT_H
 #define FABRICD_RPC_AUDIT_H
 

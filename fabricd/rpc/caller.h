@@ -66,8 +66,8 @@ int caller_of_tls(SSL *ssl, int fd, struct caller **ret);
  * certificate. */
 int caller_refused(SSL *ssl, int fd, struct caller **ret);
 int caller_other(struct caller **ret);
-/* Returns true if both callers are the same user or certificate subject. All clients that are not
- * authenticated count as the same. */
+/* Returns true if both callers are the same user, or have certificates of the same subject and
+ * issuer. All clients that are not authenticated count as the same. */
 bool caller_is_same(const struct caller *a, const struct caller *b);
 /* Takes a reference, and returns `c`. Code that uses a caller after the end of the call needs a
  * reference. */

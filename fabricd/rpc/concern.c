@@ -33,8 +33,8 @@ static void add_object(struct reading *r, uint64_t guid, int port, const char *n
         r->status = fab_view_concern_set_add(&r->c->objects, guid, port, name);
 }
 
-/* Adds an adapter by the name of its host, too, which texts about a rack can have, for example
- * after 'drain host'. */
+/* Adds an adapter under the name of its host, too, because texts about a node of a rack can name
+ * the host, for example after 'drain host'. */
 static void add_host_name(struct reading *r, const struct fab_hosts *hosts, uint32_t node)
 {
     const struct fab_node *n = &r->view->fabric->nodes[node];
@@ -71,8 +71,8 @@ static bool split(const char *what, size_t *ret_len, int *ret_port)
     return true;
 }
 
-/* Returns true if the text names one node so exactly that no node that is gone can be meant, too:
- * by its number or its whole name. */
+/* Returns true if no node that is gone can be meant, too, because the text names one node exactly:
+ * an adapter by its number or its whole name, or any switch or router. */
 static bool is_exact(const struct concern *c, const struct fab_view_filter *filter)
 {
     struct fab_view_number number;

@@ -11,7 +11,7 @@
 struct concern {
     const char *what; /* the text that the client gave; "": every event and every record matches */
     bool pattern;     /* true: `what` is a pattern (libfabmgr/base/glob.h) */
-    size_t node_len;  /* length of the part NODE, if `what` is NODE/PORT */
+    size_t node_len;  /* length of `what`; of the part NODE if it is NODE/PORT */
     int port;         /* port number; FAB_ALL_PORTS: the node and all its ports */
     /* the nodes or ports of the object, in the fabric or gone; empty if `what` names none, or is a
      * pattern */

@@ -52,7 +52,7 @@ bool conn_set_make_room(struct conn_set *set);
 
 /* Sets the TLS context of new connections. The context must be valid until the next call of
  * conn_set_use or conn_set_free. Closes open connections whose client certificates the new context
- * does not accept. The first call starts the thread of the TLS handshakes, and only this call can
+ * does not accept. The first call starts the thread of the TLS handshakes; only the first call can
  * return NOMEM. */
 int conn_set_use(struct conn_set *set, SSL_CTX *ssl_ctx);
 

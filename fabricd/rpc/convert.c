@@ -46,7 +46,8 @@ uint32_t lid_of_port(const struct fab_view *v, uint32_t port)
     return p->present ? p->info.lid : 0;
 }
 
-/* Returns port 0 of a switch, or the first discovered port of an adapter or router. */
+/* Returns port 0 of a switch, or the first discovered port of an adapter or router; port 1 if none
+ * was discovered. */
 static uint32_t main_port(const struct fab_fabric *f, uint32_t node)
 {
     const struct fab_node *n = &f->nodes[node];

@@ -17,8 +17,9 @@
 #include "libfabmgr/view/view.h"
 
 /* The next functions convert objects of the view to messages. The arguments `node` and `port` are
- * ids in the fabric of the view. If memory ran out, each function returns NULL and marks the answer
- * as failed. */
+ * ids in the fabric of the view. If memory ran out, a function that converts returns NULL and marks
+ * the answer as failed. convert_rate also returns NULL if the link is not up, and convert_time if
+ * the time is negative. */
 /* Returns the base LID of a port; 0: it has none yet. */
 uint32_t lid_of_port(const struct fab_view *v, uint32_t port);
 Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node);

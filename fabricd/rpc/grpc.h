@@ -66,10 +66,11 @@ bool grpc_ready(const struct grpc *g);
 uint64_t grpc_headers_until(const struct grpc *g);
 size_t grpc_calls(const struct grpc *g);
 
-/* Returns the earliest deadline of all calls, at which grpc_tick must be called; UINT64_MAX: no
- * call has a deadline. */
+/* Returns the time at which grpc_tick must be called: the earliest deadline of a call, or time
+ * limit of a request that is not complete. UINT64_MAX: there is neither. */
 uint64_t grpc_deadline(const struct grpc *g);
-void grpc_tick(struct grpc *g, uint64_t now_us); /* ends calls whose deadline has passed */
+/* Ends calls whose deadline or time limit has passed. */
+void grpc_tick(struct grpc *g, uint64_t now_us);
 /* Refuses those calls in progress that the caller may no longer make, because the roles have
  * changed. A call that has begun a change may complete it, so that the audit log gets the true
  * result of the change. */

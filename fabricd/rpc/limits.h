@@ -34,7 +34,8 @@
 #define RPC_MAX_STREAMS 100
 /* Maximum bytes of a request message. Most requests have fewer than 1,000 bytes. */
 #define RPC_MAX_REQUEST (64u << 10)
-/* maximum bytes of a request with the files of a policy; only operators may send one */
+/* maximum bytes of a request with the files of a policy; only a caller with the role that the
+ * method needs may send one */
 #define RPC_MAX_LARGE_REQUEST (1088u << 10)
 /* Maximum size of a reply message in bytes. It is the size that gRPC clients accept by default. */
 #define RPC_MAX_REPLY (4u << 20)
@@ -81,8 +82,8 @@
 #define RPC_FRAMES_DATA 64u
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
-/* Number of events in the journal. If a call of WatchEvents has more unsent events than this, the
- * manager ends the call. */
+/* Number of events in the journal. If a call of WatchEvents that has once reached the newest event
+ * has more unsent events than this, the manager ends the call. */
 #define RPC_EVENTS_KEPT 4096u
 /* maximum number of places (16 bytes each) of the events in memory, beside those of the newest
  * event */

@@ -7,7 +7,8 @@
 #include "libfabmgr/fabric/restore.h"
 
 /* Reads all nodes and links that are gone. If `store` is NULL, there are none. Returns OK, NOMEM,
- * IO or FORMAT; after an error, *ret is empty. The caller frees *ret with fab_fabric_lost_fini. */
+ * or an error of sql_status (fabricd/store/sql.h); after an error, *ret is empty. The caller frees
+ * *ret with fab_fabric_lost_fini. */
 int lost_read(struct store *store, struct fab_lost *ret);
 
 #endif

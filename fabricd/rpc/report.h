@@ -24,7 +24,7 @@ void name_list_fini(struct name_list *l);
 
 struct measure { /* the options of the message QualityOptions */
     struct name_list names;
-    /* [end_count] port ids in the view; NULL: all endports */
+    /* [end_count] port ids in the fabric whose tables are measured; NULL: all endports */
     uint32_t *ends;
     uint32_t end_count;
     uint32_t samples;

@@ -257,7 +257,8 @@ static Fabric__V1__DrainLink **convert_links(struct answer *a, const struct fab_
     return m;
 }
 
-/* Lists the names of the drained nodes, and of the adapters that are connected to them. */
+/* Lists the names of the drained nodes, and of the adapters and routers that are connected to
+ * drained switches. */
 static void fill_names(struct answer *a, const struct fab_view *v, const struct wanted *w,
                        Fabric__V1__GetDrainPreviewResponse *m)
 {

@@ -92,7 +92,7 @@ static struct exporting *exporting_new(const struct fab_view *v, struct extra *e
 /* ---- loads ----------------------------------------------------------------------------------- */
 
 /* Returns the load of a port: the rate at which it sends data, in per mille of the rate of its
- * link. */
+ * link; FAB_EXPORT_NO_LOAD: not known. */
 static uint16_t load_of(const struct pm *pm, const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(f, port);

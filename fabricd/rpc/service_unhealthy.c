@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements ListUnhealthyLinks, IsolateLink and ListPortCounters. ListUnhealthyLinks lists all
- * isolated links, and the links with an error counter that recently crossed its threshold.
- * ListPortCounters lists the port counters as the manager last read them.
+ * isolated links, the links with an error counter that recently crossed its threshold and, on
+ * request, all other watched links. ListPortCounters lists the port counters as the manager last
+ * read them.
  */
 #include "fabricd/rpc/server.h"
 

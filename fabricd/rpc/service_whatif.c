@@ -209,7 +209,7 @@ static bool choose(struct whatif_study *w, const struct measure *m)
 }
 
 /* Makes a local repair of the active tables, for the fabric without the failed links and nodes.
- * Returns false if no local repair is possible. */
+ * Returns false if no local repair is possible, or if it leaves out paths. */
 static bool repaired(struct whatif_study *w, struct fab_target *target)
 {
     const struct fab_view *v = w->study.view;

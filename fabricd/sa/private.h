@@ -96,7 +96,8 @@ void sa_transfer_input(struct sa *s, const struct transport_mad *mad);
 void sa_transfer_tick(void *ctx);
 
 /* Functions of alias.c. */
-/* Loads the alias GUIDs from the store. Returns OK, NOMEM, IO or FORMAT. */
+/* Loads the alias GUIDs from the store. Returns OK, NOMEM, or an error of sql_status
+ * (fabricd/store/sql.h). */
 int sa_alias_start(struct sa *s);
 /* Discards the alias GUIDs, and loads those in the store instead. Returns as sa_alias_start. */
 int sa_alias_load(struct sa *s);

@@ -57,7 +57,8 @@ struct sa_registry {
 };
 
 /* Functions of registry.c. */
-/* Loads services and subscriptions from the store. Returns OK, NOMEM, LIMIT, IO or FORMAT. */
+/* Loads services and subscriptions from the store. Returns OK, NOMEM, LIMIT, or an error of
+ * sql_status (fabricd/store/sql.h). */
 int sa_registry_start(struct sa *s);
 /* Discards services and subscriptions, and loads those in the store instead. Returns as
  * sa_registry_start. */
@@ -73,14 +74,14 @@ void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 
 /* Functions of service.c. */
-/* Loads the services from the store. Returns OK, NOMEM, LIMIT, IO or FORMAT. */
+/* Loads the services from the store. Returns as sa_registry_start. */
 int sa_services_load(struct sa *s);
 void sa_services_expire(void *ctx);
 /* Sets the timer to the time at which the next lease of a service ends. */
 void sa_services_arm(struct sa *s);
 
 /* Functions of inform.c. */
-/* Loads the subscriptions from the store. Returns OK, NOMEM, LIMIT, IO or FORMAT. */
+/* Loads the subscriptions from the store. Returns as sa_registry_start. */
 int sa_subscriptions_load(struct sa *s);
 /* Drops a subscription. `why`: the reason that the event gives; NULL: no event is emitted. */
 void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why);

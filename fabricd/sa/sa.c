@@ -6,13 +6,14 @@
  * collected in parts, for one host after the other (table.c), and then sent by RMPP (transfer.c).
  * Sets and Deletes change the registrations of hosts (registered.c).
  *
- * A sweep does not delay answers, because a published view does not change during a sweep. Before
- * the first view with the P_Keys of all ports is published, the status of answers is BUSY.
+ * A sweep does not delay answers, because a published view does not change during a sweep. The
+ * status of answers is BUSY before the first view is published and, if partitions are configured,
+ * before the first view with the P_Keys of all ports.
  *
- * A request gets no answer in five cases: it is malformed; this manager is not master; it is a Set
+ * A request gets no answer in six cases: it is malformed; this manager is not master; it is a Set
  * or Delete while this manager hands over to the next master; its SM_Key is neither 0 nor the
- * sa_key (15.2.1.1, C15-0.1.5); or its port sends more requests per second than the quota permits
- * (quota.c).
+ * sa_key (15.2.1.1, C15-0.1.5); its port sends more requests per second than the quota permits
+ * (quota.c); or it repeats a request whose response is in progress (table.c).
  */
 #include "fabricd/sa/sa.h"
 

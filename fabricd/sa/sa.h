@@ -48,7 +48,7 @@ struct sa_stats { /* counts since the start */
     uint64_t subscriptions_ended;
 };
 /* Starts the agent and loads the registrations of hosts from the store. Returns OK, NOMEM, LIMIT,
- * IO or FORMAT. */
+ * or an error of sql_status (fabricd/store/sql.h) or of transport_on_class. */
 int sa_start(const struct sa_input *in, struct sa **ret);
 /* Replaces all registrations by those in the store, after another manager has changed the store.
  * Returns as sa_start; after an error, some registrations are missing. */

@@ -4,7 +4,8 @@
  * (Delete), and query them.
  *
  * A host may register only services of its own ports: the ServiceGID must belong to the requesting
- * node. The requester and the port of the ServiceGID must be in the partition of the service.
+ * node, unless it is a multicast GID or the request carries the sa_key. The requester and the port
+ * of the ServiceGID must be in the partition that the request names.
  *
  * A service with a ServiceKey can be changed or withdrawn only by a request with the same
  * ServiceKey. A service without a ServiceKey can be changed by the port that registered it, and by

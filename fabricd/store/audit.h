@@ -74,8 +74,9 @@ uint64_t store_audit_call(struct store *s);
  * `s` is NULL, the function only writes to the log. Returns OK, or NOMEM if the row will not be
  * stored. */
 int store_put_audit(struct store *s, const struct audit_row *row);
-/* Sets the limits of the audit log. Rows that are older than max_age_s seconds are pruned. If all
- * rows together take more than about max_bytes, the oldest are pruned, too. */
+/* Sets the limits of the audit log. Rows older than max_age_s seconds are pruned, once the first of
+ * them is 2% older than that. If all rows together take more than about max_bytes, the oldest rows
+ * are pruned, too. The last row is never pruned. */
 void store_audit_keep(struct store *s, uint64_t max_age_s, uint64_t max_bytes);
 
 struct audit_head {
@@ -86,8 +87,8 @@ struct audit_head {
 struct audit_head store_audit_head(struct store *s);
 
 /* Calls fn for rows with numbers below `before` (0: for all rows), newest first. Stops when fn
- * returns false, or after `limit` rows. fn must not call the store. Returns OK, NOMEM, IO or
- * FORMAT. */
+ * returns false, or after `limit` rows. fn must not call the store. Returns OK or an error of
+ * sql_status (sql.h). */
 typedef bool audit_handler(void *ctx, const struct audit_row *row);
 int store_audit_list(struct store *s, uint64_t before, uint32_t limit, audit_handler *fn,
                      void *ctx);
@@ -99,14 +100,14 @@ struct audit_verdict {
     uint64_t rows, first, last;
     /* number of the first row that is wrong or missing; only valid if problem[] is not "" */
     uint64_t bad;
-    /* what is wrong with this row; "": all rows are correct */
+    /* what is wrong with this row; "": all verified rows are correct */
     char problem[200];
     struct audit_head head; /* the head before the verification; the table must contain it */
 };
 /* Verifies the MACs of all rows, and checks that the table contains the head. Any thread may call
  * this function, which opens its own connection to the database. It stops when stopped(ctx) returns
- * true. Returns OK even if a row is wrong (see *ret). Returns NOMEM, IO or FORMAT if the rows
- * cannot be read. */
+ * true; *ret then has the rows verified so far. Returns OK even if a row is wrong (see *ret).
+ * Returns NOMEM or an error of sql_status (sql.h) if the rows cannot be read. */
 int store_audit_verify(struct store *s, bool (*stopped)(void *ctx), void *ctx,
                        struct audit_verdict *ret);
 

@@ -251,9 +251,9 @@ static int follow_begin(sqlite3 *db, struct follow *ret)
     return sql_status(code);
 }
 
-/* Checks that the row is the next one of the chain, with the right number and the right MAC.
- * Otherwise writes the problem to *v. readable: false if audit_read could not read the row. Returns
- * OK or NOMEM. */
+/* Checks that the row is the next one of the chain, with the right number and the right MAC. If it
+ * is, moves *f past it; if not, writes the problem to *v. readable: false if audit_read could not
+ * read the row. Returns OK or NOMEM. */
 static int follow_row(struct follow *f, const struct audit_key *key, const struct audit_row *row,
                       bool readable, struct audit_verdict *v)
 {

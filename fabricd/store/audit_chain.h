@@ -58,9 +58,9 @@ int audit_chain_load(sqlite3 *db, const struct audit_head *remembered, struct au
 /* Appends a row in the open transaction. Returns NOMEM or the errors of sql_run. */
 int audit_append(struct audit_chain *c, const struct audit_key *key, struct sql *q,
                  const struct audit_row *row);
-/* Prunes up to PRUNE_MAX of the first rows in the open transaction, if the log exceeds its limits.
- * If one of these rows is wrong, prunes nothing and returns FORMAT. Also returns NOMEM or the
- * errors of sql_run. */
+/* If the log exceeds its limits, prunes up to PRUNE_MAX of the first rows, in the open transaction.
+ * If one of the rows to prune is wrong, prunes nothing and returns FORMAT. Also returns NOMEM, or
+ * an error of sql_run or sql_status. */
 int audit_prune(struct audit_chain *c, const struct audit_key *key, struct sql *q,
                 const struct audit_limits *limits, int64_t now_us);
 

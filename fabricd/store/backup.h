@@ -12,8 +12,8 @@
 #define STORE_PASSPHRASE_MOST 1000
 
 /* Reads a passphrase: the first line of the file, without its line end. If `name` is "-", reads the
- * standard input. Errors, each with a sentence in why[]: DENIED (other users can read the file),
- * RANGE (too short or too long), IO. */
+ * standard input. Errors, each with a sentence in why[]: DENIED (the group or other users may
+ * access the file), RANGE (too short or too long), IO. */
 int store_passphrase_read(const char *name, char ret[STORE_PASSPHRASE_MOST + 1], char *why,
                           size_t why_len);
 
@@ -67,9 +67,9 @@ struct store_backup_result {
     bool settings; /* true: the backup contains a settings file */
 };
 
-/* Writes the backup to a new file with mode 0600. After an error there is no file. Errors, each
- * with a sentence in why[]: EXISTS (the file exists already), NOT_FOUND (there is no database),
- * LIMIT (a path is too long), IO, NOMEM, DENIED, FORMAT. */
+/* Writes the backup to a new file with mode 0600. If this fails, the function removes the file that
+ * it created. Errors, each with a sentence in why[]: EXISTS (the file exists already), NOT_FOUND
+ * (there is no database), LIMIT (a path is too long), IO, NOMEM, DENIED, FORMAT. */
 int store_backup(const struct store_backup *b, struct store_backup_result *ret, char *why,
                  size_t why_len);
 
@@ -84,7 +84,7 @@ int store_backup_unnamed(const struct store_backup *b, struct store_backup_resul
  * settings are stored as fabricd.yaml.restored and not activated. Appends a row to the audit log.
  * Errors, each with a sentence in why[]: EXISTS (the directory has a database or keys, and
  * `replace` is false), BUSY, UNSUPPORTED (the backup is of a newer fabricd), and the errors of
- * container_read and store_open. */
+ * container_open, container_read and store_open. */
 int store_restore(const struct store_backup *b, struct store_backup_result *ret, char *why,
                   size_t why_len);
 

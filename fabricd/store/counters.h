@@ -61,7 +61,7 @@ struct counters_health {
     /* number of damaged databases that were renamed since the start */
     uint32_t replaced;
     char reason[200]; /* reason of the last failure */
-    char aside[300];  /* name of the last damaged database after it was renamed */
+    char aside[300];  /* path of the last damaged database after it was renamed */
 };
 void counters_get_health(struct counters *c, struct counters_health *ret);
 
@@ -88,8 +88,9 @@ size_t counters_take_findings(struct counters *c, struct counters_finding *ret, 
  */
 
 /* Chooses the level from which to read samples for the time from `since` to `until`. Returns the
- * finest level that reaches back to `since`, and that has at most about `most` samples in this
- * time. interval_s: time between two samples of level 0. */
+ * finest level that reaches back to `since` (or to the beginning of the history, if this is later),
+ * and that has at most about `most` samples in this time. Returns the coarsest level if no level
+ * has both properties. interval_s: time between two samples of level 0. */
 unsigned counters_level(const struct counters_health *h, int64_t since, int64_t until,
                         uint32_t interval_s, uint32_t most);
 
@@ -99,8 +100,9 @@ struct counters_sample {
     uint16_t code[FAB_COLUMNS];
 };
 /* Reads at most `most` samples of a port, oldest first: those that end after `since`, and not after
- * `until`. The caller frees *ret. Returns NOT_FOUND if the history has no such port. Also returns
- * NOMEM, IO, FORMAT or LIMIT. */
+ * `until`. They are samples of `level` and, for the time after the last roll-up of this level,
+ * samples of finer levels. The caller frees *ret. Returns NOT_FOUND if the history has no such
+ * port. Also returns NOMEM, FORMAT, or an error of sql_status (sql.h). */
 int counters_read_port(const struct counters *c, unsigned level, uint64_t guid, uint8_t port,
                        int64_t since, int64_t until, size_t most, struct counters_sample **ret,
                        size_t *ret_count);
@@ -121,7 +123,7 @@ uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMN
  * begins with the roll-up that contains this time. *ret_ports: number of all ports that have a
  * value: a known rate, if ports are ranked by data or packets; a number above 0, if they are ranked
  * by waits or errors. Calls stopped() from time to time, and returns BUSY if stopped() returned
- * true. Also returns NOMEM, IO or FORMAT. */
+ * true. Also returns NOMEM, FORMAT, or an error of sql_status (sql.h). */
 int counters_read_top(struct counters *c, int64_t since, int64_t until, enum counters_by by,
                       uint32_t most, bool (*stopped)(void *ctx), void *ctx,
                       struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports);

@@ -8,7 +8,7 @@
 #include "libfabmgr/counters/trend.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* A finding about a port is reported at most once in this time. */
+/* The same kind of finding about a port is reported at most once in this time. */
 #define REPEAT_S FAB_ROLLUP_DAY
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -44,7 +44,8 @@ static const struct counters_known *owner_of(const struct counters_writer *w, ui
     return NULL;
 }
 
-/* Sets the node and the port of the finding, and adds it, unless it was reported in the last
+/* Sets the node and the port of the finding, and adds it to w->finding[]. Does nothing if no node
+ * has the port, the list is full, or this kind of finding was reported for the port in the last
  * day. */
 static void add(struct counters_writer *w, uint32_t port, int64_t now,
                 struct counters_finding *finding)

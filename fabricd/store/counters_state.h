@@ -41,8 +41,8 @@ struct counters {
     size_t found_count;
 };
 
-/* Returns the limit of the size of the database, which is lower than `limit` if the disk is almost
- * full. For the thread only. */
+/* Returns the limit of the size of the database: `limit` or, if the disk is almost full, the size
+ * that the database had when this began, if that is less. For the thread only. */
 uint64_t counters_limit_now(struct counters *c, uint64_t limit);
 /* Makes the decision of counters_limit_now, and returns the limit. disk: size of the disk. unused:
  * free space on the disk. bytes: size of the database. All sizes are in bytes. */

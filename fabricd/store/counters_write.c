@@ -479,8 +479,9 @@ static unsigned level_to_trim(const struct counters_writer *w, int64_t now)
     return found;
 }
 
-/* Deletes the oldest samples, one unit after another, until the database is small enough. A part of
- * the limit stays free for the next rounds, so that the file does not exceed the limit. */
+/* Deletes the oldest samples, one unit after another, until the database is small enough, or
+ * DELETIONS_MOST units are deleted. A part of the limit stays free for the next rounds, so that the
+ * file does not exceed the limit. */
 static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
 {
     int status = FAB_OK;

@@ -42,10 +42,10 @@ struct counters_writer {
     uint16_t *code[FAB_COLUMNS];
     uint32_t *peer;
     uint32_t room; /* number of elements of each array code[i], and of peer */
-    /* the findings of the roll-up that was written last */
+    /* the findings of the last call of counters_writer_put, if it wrote a roll-up of 15 minutes */
     struct counters_finding finding[COUNTERS_FINDINGS];
     size_t finding_count;
-    /* the findings that were reported in the last day, and are not reported again */
+    /* the last reports of findings, so that no finding is reported again within a day */
     struct counters_told {
         int64_t time;
         uint32_t port;
@@ -58,9 +58,11 @@ struct counters_writer {
  * sql_status. */
 int counters_writer_init(struct counters_writer *w, sqlite3 *db);
 void counters_writer_fini(struct counters_writer *w);
-/* Writes a round, and the roll-ups that end before it, in one transaction; deletes the oldest
- * samples if the database is larger than `limit`. After an error, the caller must call
- * counters_writer_fini, which rolls the transaction back. */
+/* Writes a round, and the roll-ups that end before it, in one transaction. If the clock was set
+ * back, deletes the samples from the end of the round on instead of writing roll-ups. If the
+ * database is larger than `limit`, deletes the oldest samples. Ignores a round without nodes or
+ * with an invalid time. After an error, the caller must call counters_writer_fini, which rolls the
+ * transaction back. */
 int counters_writer_put(struct counters_writer *w, const struct counters_round *r, uint64_t limit);
 /* Returns the size of the database without free pages, in bytes. */
 uint64_t counters_writer_bytes(struct counters_writer *w);

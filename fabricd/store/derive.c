@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Derives M_Keys of ports (derive.h), and caches the newest of them. The cache saves time: one
- * derivation takes several microseconds, and the manager needs the key each time that it checks
- * which M_Key a port has. The cache has room for 64 Ki keys, enough for the current and the
- * previous keys of 11,664 hosts. */
+/* Derives M_Keys of ports (derive.h), and caches them; a new key may replace an older one. The
+ * cache saves time: one derivation takes several microseconds, and the manager needs the key each
+ * time that it checks which M_Key a port has. The cache has room for 64 Ki keys, enough for the
+ * current and the previous keys of 11,664 hosts. */
 #include "fabricd/store/derive.h"
 
 #include <openssl/evp.h>

@@ -67,7 +67,8 @@ static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t len)
     snprintf(to, len, "%s", sql_text(stmt, column));
 }
 
-/* Runs the SQL query `text`, and calls `take` for each row of its result. */
+/* Runs the SQL query `text`, and calls `take` for each row of its result. id: parameter 1 of the
+ * query; 0: the query has none. */
 static int for_each(struct store *s, const char *text, int64_t id,
                     int (*take)(sqlite3_stmt *stmt, void *to), void *to)
 {

@@ -39,8 +39,8 @@ struct store_gone_nodes {
     int64_t after_since;
     uint64_t after_guid;
 };
-/* Calls fn for at most `limit` nodes; the nodes that left last come first. Returns OK, NOMEM, IO or
- * FORMAT. */
+/* Calls fn for at most `limit` nodes; the nodes that left last come first. Returns OK or an error
+ * of sql_status (sql.h). */
 int store_gone_nodes(struct store *s, const struct store_gone_nodes *query, uint32_t limit,
                      store_gone_node_fn *fn, void *ctx);
 
@@ -59,10 +59,11 @@ struct store_gone_found {
     uint64_t guid; /* GUID of the node that left last among the nodes that match best */
 };
 /* Finds the gone nodes that match `text`, which a user typed. number: the value of the text if it
- * is a GUID (is_guid: true) or a LID; otherwise 0. Returns OK, NOMEM, IO or FORMAT. */
+ * is a GUID (is_guid: true) or a LID; otherwise 0. Returns OK or an error of sql_status (sql.h). */
 int store_gone_find(struct store *s, const char *text, size_t len, uint64_t number, bool is_guid,
                     struct store_gone_found *ret);
-/* Calls fn for the gone node with this GUID, if there is one. Returns NOMEM, IO or FORMAT. */
+/* Calls fn for the gone node with this GUID, if there is one. Returns OK or an error of sql_status
+ * (sql.h). */
 int store_gone_node(struct store *s, uint64_t guid, store_gone_node_fn *fn, void *ctx);
 
 struct store_gone_link {
@@ -89,8 +90,8 @@ struct store_gone_links {
     uint64_t after_guid;
     uint8_t after_port;
 };
-/* Calls fn for at most `limit` links; the links that left last come first. Returns OK, NOMEM, IO or
- * FORMAT. */
+/* Calls fn for at most `limit` links; the links that left last come first. Returns OK or an error
+ * of sql_status (sql.h). */
 int store_gone_links(struct store *s, const struct store_gone_links *query, uint32_t limit,
                      store_gone_link_fn *fn, void *ctx);
 
@@ -99,8 +100,8 @@ struct store_gone_count {
      * switches. others: routers and aggregation nodes. */
     uint32_t hosts, switches, others, links;
 };
-/* Counts the nodes and links whose gone_since is in [from, before). Returns OK, NOMEM, IO or
- * FORMAT. */
+/* Counts the nodes and links whose gone_since is in [from, before). Returns OK or an error of
+ * sql_status (sql.h). */
 int store_gone_count(struct store *s, int64_t from, int64_t before, struct store_gone_count *ret);
 
 /* Carries out a request of an operator: forgets a node that is gone, with its ports and links. If

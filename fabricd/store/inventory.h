@@ -31,7 +31,7 @@ struct store_inventory {
 /* Replaces the inventory of a node. Copies *i. */
 void store_put_inventory(struct store *s, const struct store_inventory *i);
 /* Loads the inventory of all nodes, sorted by GUID; *ret is an array from malloc, or NULL. Returns
- * OK, NOMEM, IO or FORMAT. */
+ * OK, NOMEM, or an error of sql_status (sql.h). */
 int store_load_inventory(struct store *s, struct store_inventory **ret, size_t *ret_count);
 void store_inventory_free(struct store_inventory *all, size_t count);
 

@@ -12,7 +12,8 @@
 
 /* Reads the key from the file DIR/NAME. If there is no such file, makes a random key and writes the
  * file with mode 0600. The key is never 0. Errors, each with a sentence in why[]: IO; DENIED: other
- * users can read the file; FORMAT: the file does not have a hexadecimal key; NOMEM. */
+ * users can read the file; FORMAT: the file does not have a hexadecimal key, or is longer than 64
+ * MiB; NOMEM. */
 int store_key(const char *dir, const char *name, uint64_t *ret, char *why, size_t why_len);
 
 /* makes a random key that is not 0; returns OK or IO */

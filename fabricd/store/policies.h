@@ -21,13 +21,13 @@ struct store_policy {
 void store_put_policy(struct store *s, const struct store_policy *policy);
 typedef void store_policy_fn(void *ctx, const struct store_policy *policy);
 /* Calls fn for the versions, newest first; the texts are valid during the call. version: calls fn
- * only for this version; 0: for all versions. limit: maximum number of calls. Returns OK, NOMEM, IO
- * or FORMAT. */
+ * only for this version; 0: for all versions. limit: maximum number of calls. Returns OK or an
+ * error of sql_status (sql.h). */
 int store_policies(struct store *s, uint64_t version, uint32_t limit, store_policy_fn *fn,
                    void *ctx);
 /* store_put_policy_settled stores that the manager has carried out the decisions (isolation,
  * approvals) of this version. store_policy_settled returns the last version for which this was
- * stored; 0: none. */
+ * stored; 0: none, or the database cannot be read. */
 void store_put_policy_settled(struct store *s, uint64_t version);
 uint64_t store_policy_settled(struct store *s);
 

@@ -51,7 +51,7 @@ int store_pending_open(const struct store *s, struct store_pending **ret, char *
                        size_t why_len);
 void store_pending_close(struct store_pending *p); /* `p` may be NULL */
 /* Reads at most `limit` marked rows with their present values. *ret_all: the number of all marked
- * rows. Returns OK, NOMEM, IO or FORMAT. */
+ * rows. Returns OK, NOMEM, or an error of sql_status (sql.h). */
 int store_pending_read(struct store_pending *p, size_t limit, struct store_rows *ret,
                        uint64_t *ret_all);
 
@@ -70,8 +70,8 @@ struct store_received {
      * that this manager changed last (see keeps_after). */
     bool whole;
     /* If a row has a mark with a higher version than this, this manager changed the row last: the
-     * row keeps its value and its mark. Other marks are deleted. UINT64_MAX: all marks are
-     * deleted. */
+     * row keeps its value and its mark. Other marks of received rows are deleted and, if `whole` is
+     * true, also those of all other rows. UINT64_MAX: no row is kept. */
     uint64_t keeps_after;
 };
 int store_put_received(struct store *s, struct store_received *received);

@@ -281,7 +281,7 @@ static int move(struct load *l, const char *from_dir, const char *to_dir, const 
     return rc == 0 ? FAB_OK : say(l, FAB_E_IO, to_dir, strerror(errno));
 }
 
-/* Returns true if the state directory has a database or keys. */
+/* Returns true if the state directory has one of the files that a restore replaces. */
 static bool is_used(const char *dir)
 {
     char path[PATH_MAX];

@@ -14,7 +14,7 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-/* the newest rows that stay in table_set, and in the table of reroutes */
+/* how many of the newest rows stay in table_set, and in the table of reroutes */
 #define SETS_KEPT 10000
 /* maximum size in bytes of the column event.places of all events; older events lose their places */
 #define PLACES_MOST 16777216

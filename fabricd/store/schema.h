@@ -26,7 +26,8 @@ extern const struct schema_steps schema_steps;
  * refused is not changed. */
 int schema_open(const char *path, const struct schema_steps *steps, sqlite3 **ret, char *why,
                 size_t why_len);
-/* Opens a read-only connection to the database. Returns the same errors as schema_open. */
+/* Opens a read-only connection to the database, without the checks of schema_open. Returns an error
+ * of sql_status; why[] says what failed. */
 int schema_open_reader(const char *path, sqlite3 **ret, char *why, size_t why_len);
 
 #endif

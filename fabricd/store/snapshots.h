@@ -39,15 +39,15 @@ void store_put_snapshot(struct store *s, const struct store_snapshot *snapshot,
                         const struct store_snapshot_limits *limits);
 void store_delete_snapshot(struct store *s, const char *name);
 
-/* Calls fn for each snapshot, oldest first. fn must not call the store. Returns NOMEM, IO or
- * FORMAT.
+/* Calls fn for each snapshot, oldest first. fn must not call the store. Returns OK or an error of
+ * sql_status (sql.h).
  */
 typedef void store_snapshot_fn(void *ctx, const struct store_snapshot *snapshot);
 int store_snapshots(struct store *s, store_snapshot_fn *fn, void *ctx);
 /* Reads the topology of a snapshot: the snapshot with this name or, if `name` is NULL, the last
  * snapshot that was made at `time` or earlier. The caller releases the reference *ret_fabric. Any
- * thread may call this function, which opens its own connection. Returns OK, NOT_FOUND, NOMEM, IO
- * or FORMAT. */
+ * thread may call this function, which opens its own connection. Returns OK, NOT_FOUND, NOMEM,
+ * FORMAT, or an error of sql_status (sql.h). */
 int store_snapshot_load(const struct store *s, const char *name, int64_t time,
                         struct fab_fabric **ret_fabric);
 /* Makes a copy of a fabric that has only what a snapshot stores, so that both can be compared.

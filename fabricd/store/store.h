@@ -33,13 +33,13 @@ int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
 /* writes all queued records, and then closes the store; `s` may be NULL */
 void store_close(struct store *s);
 
-/* Loads the LID leases. *ret is an array from malloc. Returns OK, NOMEM, IO, or FORMAT if the
- * database is damaged. */
+/* Loads the LID leases. *ret is an array from malloc. Returns OK, NOMEM, or an error of sql_status
+ * (sql.h). */
 int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
 /* Loads the places at which ports were seen: both ends of each stored link. First come the links of
  * the last published fabric, then links that are gone, beginning with those that were seen last. A
  * port that was moved therefore has several places. *ret is an array from malloc, or NULL if no
- * place is stored. Returns OK, NOMEM, IO or FORMAT. */
+ * place is stored. Returns OK, NOMEM, or an error of sql_status (sql.h). */
 int store_load_places(struct store *s, struct fab_place **ret, size_t *ret_count);
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
@@ -60,7 +60,7 @@ void store_put_reroute(struct store *s, const struct reroute *r);
 void store_journal_keep(struct store *s, uint32_t events);
 /* Ports that an operator disabled; they stay disabled after a restart. store_load_disabled and the
  * load functions below set *ret to an array from malloc, or to NULL if there are no rows. They
- * return OK, NOMEM, IO or FORMAT. */
+ * return OK, NOMEM, or an error of sql_status (sql.h). */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
 struct store_port {
     uint64_t node_guid;
@@ -100,7 +100,8 @@ int store_load_baseline(struct store *s, struct fab_baseline **ret);
  *
  * A put function replaces the row with the same key. If `there` is false, the function deletes this
  * row, and only the key in its argument matters. A load function returns an array from malloc, in
- * the order of keys, without rows that are not valid. It returns OK, NOMEM, IO or FORMAT.
+ * the order of keys, without rows that are not valid. It returns OK, NOMEM, or an error of
+ * sql_status (sql.h).
  */
 /* the key of the row is record.id, gid and pkey */
 struct store_service {
@@ -182,13 +183,13 @@ void store_get_health(struct store *s, struct store_health *ret);
 /* Returns true if so many records are queued that the caller must refuse new registrations. */
 bool store_is_behind(struct store *s);
 
-/* Returns the number of records that were dropped because the writer was behind. Only events, and
- * records of published tables (store_put_view), can be dropped. */
+/* Returns the number of records that were dropped because the writer was behind. Only events,
+ * reroutes and records of published tables (store_put_view) can be dropped. */
 uint64_t store_dropped(struct store *s);
 /* Appends to the text the size of the database, and the rows and bytes of each table and index.
  * Uses a connection of its own. Reads the whole database, so call it on a worker thread. Calls
- * stopped() from time to time, and ends early if stopped() returns true. Returns OK, NOMEM, IO,
- * FORMAT or BUSY. */
+ * stopped() from time to time, and ends early if stopped() returns true; the text is then
+ * incomplete. Returns OK or an error of sql_status (sql.h). */
 int store_describe(const struct store *s, bool (*stopped)(void *ctx), void *ctx,
                    struct fab_text *to);
 /* Waits until all queued records are written or a write fails. For tests and shutdown. */
@@ -196,11 +197,11 @@ void store_flush(struct store *s);
 
 /* Calls fn for at most `limit` events, oldest or newest first. Their sequence numbers are above
  * `after` and below `before` (0: no upper limit). fn must not call the store. Events of the last 50
- * ms may be missing. Returns OK, NOMEM, IO or FORMAT. */
+ * ms may be missing. Returns OK, NOMEM, or an error of sql_status (sql.h). */
 int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
                  uint32_t limit, bus_handler *fn, void *ctx);
 /* Calls fn for at most `limit` reroutes, newest first. Their generations are below `before` (0: no
- * limit). Returns OK, NOMEM, IO or FORMAT. */
+ * limit). Returns OK or an error of sql_status (sql.h). */
 int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_handler *fn,
                    void *ctx);
 

@@ -25,7 +25,7 @@ int store_wrap(const uint8_t key[STORE_WRAP_KEY], const char *context, const uin
 int store_unwrap(const uint8_t key[STORE_WRAP_KEY], const char *context, const uint8_t *in,
                  size_t len, uint8_t *ret);
 /* Returns a number that depends on the wrapping key and discloses nothing about it, so that
- * managers can compare their keys; 0: no memory. */
+ * managers can compare their keys; 0: no memory, or OpenSSL has no HKDF. */
 uint64_t store_wrap_check(const uint8_t key[STORE_WRAP_KEY]);
 
 #endif

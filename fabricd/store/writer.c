@@ -7,8 +7,8 @@
  *
  * If a transaction fails because the disk is full or another program locks the database, the thread
  * keeps `work` and tries to write it again, at growing intervals. The queue grows during this time.
- * When it has QUEUE_MAX records, further events and records of published tables (table_set) are
- * dropped and counted.
+ * When it has QUEUE_MAX records, further events, reroutes and records of published tables
+ * (table_set) are dropped and counted.
  *
  * If a transaction violates the schema, the batch is divided (division.h).
  *
@@ -17,10 +17,10 @@
  * the thread therefore compares the file at the path with the file that it opened. If they differ,
  * the transaction fails as it does on a full disk.
  *
- * Records other than events and records of published tables stay in the queue even if it is full.
- * The queue has at most one set of leases and one view, because a new one replaces the earlier one.
- * Before a registration of a host, the caller checks store_is_behind. The remaining records, for
- * example decisions of operators and rows of the audit log, are few.
+ * All other records enter the queue even if it is full. The queue has at most one set of leases and
+ * one view, because a new one replaces the earlier one. Before a registration of a host, the caller
+ * checks store_is_behind. The remaining records, for example decisions of operators and rows of the
+ * audit log, are few.
  *
  * The thread commits a registration at once, because a host waits for the answer. Records that
  * arrive during a transaction are part of the next transaction.
@@ -45,7 +45,8 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-/* if the queue has this many records, further events and records of published tables are dropped */
+/* if the queue has this many records, further events, reroutes and records of published tables are
+ * dropped */
 #define QUEUE_MAX 8192
 /* if the queue has this many records, the thread stops waiting for more and writes them */
 #define QUEUE_HURRY 1024
@@ -68,9 +69,9 @@ struct writer {
 
     /* The mutex protects the members from here to `sql`. */
     struct batch pending;
-    size_t queued; /* number of records in `pending` and `work` */
+    size_t queued; /* number of records in `pending`, `work` and `division` */
     uint64_t dropped, dropped_told;
-    uint64_t failures; /* number of transactions that failed */
+    uint64_t failures; /* how often a transaction failed, or the file was not at its path */
     /* number of the newest events that stay in the database */
     uint32_t keep;
     unsigned flushing;
@@ -79,7 +80,7 @@ struct writer {
     bool unwritten;
     bool failing;     /* true: the last transaction failed, or the file is not at its path */
     char reason[200]; /* copy of `failure` that other threads may read */
-    /* true: a host waits until a record in `pending` is committed */
+    /* true: a record in `pending` must be committed at once (writer_put_urgent) */
     bool urgent;
     /* put: number of records that have entered the queue. written: how many of them are committed
      * or were dropped (give_up). The number of a record is the value of `put` just after the record
@@ -435,8 +436,8 @@ static void look_at_file(struct writer *w)
         note_success(w);
 }
 
-/* Waits until there are records to write. Returns false if the thread must end. The caller holds
- * the writer's mutex. */
+/* Waits until there are records to write. Returns false if there are none, and the thread must end.
+ * The caller holds the writer's mutex. */
 static bool wait_for_work(struct writer *w)
 {
     while (batch_is_empty(&w->pending) && !w->unwritten) {
