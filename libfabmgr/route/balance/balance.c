@@ -20,8 +20,8 @@
  * Some switches are on no shortest path of a host, for example a spine that lost its link to the
  * destination leaf. They send only packets of their own. Their paths need not be short, but must
  * not close a cycle of channel dependencies. Such a switch sends to a lower neighbour (in the
- * switch order of updn) whose path only descends. If there is no such neighbour, it sends to an
- * upper neighbour. If no upper neighbour has a path either, it sends in any direction.
+ * switch order of updn) that itself sends down. If there is no such neighbour, it sends to an upper
+ * neighbour. If no upper neighbour has a path either, it sends in any direction.
  */
 #include "libfabmgr/route/balance/balance.h"
 

@@ -178,7 +178,7 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
  * this destination. */
 struct slots {
     uint32_t count;
-    bool plain; /* true if candidate[i] is i for all slots */
+    bool plain; /* true: slot i is candidate i, and candidate[] is not filled */
     int16_t candidate[256];
 };
 

@@ -307,8 +307,9 @@ static void offer_detour(struct fab_detour_search *x, uint32_t s, const uint32_t
     fab_route_detour_offer(x, &c);
 }
 
-/* Passes detours of any length to offer(). A breadth-first search from s visits the switches that
- * are cut off. The detours end at the connected neighbours of these switches. */
+/* Passes detours of up to FAB_DETOUR_CHAIN_MAX hops to offer(). A breadth-first search from s
+ * visits the switches that are cut off. The detours end at the connected neighbours of these
+ * switches. */
 static void extend_far(struct fab_detour_search *x, uint32_t s)
 {
     uint32_t first = 0, count = 0, *from = x->next;

@@ -81,7 +81,7 @@ enum lanes {
 };
 
 struct torus {
-    struct fab_arena arena; /* memory of tree[] and tree_at[] */
+    struct fab_arena arena; /* memory of tree[], tree_at[], score[], scratch[] and arc_class[] */
     const struct fab_route_input *in;
     char *why;
     size_t why_len;
@@ -540,8 +540,8 @@ static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fa
     return status;
 }
 
-/* Tries to find detours for all paths on `count` VLs. Tries all values of enum lanes first. If all
- * of them fail, tries other orders of the dimensions. */
+/* Tries to find detours for all paths on `count` VLs. First tries the values of enum lanes that
+ * differ with this number of VLs. If all of them fail, tries other orders of the dimensions. */
 static int try_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
 {
     int status = FAB_OK, extra = count - regular_vls(t);

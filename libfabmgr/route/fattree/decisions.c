@@ -42,8 +42,8 @@ struct nbr_run {
 struct nbr_runs {
     struct nbr_run nbr_run[256];
     uint32_t lower, count;
-    /* number of different neighbours to which slots lead; UINT8_MAX if the port of some slot is
-     * missing */
+    /* number of different neighbours to which slots lead; UINT8_MAX if there are no slots, or some
+     * slot has no port */
     uint8_t full;
 };
 

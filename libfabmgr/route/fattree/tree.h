@@ -56,9 +56,9 @@ struct fab_tree {
     /* [switches] number of positions among the upper switches of the group below the switch,
      * positions of missing switches included */
     uint32_t *upper_positions;
-    /* [switches] divider of D-mod-k (W of Zahavi); 1 for a leaf. For any other switch, multiply the
-     * divider of each neighbour one rank below by the number of that neighbour's upper switches.
-     * The divider is the greatest of these products. */
+    /* [switches] divider of D-mod-k (W of Zahavi); 1 for a leaf. For any other switch, it is the
+     * greatest of these products, one for each neighbour one rank below: the divider of that
+     * neighbour, multiplied by the number of its upper switches. */
     uint32_t *divider;
     /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays below. */
@@ -82,7 +82,7 @@ struct fab_tree {
     uint32_t *port_class;
     /* [switches][2] like port_class, but the neighbours must also be the same switches */
     uint32_t *full_class;
-    /* [switches] whether all slots of the switch have a port */
+    /* [switches] whether the switch has slots, and all of them have a port */
     bool *whole;
     /* [switches] whether the switch is irregular (slots.c) */
     bool *irregular_switch;

@@ -38,7 +38,7 @@ struct fab_nue {
     /* true: paths from switches without hosts get no VL until fab_route_nue_complete() is called */
     bool defer;
     /* [switches][switches] The VL of each pair of switches, the same in both directions: element
-     * home * switches + s. FAB_NUE_LANE_NONE: no paths between the pair are known yet. */
+     * home * switches + s. FAB_NUE_LANE_NONE: the pair has no VL yet. */
     uint8_t *lane_of;
     /* [switches][switches] the paths that fab_route_nue_keep() has kept: element home * switches +
      * s is the slot of the first arc from switch s to `home` */
@@ -129,9 +129,9 @@ void fab_route_nue_clear(struct fab_nue *d);
 
 /* Finds one path from each switch to `home`, as short as dependencies allow, and a VL for each of
  * these paths. If the path from `home` to a switch is kept already, both paths have the same VL.
- * Puts the dependencies of the paths into use. If `strict` is true and not all paths are shortest
- * paths, changes nothing and returns false. If `strict` is false and the escape tree was added on
- * all VLs, always succeeds. */
+ * Puts the dependencies of the paths into use. If `strict` is true and some host gets no shortest
+ * path, returns false and puts no dependency into use. If `strict` is false and the escape tree was
+ * added on all VLs, always succeeds. */
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 
 /* Keeps the paths and VLs that fab_route_nue_find() found last. */

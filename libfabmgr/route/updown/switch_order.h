@@ -11,7 +11,7 @@
 struct fab_order {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t n;
-    /* [switches] rank of each switch; 0 for leaves */
+    /* [switches] rank of each switch; 0 for all leaves, if the ranks follow from the leaves */
     uint8_t *rank;
     bool *leaf;    /* [switches] whether the switch is a leaf */
     uint32_t *at;  /* [switches] switch ids, lowest first */
