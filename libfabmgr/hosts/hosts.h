@@ -67,9 +67,9 @@ struct fab_hosts {
 int fab_hosts_find(const struct fab_fabric *f, const struct fab_locations *locations,
                    struct fab_hosts *ret);
 void fab_hosts_fini(struct fab_hosts *h);
-/* Returns true if fab_hosts_find would find the same hosts in `f`, with the same locations, because
- * the nodes that are no switches have the same ids, GUIDs and names. Takes a tenth of the time of
- * fab_hosts_find. */
+/* Returns true if fab_hosts_find, called with the same `locations` as before, would find the same
+ * hosts in `f`, because the nodes that are no switches have the same ids, GUIDs and names. Takes a
+ * tenth of the time of fab_hosts_find. */
 bool fab_hosts_fit(const struct fab_hosts *h, const struct fab_fabric *f);
 /* Returns the index of the host with this name; FAB_NONE: there is none. */
 uint32_t fab_hosts_by_name(const struct fab_hosts *h, const char *name);

@@ -67,9 +67,9 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 
-/* Ranks of the switches, 0 for leaves, computed from the topology or from the root switches of the
- * policy. A link leads up from switch a to switch b if order[b] > order[a]. The order is total, so
- * links between switches of the same rank have a direction, too. */
+/* Ranks of the switches, computed from the topology or from the root switches of the policy. A link
+ * leads up from switch a to switch b if order[b] > order[a]. The order is total, so links between
+ * switches of the same rank have a direction, too. */
 struct fab_ranks {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t switch_count;
