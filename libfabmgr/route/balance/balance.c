@@ -171,7 +171,7 @@ static uint32_t collect_aside(struct fab_balancer *b)
 
 /* Returns the number of hops of the shortest path from switch `sw` to the destination; FAB_NONE:
  * there is none. The first hop must lead to a neighbour that already has a path, in the direction
- * `kind` (down, up, or any direction). */
+ * `kind`. If this is DOWN, the first hop of the neighbour's path must not lead up either. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;

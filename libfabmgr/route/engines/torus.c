@@ -395,8 +395,9 @@ static bool is_in_middle(const struct torus *t, uint32_t s)
 }
 
 /* Returns the best root for the spanning tree; FAB_NONE if no switch is suitable. Rows through the
- * root should have few gaps; gaps in the trunk (the row of the first dimension) count most. Switch
- * `tried` must not be in the trunk; FAB_NONE permits all trunks. */
+ * root should have few gaps; gaps in the trunk (the row of the first dimension) count most. `tried`
+ * is a root whose tree left no detours for some path: no switch in the same trunk becomes the root.
+ * FAB_NONE: there is no such root. */
 static uint32_t find_root(struct torus *t, uint32_t tried)
 {
     uint32_t root = FAB_NONE;

@@ -103,10 +103,11 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
 }
 
 /* Returns true if the switch is regular. The slots of a regular switch follow from the positions of
- * the upper switches. To be regular, a switch must meet three conditions. All its uplinks must be
- * equally fast. The number of slots without a link must not exceed `tolerated`. This is a quarter
- * of the slots, or the usual number of parallel links to one neighbour if this number is greater.
- * The number of links without a slot must not exceed a quarter of the slots. */
+ * the upper switches. To be regular, a switch must meet four conditions. It has uplinks, and all of
+ * them are equally fast. It has at most FAB_TREE_SLOTS slots. The number of slots without a link
+ * must not exceed a quarter of the slots or the usual number of parallel links to one neighbour,
+ * whichever is greater. The number of links without a slot must not exceed a quarter of the
+ * slots. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->positions * a->parallel;

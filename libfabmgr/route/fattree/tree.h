@@ -75,10 +75,10 @@ struct fab_tree {
     /* [switches] number of distinct neighbours to which slots lead */
     uint8_t *slot_nbrs;
     /* [switches][2] ids of two classes of each switch (switch_classes.c); the ids are below 2 *
-     * switches. Two switches have the same element [1] if they have the same slots, and if the
-     * links to their first neighbours are at the same port numbers, the links to their second
-     * neighbours, too, and so on. For element [0], only the upper neighbours and the number of
-     * lower neighbours are compared. */
+     * switches. Two switches have the same element [1] if they have the same rank, the same slots,
+     * and the same numbers of lower and upper neighbours, and if, for each i, the links to the i-th
+     * neighbour are at the same port numbers on both switches. For element [0], only the upper
+     * neighbours and the number of lower neighbours are compared. */
     uint32_t *port_class;
     /* [switches][2] like port_class, but the neighbours must also be the same switches */
     uint32_t *full_class;
