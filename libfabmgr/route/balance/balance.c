@@ -299,7 +299,8 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
     follow(b, dlid, lft, false);
 }
 
-/* Returns true if some host's path to the LID uses a link whose load exceeds `limit`. */
+/* Returns true if the load of a link exceeds `limit`, and a switch that is on a shortest path from
+ * some host to the LID sends to the LID over this link. */
 static bool exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
                     const struct fab_lft *lft, uint64_t limit)
 {

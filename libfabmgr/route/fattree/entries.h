@@ -126,8 +126,8 @@ struct fab_entry_choice {
  * arrive at `dest` by the link in the same slot of `dest`. If that link is missing, the packets
  * must take another slot of s; otherwise a remaining parallel link would carry twice the load. */
 bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t dest);
-/* Writes the entries of one switch for all DLIDs of one destination switch, whatever the number of
- * candidates is. */
+/* Writes the entries of one switch for all DLIDs of one destination switch, however many candidates
+ * there are; without any, it writes nothing. */
 void fab_route_entry_choose(const struct fab_entry_choice *c);
 
 #endif

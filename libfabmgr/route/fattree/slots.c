@@ -13,7 +13,8 @@
  * reach the same upper switch by the same slot, which makes shifts free of conflicts.
  *
  * Other switches are irregular: they have one slot for each link, and several slots for faster
- * links. These slots are not stable: a lost link moves many of them.
+ * links if FAB_TREE_SLOTS slots suffice for this. These slots are not stable: a lost link moves
+ * many of them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -47,7 +47,7 @@ struct fab_tree {
     /* number of D-mod-k numbers reserved for the hosts of each leaf */
     uint32_t leaf_size;
     /* [switches] number of each switch among the switches of its rank; the lower switches of a
-     * group have consecutive numbers */
+     * group have consecutive numbers, except that free positions are counted, too */
     uint32_t *number;
     /* [switches] position of the switch among the lower switches of the group above it */
     uint32_t *lower_pos;
@@ -58,7 +58,8 @@ struct fab_tree {
     uint32_t *upper_positions;
     /* [switches] divider of D-mod-k (W of Zahavi); 1 for a leaf. For any other switch, it is the
      * greatest of these products, one for each neighbour one rank below: the divider of that
-     * neighbour, multiplied by the number of its upper switches. */
+     * neighbour, multiplied by the number of positions among its upper switches (an irregular
+     * neighbour: by the number of its upper switches). At most 2^20. */
     uint32_t *divider;
     /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays below. */
@@ -108,7 +109,10 @@ uint32_t fab_route_tree_rails(const struct fab_fabric *f, const struct fab_order
                               uint32_t *ret_rail);
 
 /* Sets ret[num] to the position of the host at port `num` among the hosts of leaf `sw`. first: the
- * lowest port number at which any leaf has a host. Returns the number of positions. */
+ * lowest port number at which any leaf has a host. All ports from `first` on that have no link to a
+ * switch count as positions, so that a host that is off does not move others. If more than about a
+ * fifth of the positions would then be free, only ports with hosts count. Returns the number of
+ * positions. */
 uint32_t fab_route_tree_host_positions(const struct fab_fabric *f, uint32_t sw, uint32_t first,
                                        uint8_t ret[256]);
 
