@@ -57,7 +57,9 @@ struct fab_detour_tree {
     /* The detours of this tree are detour[first] to detour[first + count - 1]. */
     uint32_t first, count;
     bool broken; /* true: some regular path breaks off */
-    bool lost;   /* true: no detour was found for some switch */
+    /* true: no detour was found for some switch, or (until the search for detours) the dependencies
+     * of the regular paths close a cycle */
+    bool lost;
     bool urgent; /* true: the tree was lost once, so it gets its detours before other trees */
     /* true: all trees to this switch share the same detours, which must not change any more */
     bool fixed;
@@ -78,8 +80,8 @@ struct fab_detours {
      * some switch has no path, not even by a detour; if the budget is used up, all broken trees
      * count as lost. */
     uint32_t broken, lost;
-    /* number of destination switches to which the first search found no complete tree, so that
-     * packets to them may use the spare VL */
+    /* number of destination switches to which the searches found no complete tree without the spare
+     * VL, so that packets to them may use this VL */
     uint32_t rescued;
     /* true: branch[] is a spanning tree of all switches that forward multicast packets. These
      * packets (SL 0) and the packets on the paths of all trees close no cycle together. */

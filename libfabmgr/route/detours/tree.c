@@ -113,7 +113,7 @@ uint32_t fab_route_detour_vl(const struct fab_detour_search *x, uint32_t in, uin
 
 /* Consider packets that leave a switch over `arc` and the next switch over `onward`. Those of SL sl
  * are on the VLs of the bitset vls[sl]. Adds the dependencies of these packets, and adds their VLs
- * on `onward` to ret[]. Returns false if a dependency would close a cycle. */
+ * on `onward` to ret[]. Stops and returns false if a dependency cannot be added. */
 static bool pass_on(struct fab_detour_search *x, uint32_t arc, const uint16_t *vls, uint32_t onward,
                     uint16_t *ret)
 {

@@ -74,7 +74,8 @@ void fab_route_detour_change_loads(struct fab_detour_search *x, bool add);
 uint32_t fab_route_detour_vl(const struct fab_detour_search *x, uint32_t in, uint32_t out,
                              uint32_t sl);
 /* Adds the dependencies of all paths of the tree, and computes vls[]. Returns false if some
- * dependency could not be added, mostly because it would close a cycle; all others are added. */
+ * dependency could not be added, mostly because it would close a cycle; others may then be missing,
+ * too. */
 bool fab_route_detour_add(struct fab_detour_search *x);
 /* Adds the detour c to best[], the cheapest detours found so far, sorted by cost. If best[] is
  * full, drops the most expensive one. */
@@ -112,12 +113,13 @@ static inline bool fab_route_detour_is_spent(const struct fab_detour_search *x)
  * or if the searches for cycles have used up their steps. */
 bool fab_route_detour_renew_graph(struct fab_detour_search *x, bool regular, const bool *without);
 /* Spreads the loads of the detours (passes.c). `regular` is the greatest link load that the regular
- * paths alone cause. */
+ * paths alone cause. Does nothing if there are too many trees and switches. Returns OK or NOMEM. */
 int fab_route_detour_spread_all(struct fab_detour_search *x, uint64_t regular);
 /* Returns the greatest load of a link, at least 1. */
 uint64_t fab_route_detour_greatest(const struct fab_detour_search *x);
 /* Loads the tree `t`, and changes paths in it that use busy links (spread.c). Returns false if
- * nothing changed. Before this call, the caller must set x->greatest. */
+ * nothing changed; otherwise the caller must store the paths (fab_route_detour_store). Before this
+ * call, the caller must set x->greatest. */
 bool fab_route_detour_spread(struct fab_detour_search *x, const struct fab_detour_tree *t);
 
 #endif

@@ -26,9 +26,10 @@ struct fab_polish;
 /* The loads are those of all-to-all traffic among the endports, weighted by the rate of the
  * links. */
 struct fab_polish_progress {
-    uint64_t work;         /* work done so far, in table entries that were visited */
-    uint64_t before, load; /* greatest load in the given tables, and now */
-    uint64_t bound;        /* lower bound of the greatest load, as long as no path gets shorter */
+    uint64_t work; /* work done so far, in table entries that were visited */
+    /* greatest load in the given tables, and now; 0 until the loads are counted */
+    uint64_t before, load;
+    uint64_t bound; /* lower bound of the greatest load, as long as no path gets shorter */
 };
 /* Prepares a search that improves `lft`. in->vls must outlive *ret; the other inputs need not.
  * Copies the tables and numbers the channels, which takes a few visits of each entry. Returns LIMIT
