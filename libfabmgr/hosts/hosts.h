@@ -11,10 +11,10 @@
  * and each other one is a host of its own. The name of such a host is the lowest node GUID of its
  * adapters.
  *
- * The adapters of a host are sorted by name, with "mlx5_9" before "mlx5_10". The rail of an adapter
- * is its position in this order, from 1. The position is taken from the host with the most adapters
- * among the hosts that have an adapter of this name. So "mlx5_3" is on rail 4 even in a host that
- * has lost "mlx5_2".
+ * The adapters of a host are sorted by name, with "mlx5_9" before "mlx5_10"; those of a host that
+ * is named by a GUID are sorted by node GUID. The rail of an adapter is its position in this order,
+ * from 1. The position is taken from the host with the most adapters among the hosts that have an
+ * adapter of this name. So "mlx5_3" is on rail 4 even in a host that has lost "mlx5_2".
  */
 #ifndef LIBFABMGR_HOSTS_HOSTS_H
 #define LIBFABMGR_HOSTS_HOSTS_H
