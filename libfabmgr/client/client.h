@@ -77,7 +77,8 @@ enum fab_grpc_code fab_client_call_in(struct fab_client *c, const char *method,
  * the function returns. */
 typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
 /* Makes a call whose replies are a stream, and passes each reply to the function `each`. The call
- * has no time-out. Returns OK when the server ends the stream, or when each() returns false. */
+ * has no time-out. Returns OK when the server ends the stream without an error, or when each()
+ * returns false. */
 enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
                                      const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply, fab_client_each *each,
