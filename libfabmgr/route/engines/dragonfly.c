@@ -12,10 +12,11 @@
  * cycle. All paths have SL 0 (Maglione-Mathey et al., "DLA", 2025).
  *
  * A path goes around a missing local link through a pivot: a switch that lacks none of its local
- * links. The hop after the pivot is on VL 2. This VL is reserved for such hops even if no link is
- * missing, so that a fault changes no SL-to-VL table. Pivots for packets that leave a group and
- * pivots for packets to a switch of the group are different switches. So a channel on VL 2 from a
- * pivot is followed by a global channel, or it is the last channel of its paths.
+ * links. The hop after the pivot is on VL 2. If fab_route_vls_reserve() permits, this VL is
+ * reserved for such hops even if no link is missing, so that a fault changes no SL-to-VL table.
+ * Pivots for packets that leave a group and pivots for packets to a switch of the group are
+ * different switches. So a channel on VL 2 from a pivot is followed by a global channel, or it is
+ * the last channel of its paths.
  *
  * Two groups without a link between them send through a hub, a group that has links to all others.
  * Local channels on VL 1 depend on global channels only in hubs, and only for packets to a group
