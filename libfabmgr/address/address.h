@@ -17,8 +17,9 @@ struct fab_lease {
 };
 enum fab_address_note_kind {
     /* The port cannot have the LID of its lease, or the LID that its device reports, because
-     * another port gets this LID. A lease has precedence over a LID that a device reports. Between
-     * two leases, or two reported LIDs, the port with the lower GUID has precedence. */
+     * another port gets this LID, or because it is leased to an absent port. A lease has precedence
+     * over a LID that a device reports. Between two leases, or two reported LIDs, the port with the
+     * lower GUID has precedence. */
     FAB_NOTE_DUPLICATE_LID,
     /* The device reports a LID that its port cannot have: it is not a unicast LID, not a multiple
      * of 2^LMC, or too high for the LFT of a switch. */

@@ -31,8 +31,8 @@ int fab_cabling_add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind
 /* Compares two ports, by their racks, then by the names of their nodes, then by their numbers. */
 int fab_cabling_port_order(const struct fab_cabling_check *c, uint32_t a, uint32_t b);
 
-/* Returns 0 for a port of a leaf, 1 for a port of another switch, 2 for a port of a host. Messages
- * name the port with the lower value first. */
+/* Returns 0 for a port of a leaf (a switch for which links of hosts are planned), 1 for a port of
+ * another switch, 2 for a port of a host. Messages name the port with the lower value first. */
 unsigned fab_cabling_precedence(const struct fab_cabling_check *c, uint32_t port);
 
 #endif

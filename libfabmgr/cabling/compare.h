@@ -68,8 +68,8 @@ struct fab_cabling_difference {
      * about a node, both are port 0 of this node. A port of a leaf comes first, then a port of
      * another switch, then a port of a host. */
     uint32_t a, b;
-    /* The ports to which the plan connects a and b. FAB_NONE: the plan has no link at this port, or
-     * the port is connected as planned. */
+    /* If the difference is a cable that is not planned: the ports to which the plan connects a and
+     * b; FAB_NONE: the plan has no link at this port. Otherwise both are FAB_NONE. */
     uint32_t planned_a, planned_b;
     /* WRONG_WIDTH and WRONG_SPEED: the planned and the actual width and speed */
     struct fab_link_modes planned_rate, rate;
@@ -116,7 +116,7 @@ struct fab_cabling_check {
     /* [difference_count] the differences, ordered by rack, switch and port of `a`, then by kind */
     struct fab_cabling_difference *differences;
     size_t difference_count, difference_room;
-    /* [exchange_count] pairs of nodes that have exchanged their places */
+    /* [exchange_count] pairs of switches or hosts that have exchanged their cables */
     struct fab_cabling_exchange *exchanges;
     size_t exchange_count;
     /* [method] number of planned nodes that were found by this method (enum fab_cabling_match) */

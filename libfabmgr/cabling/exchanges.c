@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds nodes that have exchanged their places or their names. Such a pair of switches or hosts has
- * swapped all its cables, port by port. The moves would correct each cable alone; to exchange the
- * two nodes, or their names, corrects all of them at once. */
+ * swapped its cables, or at least half of them, port by port. The moves would correct each cable
+ * alone; to exchange the two nodes, or their names, corrects all of them at once. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -197,8 +197,8 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Counts the hosts. Adapters belong to the same host if the first parts of their names are
- * equal. */
+/* Counts the hosts, and the ports of adapters that have a link. Adapters belong to the same host if
+ * the first parts of their names are equal. */
 static int count_hosts(struct fab_cabling_shape *s)
 {
     const struct fab_cabling_check *c = s->check;

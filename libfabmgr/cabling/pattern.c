@@ -56,8 +56,8 @@ static bool is_sure(const struct vote *v)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Returns the switch of the next higher level to which port k of switch s leads; FAB_NONE: port k
- * leads to none. */
+/* Returns the switch of a higher level to which port k of switch s leads; FAB_NONE: port k leads to
+ * none. */
 static uint32_t upper_of(const struct pattern *p, uint32_t s, unsigned k)
 {
     if (k > p->f->nodes[s].num_ports)

@@ -48,8 +48,9 @@ struct fab_client_error {
     char message[1024];
 };
 
-/* Connects to a server. INVALID_ARGUMENT: the address is malformed. Functions of this header that
- * can fail return a gRPC status code, and write this code and a message to *ret_error. */
+/* Connects to a server. INVALID_ARGUMENT: the address is malformed, a TLS file is missing or not
+ * valid, or the reason is too long. Functions of this header that can fail return a gRPC status
+ * code, and write this code and a message to *ret_error. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* c may be NULL */
@@ -76,7 +77,8 @@ enum fab_grpc_code fab_client_call_in(struct fab_client *c, const char *method,
  * the function returns. */
 typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
 /* Makes a call whose replies are a stream, and passes each reply to the function `each`. The call
- * has no time-out. Returns OK when the server ends the stream, or when each() returns false. */
+ * has no time-out. Returns OK when the server ends the stream without an error, or when each()
+ * returns false. */
 enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
                                      const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply, fab_client_each *each,

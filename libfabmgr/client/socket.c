@@ -193,8 +193,8 @@ static void note_refusal(struct client_socket *s)
         s->refusal = alert_text(ERR_peek_last_error());
 }
 
-/* Call this after a write has failed. If the server sent an alert before it closed the connection,
- * this alert is still unread; reads it. */
+/* Call this after a write has failed. Reads the alert, still unread, that the server may have sent
+ * before it closed the connection. */
 static void read_alert(struct client_socket *s)
 {
     uint8_t data[256];

@@ -15,7 +15,7 @@ uint64_t fab_client_now_ms(void);
 struct client_socket;
 /* Connects to the address in the options. Returns INVAL (the address or its TLS files are not
  * valid), IO (the connection failed, or was not made in time) or NOMEM, with a sentence for the
- * user in why[]. */
+ * user in why[] (not always after NOMEM). */
 int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
                            struct client_socket **ret, char *why, size_t why_len);
 /* Another thread may call this function: it makes the running and all later reads and writes fail.

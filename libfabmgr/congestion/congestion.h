@@ -51,8 +51,8 @@ struct fab_congestion_sl {
 struct fab_congestion_table {
     /* highest index that a sender may reach (CCTI_Limit) */
     uint16_t limit;
-    /* Entries of the form shift << 14 | multiplier. entry[0] is 0, and each entry stands for a
-     * longer delay than the one before. */
+    /* Entries of the form shift << 14 | multiplier. entry[0] is 0, and no entry stands for a
+     * shorter delay than the one before. */
     uint16_t entry[FAB_CONGESTION_TABLE_MOST];
 };
 struct fab_congestion_adapter {

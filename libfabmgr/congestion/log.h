@@ -59,8 +59,9 @@ static inline bool fab_congestion_log_marked(const struct fab_congestion_log *lo
 
 /* Helps to count, for each LID, the adapters that were throttled at `since_us` or later because
  * they sent to this LID. The caller sets all `lids` elements of senders[] to 0, and then calls the
- * function once for the log of each adapter. The function adds 1 to senders[lid] for each different
- * destination LID of these entries that is below `lids` and is not the adapter's own LID. */
+ * function once for the log of each adapter. The function adds 1 to senders[lid] for each `lid`
+ * that is the destination of at least one entry from `since_us` or later. It leaves out the
+ * adapter's own LID, and LIDs from `lids` on. An element of senders[] does not exceed 65,535. */
 void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
                                 uint16_t *senders, uint32_t lids);
 

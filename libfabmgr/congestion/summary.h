@@ -17,7 +17,7 @@ struct fab_congestion_summary {
      * path */
     uint8_t *rank;
     /* [switch_count] taper: total rate of the switch's endports in percent of the total rate of its
-     * ISLs, in steps of 50, at least 100 */
+     * ISLs, in steps of 50, 100 to 1000 */
     uint16_t *taper;
 };
 int fab_congestion_summary_init(const struct fab_fabric *f,

@@ -35,9 +35,9 @@ struct fab_traffic {
  * Computes the rates between two readings. most_bytes_per_s is the greatest rate that the link can
  * carry; 0: not known. A missing rate leaves its column unchanged.
  *
- * - All rates are missing in two cases. First, `was` is not a reading (at_us 0), or has counters of
- *   another width. Second, a counter is lower than before, because it was reset at an unknown time
- *   or has wrapped.
+ * - All rates are missing in two cases. First, `was` is not a reading (at_us 0), is not older than
+ *   `now`, or has counters of another width. Second, a counter is lower than before, because it was
+ *   reset at an unknown time or has wrapped.
  * - The rate of a counter of 32 bits is missing if the counter has stopped at its maximum.
  * - A rate of bytes above most_bytes_per_s is missing, because one of the readings must be wrong.
  * - If the rate of bytes of a direction is missing, its rate of packets is missing, too. If the

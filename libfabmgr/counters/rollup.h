@@ -19,7 +19,8 @@
 struct fab_rollup {
     /* [column][port] rates: sum of rate * seconds; peaks: maximum; counts: sum */
     uint64_t sum[FAB_COLUMNS][FAB_BLOCK_PORTS];
-    /* [column][port] rates: total duration in s of the samples that have this rate */
+    /* [column][port] rates: total duration in s of the samples that have this rate; peaks: 1 if any
+     * sample has the rate */
     uint64_t seconds[FAB_COLUMNS][FAB_BLOCK_PORTS];
 };
 /* Sets the sums of columns to 0. columns: bitset of the columns. */

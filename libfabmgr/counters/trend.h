@@ -13,8 +13,8 @@
  * equal length, oldest first. Two conditions must hold, so that neither a single burst nor the
  * noise of a constant rate is a trend:
  *
- * - The second half of the periods has clearly more errors than the first half: by more than five
- *   standard deviations of Poisson numbers, which happens by chance in one of some million cases.
+ * - The second half of the periods has clearly more errors than the first half: by five standard
+ *   deviations of Poisson numbers or more, which happens by chance in one of some million cases.
  * - In most pairs of periods, the later period has more errors (Mann-Kendall statistic of at least
  *   16 of 28).
  */

@@ -66,7 +66,8 @@ struct fab_discover_ask {
     uint32_t attr_mod;
     uint64_t tag;
 };
-/* A port or node that did not respond, or whose response was invalid. */
+/* A port or node that did not respond, whose response was invalid, or that was left out (see
+ * `status`). */
 struct fab_unresponsive {
     /* Node GUID of the neighbour from which the port or node was reached. 0: the entry is about
      * the manager's own node. */
@@ -137,8 +138,8 @@ int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
  * the lost links. All other links must be the same as when the routes were computed. The function
  * takes time proportional to the number of nodes whose routes change, and a short check for each
  * other node. But if a node has no new route that avoids the silent switches, it computes all
- * routes anew. Returns OK or NOMEM. After NOMEM, nodes may be without a route, but no route leads
- * over a lost link. */
+ * routes anew. Returns OK or NOMEM. After NOMEM, either no route has changed, or some nodes are
+ * without a route. */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
 /* Replaces the directed routes in paths[node_count] that lead through `node` by routes around it. A

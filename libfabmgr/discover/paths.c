@@ -117,7 +117,7 @@ struct detour {
     /* The node through which no route may lead; FAB_NONE: there is none. */
     uint32_t avoid;
     struct fab_path *paths;
-    /* [losts] routes to the far ends of the lost links, or to the node to avoid. Every route that
+    /* [losts] routes to the far ends of the lost links, or to the node to avoid; every route that
      * begins with one of these is lost */
     struct fab_path *lost;
     size_t losts;

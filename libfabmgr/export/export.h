@@ -60,8 +60,9 @@ int fab_export_new(const struct fab_export_input *in, enum fab_export_format for
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* e may be NULL */
 #define FAB_EXPORT_PIECE (48u << 10)
-/* Appends the next piece of the file to t: about FAB_EXPORT_PIECE bytes, in whole lines. Sets
- * *ret_done to true with the last piece. Returns OK or NOMEM. */
+/* Appends the next piece of the file to t: about FAB_EXPORT_PIECE bytes, in whole lines (with the
+ * formats SLURM*, a piece may end within a line). Sets *ret_done to true with the last piece.
+ * Returns OK or NOMEM. */
 int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
 
 #endif

@@ -5,8 +5,8 @@
  * The lowest row has the switches with hosts. Every other switch is one row above its lowest
  * neighbour. The lowest row is sorted by racks and names. Every row above is sorted by the mean
  * position of the neighbours below (the barycentre method of Sugiyama, Tagawa and Toda, 1981),
- * which puts a spine above its leaves. If all switches have hosts, as in a torus, the picture has
- * rows of equal length (columns_of).
+ * which puts a spine above its leaves. If all switches have hosts, as in a torus, or none has, the
+ * picture has rows of equal length (columns_of).
  */
 #include "libfabmgr/export/layout.h"
 
@@ -147,9 +147,9 @@ static void place_row(struct fab_export_picture *p, uint32_t level)
 /* Returns the number of columns for a fabric in which all switches have hosts. place[] receives the
  * position of each switch in the sorted order; seen[d] counts the links between switches whose
  * positions differ by d. If the switches of a torus or mesh are numbered by their coordinates, this
- * difference is constant for each dimension. The result is the largest d for which seen[d] is at
- * least a quarter of the number of switches. If there is none, the result is the side of the
- * smallest square that has room for all switches. */
+ * difference is constant for each dimension. Let `side` be the side of the smallest square that has
+ * room for all switches. The result is the largest d, from 2 to 4 * side, for which seen[d] is at
+ * least a quarter of the number of switches. If there is none, the result is `side`. */
 static uint32_t columns_of(const struct fab_fabric *f, const struct fab_export_picture *p,
                            uint32_t *place, uint32_t *seen)
 {

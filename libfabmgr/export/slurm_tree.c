@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the tree of slurm.h. The names of hosts come from libfabmgr/hosts, without domains, because
- * Slurm uses short host names. A host with several adapters is placed at the switch of the adapter
- * whose name comes first. So in a rail-optimised fabric the hosts of a scalable unit stay together.
+ * Makes the tree of slurm.h. The names of hosts come from libfabmgr/hosts; their domains are
+ * removed if the names stay different, because Slurm uses short host names. A host with several
+ * adapters is placed at the switch of the adapter whose name comes first. So in a rail-optimised
+ * fabric the hosts of a scalable unit stay together.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,7 +280,7 @@ static uint32_t merge(struct maker *m)
 }
 
 /* Names the `made` new groups of a tier, and numbers them in the order of root[]. A new group that
- * is the only root is called "fabric". */
+ * is the only root is called "fabric", unless this name is taken. */
 static void name_groups(struct maker *m, uint32_t made, uint32_t tier)
 {
     struct fab_slurm_tree *t = m->t;

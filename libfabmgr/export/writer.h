@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interface of a file format. A format divides its file into rows, each of one or several text
- * lines. export.c collects the rows into pieces. For this folder only. */
+ * lines (SLURM*: each of 4096 bytes). export.c collects the rows into pieces. For this folder
+ * only. */
 #ifndef LIBFABMGR_EXPORT_WRITER_H
 #define LIBFABMGR_EXPORT_WRITER_H
 

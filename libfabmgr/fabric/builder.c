@@ -4,7 +4,7 @@
  *
  * Nodes and ports are numbered in the order of their insertion. The ports of a node have
  * consecutive numbers, beginning with port 0. The number of a node is called its reference. The
- * number of a removed node is not reused, so a reference stays valid until the builder is freed.
+ * number of a removed node is not reused, so a reference never comes to mean another node.
  */
 #include "libfabmgr/fabric/builder.h"
 

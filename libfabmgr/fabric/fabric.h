@@ -34,8 +34,8 @@ struct fab_port {
     /* Id of the port at the other end of the link, or FAB_NONE. */
     uint32_t peer;
     uint8_t num; /* port number at the node */
-    /* true: PortInfo was read; false: the port is port 0 of an adapter or router, or unresponsive
-     */
+    /* true: PortInfo was read; false: it was not read, for example because the port is port 0 of an
+     * adapter or router, or unresponsive */
     bool present;
     /* adapters and routers: PortGUID; switches: at port 0 the node's port GUID, at other ports 0 */
     uint64_t guid;
@@ -172,7 +172,8 @@ int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_rea
                          uint32_t *ret_dropped);
 
 struct fab_census {
-    uint32_t hosts, aggregation_nodes, routers; /* numbers of nodes */
+    /* numbers of nodes; `hosts` counts adapters that are not aggregation nodes */
+    uint32_t hosts, aggregation_nodes, routers;
     /* number of adapter and router ports that are up */
     uint32_t endports;
     /* number of links with both ports in state Active */

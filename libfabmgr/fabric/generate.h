@@ -13,8 +13,8 @@ struct fab_leaf_spine_spec {
     /* Number of ports of every switch; 0: as many as the switch needs. */
     uint32_t radix;
 };
-/* Generates a leaf-spine fabric. RANGE: no leaf; parallel is 0; several leaves without a spine; or
- * a switch needs more ports than radix or 254. */
+/* Generates a leaf-spine fabric. RANGE: no leaf, or more than 4096; parallel is 0; several leaves
+ * without a spine; a leaf without ports; or a switch needs more ports than radix or 254. */
 int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
                                    struct fab_builder **ret);
 
@@ -93,8 +93,8 @@ int fab_fabric_generate_rail(const struct fab_rail_spec *spec, struct fab_builde
  * remaining ports are not used. A switch has hosts + (group_size - 1) * parallel + global ports.
  * Shortest paths have at most 3 ISLs.
  *
- * RANGE: no switch, too many groups to connect them all, a switch with 0 or more than 254 ports, or
- * more than 2^20 nodes.
+ * RANGE: no switch, parallel 0, too many groups to connect them all, a switch with 0 or more than
+ * 254 ports, or more than 2^20 nodes.
  */
 struct fab_dragonfly_spec {
     uint32_t groups, group_size, global, hosts, parallel;
@@ -108,8 +108,8 @@ int fab_fabric_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct 
  * group has spines * global ports for these links. Shortest paths between leaves have at most 3
  * ISLs.
  *
- * RANGE: no switch, too many groups to connect them all, a switch with 0 or more than 254 ports, or
- * more than 2^20 nodes.
+ * RANGE: no leaf or no spine in a group, parallel 0, too many groups to connect them all, a switch
+ * with more than 254 ports, or more than 2^20 nodes.
  */
 struct fab_dragonfly_plus_spec {
     uint32_t groups, leaves, spines, global, hosts, parallel;
@@ -190,8 +190,9 @@ struct fab_variation {
     /* Width and speed of all links; NULL: unchanged. */
     const struct fab_port_info *rate;
 };
-/* Makes a fabric like `plain` with the changes that `variation` describes. RANGE, LIMIT: see struct
- * fab_variation. Also returns NOMEM. */
+/* Makes a fabric like `plain` with the changes that `variation` describes. RANGE: a member of
+ * *variation is out of range, or a switch would have more ports than `radix` or 254. LIMIT: fewer
+ * ISLs can be removed than requested. Also returns NOMEM. */
 int fab_fabric_generate_variation(const struct fab_fabric *plain,
                                   const struct fab_variation *variation, struct fab_builder **ret);
 

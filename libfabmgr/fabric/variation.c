@@ -204,7 +204,7 @@ static void vary_link(struct varying *d, uint32_t port)
 }
 
 /* Adds the aggregation nodes that the variation demands. Call this function after all other nodes
- * have been added, because the reference of each of them must be equal to its id in `plain`. */
+ * have been added: the reference of each of those nodes must be equal to its id in `plain`. */
 static void add_aggregation(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;

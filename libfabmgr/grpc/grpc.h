@@ -50,7 +50,8 @@ bool fab_grpc_reader_idle(const struct fab_grpc_reader *r);
 /* Parses the value of the header grpc-timeout; for "100m" (100 ms), *ret_us is 100000. A time-out
  * of more than a year becomes a year. Returns FORMAT if the text is no gRPC time-out. */
 int fab_grpc_timeout_parse(const char *text, uint64_t *ret_us);
-/* Writes the value of the header grpc-timeout: at most 8 digits and a unit. Rounds the time up. */
+/* Writes the value of the header grpc-timeout: at most 8 digits and a unit. Rounds the time up;
+ * more than a year becomes a year. */
 void fab_grpc_timeout_format(uint64_t us, char text[16]);
 
 /* Encodes the value of the header grpc-message. Each '%', and each byte that is not printable

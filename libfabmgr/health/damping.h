@@ -2,8 +2,8 @@
 /*
  * Flap damping of a link. A link that goes down too often within some time is held down: the
  * manager treats it as down until it has stayed up for the hold-down time. With each further
- * hold-down, the hold-down time doubles. The functions do no I/O. Times are microseconds of any
- * monotonic clock, and never 0.
+ * hold-down, the hold-down time doubles, up to a maximum. The functions do no I/O. Times are
+ * microseconds of any monotonic clock, and never 0.
  */
 #ifndef LIBFABMGR_HEALTH_DAMPING_H
 #define LIBFABMGR_HEALTH_DAMPING_H

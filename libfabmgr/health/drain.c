@@ -112,8 +112,8 @@ static void reach(struct drainer *d, uint32_t sw)
     d->queue[q].sw[d->queue[q].tail++] = sw;
 }
 
-/* Puts those neighbours of a switch into the queues that the search reaches now for the first time.
- * From a stub, the search reaches only other stubs. */
+/* Puts the neighbours of a switch that the search has not reached before into the queues. From a
+ * stub, the search reaches only other stubs. */
 static void expand(struct drainer *d, uint32_t sw)
 {
     const struct fab_fabric *f = d->f;

@@ -14,7 +14,7 @@
 
 enum fab_isolation_verdict {
     FAB_ISOLATION_ALLOWED, /* the link may be excluded */
-    /* Refused: one end of the link is not a switch. */
+    /* Refused: one end of the link is not a switch, or the link is down. */
     FAB_ISOLATION_HOST,
     /* Refused: a switch would lose too many links in one direction. */
     FAB_ISOLATION_LIMIT,

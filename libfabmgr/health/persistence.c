@@ -11,8 +11,8 @@
  * this limit, one large burst would outweigh all windows without errors. */
 #define MULTIPLE_MOST 5000u
 
-/* Returns the rise of a counter in the window as a multiple of its threshold, in thousandths; of
- * all counters, the one with the largest multiple counts. */
+/* Returns the largest multiple of its threshold, in thousandths, by which a counter of errors of
+ * the link itself rose in the window; at most MULTIPLE_MOST. */
 static uint64_t multiple(const struct fab_persistence *p, const struct fab_health_history *h,
                          const struct fab_counter_rule *rule)
 {

@@ -209,9 +209,10 @@ static int order_positions(const void *a, const void *b)
     return (x->adapter > y->adapter) - (x->adapter < y->adapter);
 }
 
-/* Corrects the rails if adapters of one host have the same name, or no name: the first of them
- * keeps its rail; each further one gets the rail that equals its position among the adapters of the
- * host. If a host has only one adapter, and this adapter has no name, it gets no rail. */
+/* Corrects the rails if successive adapters of one host have the same name, or no name: the first
+ * of them keeps its rail; each further one gets the rail that equals its position among the
+ * adapters of the host. If a host has only one adapter, and this adapter has no name, it gets no
+ * rail. */
 static void separate_equal_names(struct fab_hosts *h)
 {
     for (uint32_t i = 0; i < h->count; i++) {

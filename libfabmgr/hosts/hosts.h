@@ -11,10 +11,10 @@
  * and each other one is a host of its own. The name of such a host is the lowest node GUID of its
  * adapters.
  *
- * The adapters of a host are sorted by name, with "mlx5_9" before "mlx5_10". The rail of an adapter
- * is its position in this order, from 1. The position is taken from the host with the most adapters
- * among the hosts that have an adapter of this name. So "mlx5_3" is on rail 4 even in a host that
- * has lost "mlx5_2".
+ * The adapters of a host are sorted by name, with "mlx5_9" before "mlx5_10"; those of a host that
+ * is named by a GUID are sorted by node GUID. The rail of an adapter is its position in this order,
+ * from 1. The position is taken from the host with the most adapters among the hosts that have an
+ * adapter of this name. So "mlx5_3" is on rail 4 even in a host that has lost "mlx5_2".
  */
 #ifndef LIBFABMGR_HOSTS_HOSTS_H
 #define LIBFABMGR_HOSTS_HOSTS_H
@@ -67,9 +67,9 @@ struct fab_hosts {
 int fab_hosts_find(const struct fab_fabric *f, const struct fab_locations *locations,
                    struct fab_hosts *ret);
 void fab_hosts_fini(struct fab_hosts *h);
-/* Returns true if fab_hosts_find would find the same hosts in `f`, with the same locations, because
- * the nodes that are no switches have the same ids, GUIDs and names. Takes a tenth of the time of
- * fab_hosts_find. */
+/* Returns true if fab_hosts_find, called with the same `locations` as before, would find the same
+ * hosts in `f`, because the nodes that are no switches have the same ids, GUIDs and names. Takes a
+ * tenth of the time of fab_hosts_find. */
 bool fab_hosts_fit(const struct fab_hosts *h, const struct fab_fabric *f);
 /* Returns the index of the host with this name; FAB_NONE: there is none. */
 uint32_t fab_hosts_by_name(const struct fab_hosts *h, const char *name);

@@ -30,7 +30,7 @@ struct fab_route_engine {
      * fab_target_vls_fini. Returns OK and describes the tables in why[], in a sentence for the
      * operator. Returns UNSUPPORTED, with the reason in why[], if the engine cannot route the
      * topology, or if a port has too few VLs. Returns INVAL if the LIDs belong to another fabric,
-     * or NOMEM. */
+     * or NOMEM. The engine fattree can also return LIMIT (fab_route_dmodk_make). */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
     /* true: a fault may change the SLs of paths that do not use the failed link or switch */
@@ -67,15 +67,18 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 
-/* Ranks of the switches, 0 for leaves, computed from the topology or from the root switches of the
- * policy. A link leads up from switch a to switch b if order[b] > order[a]. The order is total, so
- * links between switches of the same rank have a direction, too. */
+/* Ranks of the switches, computed from the topology or from the root switches of the policy. A link
+ * leads up from switch a to switch b if order[b] > order[a]. The order is total, so links between
+ * switches of the same rank have a direction, too. */
 struct fab_ranks {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t switch_count;
-    uint8_t *rank;   /* [switch_count] 0 for leaves */
+    /* [switch_count] 0 for the lowest switches; for all leaves, if the ranks follow from the
+     * leaves */
+    uint8_t *rank;
     uint32_t *order; /* [switch_count] position in the total order */
-    /* [switch_count] true: the switch has hosts; aggregation nodes do not count as hosts */
+    /* [switch_count] true: the switch is a leaf. It has hosts (aggregation nodes do not count), and
+     * is not a spine that has only a few hosts (updown/switch_order.c) */
     bool *leaf;
 };
 /* Computes the ranks and the order that the engine "updn" uses. Returns NOMEM if there is no

@@ -20,8 +20,8 @@
  * Some switches are on no shortest path of a host, for example a spine that lost its link to the
  * destination leaf. They send only packets of their own. Their paths need not be short, but must
  * not close a cycle of channel dependencies. Such a switch sends to a lower neighbour (in the
- * switch order of updn) whose path only descends. If there is no such neighbour, it sends to an
- * upper neighbour. If no upper neighbour has a path either, it sends in any direction.
+ * switch order of updn) that itself sends down. If there is no such neighbour, it sends to an upper
+ * neighbour. If no upper neighbour has a path either, it sends in any direction.
  */
 #include "libfabmgr/route/balance/balance.h"
 
@@ -171,7 +171,7 @@ static uint32_t collect_aside(struct fab_balancer *b)
 
 /* Returns the number of hops of the shortest path from switch `sw` to the destination; FAB_NONE:
  * there is none. The first hop must lead to a neighbour that already has a path, in the direction
- * `kind` (down, up, or any direction). */
+ * `kind`. If this is DOWN, the first hop of the neighbour's path must not lead up either. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -299,7 +299,8 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
     follow(b, dlid, lft, false);
 }
 
-/* Returns true if some host's path to the LID uses a link whose load exceeds `limit`. */
+/* Returns true if the load of a link exceeds `limit`, and a switch that is on a shortest path from
+ * some host to the LID sends to the LID over this link. */
 static bool exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
                     const struct fab_lft *lft, uint64_t limit)
 {

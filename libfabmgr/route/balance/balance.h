@@ -68,7 +68,8 @@ enum fab_balance {
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft);
 /* fab_route_balance_count() adds to b->load[] the loads that the entries for one LID cause.
- * fab_route_balance_remove() subtracts these loads. */
+ * fab_route_balance_remove() subtracts these loads. b->shortest must have the paths to the
+ * destination switch of the LID. */
 void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,
@@ -78,7 +79,8 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
 bool fab_route_balance_limit(const struct fab_balancer *b, uint32_t percent, uint64_t *ret_limit);
 /* Reroutes LIDs of hosts at the destination switch destinations->sequence[index], if their paths
  * use a link whose load exceeds `limit`. Subtracts the load of each such LID and chooses the paths
- * to this LID again. The second choice is better, because the loads of all other LIDs are known. */
+ * to this LID again. The second choice is better, because the loads of all other LIDs are known.
+ * b->shortest must have the paths to this destination switch. */
 void fab_route_balance_reroute(struct fab_balancer *b, const struct fab_destinations *destinations,
                                uint32_t index, uint64_t limit, enum fab_balance how,
                                struct fab_lft *lft);

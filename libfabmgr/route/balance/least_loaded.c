@@ -7,11 +7,12 @@
  * Switches are visited from the farthest to the nearest. So all traffic that arrives at a switch is
  * known before the switch is visited: flow[] counts the hosts whose packets to the DLID arrive. A
  * DLID to which some host sends through the switch takes the D-mod-k port if the load of this port
- * exceeds the least load by at most a slack. Otherwise it takes the port with the least load. If
- * several ports have the least load, it takes the first of them after the D-mod-k port. The load is
- * the number of pairs of hosts routed over the port, times port_slow. The D-mod-k port has the
- * index (number / divider) mod (number of ports) in a list of ports. If paths go up from the
- * switch, the list has all ports that lead up; otherwise it has the candidates (make_slots).
+ * exceeds the least load by at most a slack. Otherwise, or if the D-mod-k port is not a candidate,
+ * it takes the port with the least load. If several ports have the least load, it takes the first
+ * of them after the D-mod-k port. The load is the number of pairs of hosts routed over the port,
+ * times port_slow. The D-mod-k port has the index (number / divider) mod (number of ports) in a
+ * list of ports. If paths go up from the switch, the list has all ports that lead up; otherwise it
+ * has the candidates (make_slots).
  *
  * In a complete fat tree, all loads are often equal; the result is then D-mod-k, which balances all
  * links. In other topologies, the loads differ, and switches choose ports so that the loads become
@@ -20,7 +21,8 @@
  * links had the same number of entries, all these packets could use a single link.
  *
  * Some DLIDs have no flow at a switch: no host sends through it, or the DLID belongs to a switch or
- * an aggregation node. These DLIDs take the D-mod-k port and add no load.
+ * an aggregation node. These DLIDs take the D-mod-k port, or another candidate if it is not a
+ * candidate, and add no load.
  */
 #include "libfabmgr/route/balance/least_loaded.h"
 
@@ -178,7 +180,7 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
  * this destination. */
 struct slots {
     uint32_t count;
-    bool plain; /* true if candidate[i] is i for all slots */
+    bool plain; /* true: slot i is candidate i, and candidate[] is not filled */
     int16_t candidate[256];
 };
 

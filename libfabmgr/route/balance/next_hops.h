@@ -34,8 +34,9 @@ void fab_route_next_hops_fini(struct fab_next_hops *o);
  * and flow[]. Takes O(switches) steps. Returns FAB_NONE if all paths reach `dest`; otherwise the
  * lowest id of a switch whose path does not reach `dest`. */
 uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest);
-/* Writes the entries for the DLIDs at the switch `dest`. The caller must have called
- * fab_route_next_hops_follow() for `dest`, with the result FAB_NONE. */
+/* Writes the entries for the DLIDs at the switch `dest`, and adds the loads that they cause to
+ * load[]. The caller must have called fab_route_next_hops_follow() for `dest`, with the result
+ * FAB_NONE. */
 void fab_route_next_hops_fill(struct fab_next_hops *o, uint32_t dest, const struct fab_dlid *dlids,
                               uint32_t count, struct fab_lft *lft);
 

@@ -20,7 +20,8 @@ struct fab_shortest {
      * port[first[i + 1] - 1], ascending. They are indices into the ports of the graph. */
     uint32_t *first; /* [switches + 1] */
     uint32_t *port;  /* [ports] see first[] */
-    /* [switches] whether the switch has hosts, or is on a shortest path from a switch with hosts */
+    /* [switches] whether the switch has hosts, or is on a shortest path from a switch with hosts;
+     * undefined for switches without a path */
     bool *used;
     /* number of switches that have a path although used[] is false; the destination does not
      * count */

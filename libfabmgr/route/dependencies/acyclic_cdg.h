@@ -28,8 +28,8 @@ struct fab_cdg {
      * those that would close a cycle. */
     uint64_t *used, *forbidden;
     uint32_t *pos; /* [arcs] position in the topological order */
-    /* number of dependencies that the searches for cycles may still follow; 0: every dependency
-     * that needs a search is refused */
+    /* number of dependencies that the searches for cycles may still follow, set by the caller; 0,
+     * as after fab_route_cdg_init(): every dependency that needs a search is refused */
     uint64_t budget;
     uint64_t moved; /* number of arcs that reordering has moved so far */
     /* [logged] the dependencies that were added or forbidden while `logging` was true, newest last;
@@ -82,8 +82,8 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
  * topological order, the function takes O(1) steps. Otherwise the number of steps is proportional
  * to the number of arcs between `to` and `from` in the order, and of their dependencies. */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
-/* Removes all dependencies. The topological order stays, so the dependencies that were in use can
- * be added again without a search. */
+/* Removes all dependencies, and empties the log. The topological order stays, so the dependencies
+ * that were in use can be added again without a search. */
 void fab_route_cdg_clear(struct fab_cdg *t);
 /* Undoes the newest changes in the log, until only its first `mark` changes are left. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);

@@ -56,7 +56,8 @@ static inline uint32_t fab_route_cdg_counts_channel(const struct fab_cdg_counts 
 /* Breaks all cycles. In each cycle, chooses the dependency that the fewest paths cause, and calls
  * remove() for it. remove() must move these paths to another layer, so that the count becomes 0. It
  * may lower other counts, but must raise none. remove() may lower *budget. Stops and returns false
- * when *budget is 0; otherwise returns true. */
+ * if *budget is 0 after a call of remove(); *w cannot be used again then. Otherwise returns
+ * true. */
 bool fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
                                        void (*remove)(void *ctx, uint32_t from, uint32_t to),
                                        void *ctx, const uint64_t *budget);

@@ -111,9 +111,9 @@ static void spend(const struct layers *l, uint64_t steps)
     *l->in->budget -= *l->in->budget < steps ? *l->in->budget : steps;
 }
 
-/* Calls count() for each LID that is attached to a switch. The entries for one LID in the LFTs of
- * different switches are far apart in memory. Therefore the function copies the entries for 64 LIDs
- * at a time into a tile. */
+/* Sets all counts to 0, then calls count() for each LID that is attached to a switch. The entries
+ * for one LID in the LFTs of different switches are far apart in memory. Therefore the function
+ * copies the entries for 64 LIDs at a time into a tile. */
 static void count_all(struct layers *l,
                       void (*count)(struct layers *l, uint32_t lid, struct column c))
 {

@@ -24,11 +24,12 @@ struct fab_layers_input {
  * account the paths from all switches, so the dependencies of a layer form no cycle even if
  * switches without hosts send packets. */
 
-/* Sets *ret_one to true if all paths fit into one layer, otherwise to false. */
+/* Sets *ret_one to true if all paths fit into one layer, otherwise to false. If the function fails,
+ * it also changes *ret_one, which then has no meaning. */
 int fab_route_layers_suffice(const struct fab_layers_input *in, bool *ret_one);
 /* Assigns a layer to each pair of switches. All paths from switch `from` to the LIDs of switch `to`
- * use ret_layer[to * switches + from], and so do the paths back. *ret_count: number of layers.
- * Returns LIMIT if more than `max` layers are needed. */
+ * use ret_layer[to * switches + from], and so do the paths back. *ret_count: number of layers. Also
+ * returns LIMIT, if more than `max` layers are needed. A failure leaves ret_layer[] undefined. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);
 

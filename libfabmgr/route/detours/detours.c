@@ -102,7 +102,8 @@ static void set_mean(struct fab_detour_search *x)
 }
 
 /* Chooses the detours of those broken trees whose member `urgent` has this value. again: the trees
- * already have detours, which are replaced; detours may then have any length. */
+ * already have detours, which are replaced; detours may then have up to FAB_DETOUR_CHAIN_MAX
+ * hops. */
 static int search(struct fab_detour_search *x, bool urgent, bool again)
 {
     struct fab_detours *d = x->d;

@@ -27,8 +27,8 @@ struct fab_detour_rule {
      * detours, theirs close no cycle. */
     bool (*leads_back)(const void *ctx, uint32_t dest, uint32_t s, uint32_t to);
     /* true: a spanning tree for multicast is reserved before the detours are chosen. It grows from
-     * switch `root`. It gets links of level 0 first, then links of level 1, and so on, and at last
-     * links of any level. */
+     * switch `root`; if this fails, other roots are tried. It gets links of level 0 first, then
+     * links of level 1, and so on, and at last links of any level. */
     bool reserve;
     uint32_t root, levels;
     uint32_t (*level)(const void *ctx, uint32_t a, uint32_t b);
@@ -37,15 +37,17 @@ struct fab_detour_rule {
     /* Returns the rank of a channel in the initial topological order of the channels of the regular
      * paths. */
     fab_vl_cdg_rank *rank;
-    /* The SL of each pair, and the VL of each hop; detours.c may change SLs (spare_sl). */
+    /* The SL of each pair, and the VL of each hop. The search for detours may change SLs
+     * (spare_sl). */
     struct fab_vls *vls;
     /* An SL whose packets have a VL of their own from end to end. If no other detour for a pair of
-     * switches is free of deadlock, detours.c writes this SL to vls->of_pair. FAB_SLS: there is no
+     * switches is free of deadlock, the search writes this SL to vls->of_pair. FAB_SLS: there is no
      * such SL. */
     uint32_t spare_sl;
     /* [neighbours] class of the ports at both ends of each arc, by index in g->nbr */
     const uint8_t *arc_class;
-    /* Number of steps that searches for cycles may still take; detours.c subtracts its steps. */
+    /* Number of steps that searches for cycles may still take. The steps of the search for detours
+     * are subtracted, but not those of the passes that spread loads afterwards. */
     uint64_t *budget;
 };
 /* The paths from all switches to one destination. */
@@ -56,7 +58,9 @@ struct fab_detour_tree {
     /* The detours of this tree are detour[first] to detour[first + count - 1]. */
     uint32_t first, count;
     bool broken; /* true: some regular path breaks off */
-    bool lost;   /* true: no detour was found for some switch */
+    /* true: no detour was found for some switch, or (until the search for detours) the dependencies
+     * of the regular paths close a cycle */
+    bool lost;
     bool urgent; /* true: the tree was lost once, so it gets its detours before other trees */
     /* true: all trees to this switch share the same detours, which must not change any more */
     bool fixed;
@@ -74,9 +78,12 @@ struct fab_detours {
     struct fab_detour *detour;
     size_t detours, room;
     /* broken: number of trees in which a regular path breaks off. lost: number of trees in which
-     * some switch has no path, not even by a detour. */
+     * some switch has no path, not even by a detour; if the budget is used up, all broken trees
+     * count as lost. */
     uint32_t broken, lost;
-    uint32_t rescued; /* number of destination switches to which packets may use the spare VL */
+    /* number of destination switches to which the searches found no complete tree without the spare
+     * VL, so that packets to them may use this VL */
+    uint32_t rescued;
     /* true: branch[] is a spanning tree of all switches that forward multicast packets. These
      * packets (SL 0) and the packets on the paths of all trees close no cycle together. */
     bool spans;

@@ -136,8 +136,9 @@ static bool uses(struct fab_detour_search *x, const struct fab_detour_tree *t, u
     return x->arc[x->tail[arc]] == arc;
 }
 
-/* Removes the detours of all trees that use the arc. The graph then has only the dependencies of
- * the other trees. Returns false if the searches for cycles have used up their steps. */
+/* Removes the loads of all trees that use the arc, and makes the graph anew without their
+ * dependencies. ret_ruined[] tells which trees these are. Returns false if the graph could not be
+ * made (fab_route_detour_renew_graph). */
 static bool ruin(struct fab_detour_search *x, uint32_t arc, bool *ret_ruined)
 {
     struct fab_detours *d = x->d;
@@ -159,7 +160,7 @@ static bool add_paths(struct fab_detour_search *x, const struct fab_detour_tree 
 }
 
 /* Finds new detours for the tree. If there are none, the tree gets its former detours. Returns BUSY
- * if these would close a cycle, too. */
+ * if these would close a cycle, too; or NOMEM. */
 static int recreate(struct fab_detour_search *x, struct fab_detour_tree *t)
 {
     bool fine = add_paths(x, t, true) && fab_route_detour_connect(x, true);
@@ -176,7 +177,8 @@ static int recreate(struct fab_detour_search *x, struct fab_detour_tree *t)
 }
 
 /* Recreates the detours of all trees that use the arc, in ascending or descending order of the
- * trees, and spreads the loads. Returns BUSY if some tree gets no detours. */
+ * trees, and spreads the loads. Returns BUSY if the graph could not be made anew, or if some tree
+ * gets no detours; or NOMEM. */
 static int recreate_all(struct fab_detour_search *x, uint32_t arc, bool ascending, bool *ruined)
 {
     struct fab_detours *d = x->d;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* number of roots that are tried */
+/* maximum number of roots that are tried */
 #define ROOTS 16
 
 /* Returns a bitset of the VLs on which multicast packets can leave a switch over `arc`. */

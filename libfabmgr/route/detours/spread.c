@@ -3,11 +3,11 @@
  * Spreads the load of detours over more links. The detours around a gap first lead over the
  * neighbouring rows, so that the links beside the gap carry up to twice as much as others.
  *
- * A link is busy if its load is near the greatest load. If packets of a tree use a busy link, some
- * switch at the link or a few hops before it may send to another neighbour instead, whose path does
- * not lead back to this switch. Such a change is made if it lowers the sum of the costs of all
- * links, and if its dependencies close no cycle. The cost of a link grows with the sixth power of
- * its load.
+ * A link is busy if its load is near the greatest load. If packets of a tree use a busy link, the
+ * switch at the link, or a switch up to HOPS_BEFORE hops before it, may send to another neighbour
+ * instead, whose path does not lead back to this switch. Such a change is made if it lowers the sum
+ * of the costs of all links, and if its dependencies close no cycle. The cost of a link grows with
+ * the sixth power of its load.
  */
 #include "libfabmgr/route/detours/tree.h"
 

@@ -113,7 +113,7 @@ uint32_t fab_route_detour_vl(const struct fab_detour_search *x, uint32_t in, uin
 
 /* Consider packets that leave a switch over `arc` and the next switch over `onward`. Those of SL sl
  * are on the VLs of the bitset vls[sl]. Adds the dependencies of these packets, and adds their VLs
- * on `onward` to ret[]. Returns false if a dependency would close a cycle. */
+ * on `onward` to ret[]. Stops and returns false if a dependency cannot be added. */
 static bool pass_on(struct fab_detour_search *x, uint32_t arc, const uint16_t *vls, uint32_t onward,
                     uint16_t *ret)
 {
@@ -307,8 +307,9 @@ static void offer_detour(struct fab_detour_search *x, uint32_t s, const uint32_t
     fab_route_detour_offer(x, &c);
 }
 
-/* Passes detours of any length to offer(). A breadth-first search from s visits the switches that
- * are cut off. The detours end at the connected neighbours of these switches. */
+/* Passes detours of up to FAB_DETOUR_CHAIN_MAX hops to offer(). A breadth-first search from s
+ * visits the switches that are cut off. The detours end at the connected neighbours of these
+ * switches. */
 static void extend_far(struct fab_detour_search *x, uint32_t s)
 {
     uint32_t first = 0, count = 0, *from = x->next;

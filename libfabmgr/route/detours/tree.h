@@ -74,18 +74,19 @@ void fab_route_detour_change_loads(struct fab_detour_search *x, bool add);
 uint32_t fab_route_detour_vl(const struct fab_detour_search *x, uint32_t in, uint32_t out,
                              uint32_t sl);
 /* Adds the dependencies of all paths of the tree, and computes vls[]. Returns false if some
- * dependency would close a cycle. */
+ * dependency could not be added, mostly because it would close a cycle; others may then be missing,
+ * too. */
 bool fab_route_detour_add(struct fab_detour_search *x);
 /* Adds the detour c to best[], the cheapest detours found so far, sorted by cost. If best[] is
  * full, drops the most expensive one. */
 void fab_route_detour_offer(struct fab_detour_search *x, const struct fab_detour_chain *c);
-/* Adds the detour to arc[], and its dependencies to the graph. If they would close a cycle, changes
- * nothing and returns false. */
+/* Adds the detour to arc[], and its dependencies to the graph. If one of them cannot be added,
+ * changes nothing and returns false. */
 bool fab_route_detour_take(struct fab_detour_search *x, const struct fab_detour_chain *c);
-/* Connects the switches before gaps by detours. If `last` is true, also tries detours of any
- * length. Returns false if some of these switches are still cut off; gap[] then has only these.
- * Before this call, the caller must load the tree (fab_route_detour_load), lay it out, and add its
- * dependencies (fab_route_detour_add). */
+/* Connects the switches before gaps by detours. If `last` is true, also tries detours of up to
+ * FAB_DETOUR_CHAIN_MAX hops. Returns false if some of these switches are still cut off; gap[] then
+ * has only these. Before this call, the caller must load the tree (fab_route_detour_load), lay it
+ * out, and add its dependencies (fab_route_detour_add). */
 bool fab_route_detour_connect(struct fab_detour_search *x, bool last);
 /* Connects the switches of gap[] by detours on the spare VL. Returns false if some switch is still
  * cut off. */
@@ -106,17 +107,19 @@ static inline bool fab_route_detour_is_spent(const struct fab_detour_search *x)
 {
     return x->cdg.cdg.budget == 0;
 }
-/* Makes the graph anew, from the dependencies of the reserved tree and of the paths of all trees.
- * These are the present paths or, if `regular` is true, the regular paths. Tree i is left out if
- * without[i] is true; `without` may be NULL. Returns false if a dependency could not be added. */
+/* Makes the graph anew, from the dependencies of the reserved tree and of the paths of all trees:
+ * the regular paths if `regular` is true, otherwise the present paths. Leaves out the paths of tree
+ * i if without[i] is true; `without` may be NULL. Returns false if a dependency could not be added,
+ * or if the searches for cycles have used up their steps. */
 bool fab_route_detour_renew_graph(struct fab_detour_search *x, bool regular, const bool *without);
 /* Spreads the loads of the detours (passes.c). `regular` is the greatest link load that the regular
- * paths alone cause. */
+ * paths alone cause. Does nothing if there are too many trees and switches. Returns OK or NOMEM. */
 int fab_route_detour_spread_all(struct fab_detour_search *x, uint64_t regular);
 /* Returns the greatest load of a link, at least 1. */
 uint64_t fab_route_detour_greatest(const struct fab_detour_search *x);
 /* Loads the tree `t`, and changes paths in it that use busy links (spread.c). Returns false if
- * nothing changed. Before this call, the caller must set x->greatest. */
+ * nothing changed; otherwise the caller must store the paths (fab_route_detour_store). Before this
+ * call, the caller must set x->greatest. */
 bool fab_route_detour_spread(struct fab_detour_search *x, const struct fab_detour_tree *t);
 
 #endif

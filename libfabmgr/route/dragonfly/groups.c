@@ -14,7 +14,7 @@
  *
  * Groups without a link between them communicate through a hub, a group that is linked to all
  * others. If most pairs of groups have several links, and a pair lacks some of its links, the pair
- * sends a part of its packets through hubs. Otherwise its remaining links would carry more than
+ * sends a part of its packets through hubs. Without this, its remaining links would carry more than
  * other links.
  */
 #include "libfabmgr/route/dragonfly/groups.h"

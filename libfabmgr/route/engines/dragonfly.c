@@ -8,19 +8,20 @@
  *
  * Packets take local links on VL 0 in the group where they start, and on VL 1 if they come from
  * another group. So local channels on VL 0 depend on global channels. Global channels depend on
- * local channels on VL 1, and these depend on nothing. Hence there is no cycle. All paths have SL 0
- * (Maglione-Mathey et al., "DLA", 2025).
+ * local channels on VL 1, and these depend on nothing if no link is missing. Hence there is no
+ * cycle. All paths have SL 0 (Maglione-Mathey et al., "DLA", 2025).
  *
  * A path goes around a missing local link through a pivot: a switch that lacks none of its local
- * links. The hop after the pivot is on VL 2. This VL is reserved for such hops even if no link is
- * missing, so that a fault changes no SL-to-VL table. Pivots for packets that leave a group and
- * pivots for packets to a switch of the group are different switches. So a channel on VL 2 from a
- * pivot is followed by a global channel, or it is the last channel of its paths.
+ * links. The hop after the pivot is on VL 2. If fab_route_vls_reserve() permits, this VL is
+ * reserved for such hops even if no link is missing, so that a fault changes no SL-to-VL table.
+ * Pivots for packets that leave a group and pivots for packets to a switch of the group are
+ * different switches. So a channel on VL 2 from a pivot is followed by a global channel, or it is
+ * the last channel of its paths.
  *
  * Two groups without a link between them send through a hub, a group that has links to all others.
  * Local channels on VL 1 depend on global channels only in hubs, and only for packets to a group
- * that is not a hub. In a group that is not a hub, local channels on VL 1 depend on nothing. So
- * there is no cycle either.
+ * that is not a hub. In a group that is not a hub, local channels on VL 1 depend on no global
+ * channel. So there is no cycle either.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 

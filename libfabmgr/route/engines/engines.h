@@ -20,16 +20,16 @@ extern const struct fab_route_engine fab_route_engine_minhop;
 extern const struct fab_route_engine fab_route_engine_sssp;
 extern const struct fab_route_engine fab_route_engine_dfsssp;
 
-/* Checks that all ISLs have at least `need` data VLs. Returns UNSUPPORTED if an ISL has fewer;
- * why[] then names its port. */
+/* Checks that the engine may use at least `need` data VLs (fab_route_vls_available). Returns
+ * UNSUPPORTED if it may not; why[] then names the port of the ISL with the fewest VLs. */
 int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *why, size_t why_len);
 /* Returns the number of VLs that an engine may use, but at most `most`. */
 uint8_t fab_route_vls_up_to(const struct fab_route_input *in, uint8_t most);
 /* Returns the number of VLs that an engine uses while no link is missing. The engine then needs
- * `need` VLs, and up to `more` further VLs if links are missing. If the ISLs have the further VLs,
- * the engine reserves them, so that a missing link changes no SL-to-VL table. It reserves none if
- * there are several traffic classes. It also reserves none if `need` is 1 and the operator maps SLs
- * to VLs (qos.sl2vl), because this mapping is used only with one VL. */
+ * `need` VLs, and up to `more` further VLs if links are missing. It reserves as many of these
+ * further VLs as the ISLs have, so that a missing link changes no SL-to-VL table. It reserves none
+ * if there are several traffic classes. It also reserves none if `need` is 1 and the operator maps
+ * SLs to VLs (qos.sl2vl), because this mapping is used only with one VL. */
 uint8_t fab_route_vls_reserve(const struct fab_route_input *in, uint8_t need, uint8_t more);
 
 #endif

@@ -33,8 +33,8 @@
 #include "libfabmgr/route/fattree/fill.h"
 #include "libfabmgr/route/updown/slow_links.h"
 
-/* Limits of the engine. It refuses a fabric if more than 1 / IRREGULAR_SHARE of the switches are
- * irregular (slots.c), or if more than 1 / SHORT_SHARE of the uplinks are missing. */
+/* Limits of the engine. It refuses a fabric if more than 1 / IRREGULAR_SHARE of the switches with
+ * uplinks are irregular (slots.c), or if more than 1 / SHORT_SHARE of the uplinks are missing. */
 #define IRREGULAR_SHARE 5
 #define SHORT_SHARE 8
 

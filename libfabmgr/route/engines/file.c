@@ -8,8 +8,9 @@
  * unchanged.
  *
  * The engine refuses an incomplete file only if packets need the missing information. It follows
- * the paths from each switch with endports, and from the manager, to each LID in use. It refuses
- * the file if such a path reaches a switch without an entry or a port without a link.
+ * the paths from each switch with endports, and from the manager, to each LID in use in the same
+ * connected component. It refuses the file if such a path reaches a switch without an entry or a
+ * port without a link.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -55,8 +55,10 @@
 /* The engine uses one more VL if the paths of more than 1 / DETOUR_SHARE of the pairs of hosts
  * would not be shortest paths. */
 #define DETOUR_SHARE 100
-/* Maximum number of orders of the destination switches that are tried for shortest paths on few
- * VLs, and maximum number of destination switches x arcs in all of them. */
+/* Limits of the search for shortest paths on few VLs. Each trial uses another order of the
+ * destination switches. TRIALS: maximum number of trials. TRIALS_WORK: no further trial begins if
+ * the work so far exceeds this; the work of a trial is the number of destination switches with
+ * hosts x arcs. */
 #define TRIALS 60
 #define TRIALS_WORK (UINT64_C(3) << 20)
 /* Number of orders that the engine nue tries on each number of VLs. If TRIALS_WORK does not suffice

@@ -16,7 +16,8 @@ enum fab_sssp_weight {
     FAB_SSSP_LEGAL_PATH,
 };
 /* How many different sets of paths lead to the LIDs of one switch. With k sets, the first k hosts
- * of the switch have paths of their own, and its other LIDs share these paths by round robin.
+ * of the switch have paths of their own, and its other LIDs share these paths by round robin. If
+ * endports have several LIDs (LMC), this holds for each offset from the base LID separately.
  * FAB_SSSP_OF_HOSTS: each host has paths of its own. FAB_SSSP_PER_LID: each LID has paths of its
  * own; LIDs that do not belong to hosts take the paths of updn, which together close no cycle. */
 #define FAB_SSSP_PER_LID 0

@@ -81,7 +81,7 @@ enum lanes {
 };
 
 struct torus {
-    struct fab_arena arena; /* memory of tree[] and tree_at[] */
+    struct fab_arena arena; /* memory of tree[], tree_at[], score[], scratch[] and arc_class[] */
     const struct fab_route_input *in;
     char *why;
     size_t why_len;
@@ -395,8 +395,9 @@ static bool is_in_middle(const struct torus *t, uint32_t s)
 }
 
 /* Returns the best root for the spanning tree; FAB_NONE if no switch is suitable. Rows through the
- * root should have few gaps; gaps in the trunk (the row of the first dimension) count most. Switch
- * `tried` must not be in the trunk; FAB_NONE permits all trunks. */
+ * root should have few gaps; gaps in the trunk (the row of the first dimension) count most. `tried`
+ * is a root whose tree left no detours for some path: no switch in the same trunk becomes the root.
+ * FAB_NONE: there is no such root. */
 static uint32_t find_root(struct torus *t, uint32_t tried)
 {
     uint32_t root = FAB_NONE;
@@ -540,8 +541,8 @@ static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fa
     return status;
 }
 
-/* Tries to find detours for all paths on `count` VLs. Tries all values of enum lanes first. If all
- * of them fail, tries other orders of the dimensions. */
+/* Tries to find detours for all paths on `count` VLs. First tries the values of enum lanes that
+ * differ with this number of VLs. If all of them fail, tries other orders of the dimensions. */
 static int try_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
 {
     int status = FAB_OK, extra = count - regular_vls(t);

@@ -97,8 +97,8 @@ static uint8_t any_link(const struct choice *x, uint32_t k)
     return 0;
 }
 
-/* Returns the port for a DLID whose D-mod-k slot leads to no candidate. Tries other slots until one
- * leads to a candidate. If no slot does, returns the port of any link to a candidate. */
+/* Returns the port for a DLID whose D-mod-k slot is not good (slot_is_good). Tries other slots
+ * until one is good. If none is, returns the port of any link to a candidate. */
 static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quotient,
                            uint32_t number)
 {

@@ -11,8 +11,8 @@
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
-/* Sets `count` bytes to `num`. Short ranges are written by two stores that overlap, which is faster
- * than a call of memset. */
+/* Sets `count` bytes to `num`. Ranges of 16 to 32 bytes are written by two stores that may overlap,
+ * which is faster than a call of memset. */
 static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
 {
     if (count == 1) {

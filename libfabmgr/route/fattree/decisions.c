@@ -3,9 +3,9 @@
  * Decides how one switch chooses the output port for each destination of a batch of 64.
  *
  * A candidate is a neighbour that is one hop nearer to the destination on a legal path. Slots are
- * the ports from which D-mod-k selects for packets that ascend (tree.h). If all neighbours to which
- * slots lead are candidates, each DLID takes the slot that D-mod-k selects. Otherwise all DLIDs
- * take the only candidate; if there are several, candidates.c chooses.
+ * the ports from which D-mod-k selects for packets that ascend (tree.h). If every slot has a link,
+ * and all neighbours to which slots lead are candidates, each DLID takes the slot that D-mod-k
+ * selects. Otherwise all DLIDs take the only candidate; if there are several, candidates.c chooses.
  *
  * So each destination needs three values: the number of candidates, the number of candidates to
  * which slots lead, and the last candidate. Vector registers hold 16 destinations (columns) at a
@@ -42,8 +42,8 @@ struct nbr_run {
 struct nbr_runs {
     struct nbr_run nbr_run[256];
     uint32_t lower, count;
-    /* number of different neighbours to which slots lead; UINT8_MAX if the port of some slot is
-     * missing */
+    /* number of different neighbours to which slots lead; UINT8_MAX if there are no slots, or some
+     * slot has no port */
     uint8_t full;
 };
 
@@ -82,10 +82,11 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
 
 /* Decides how a switch forwards to the destinations 16 * i to 16 * i + 15 of the batch. own: path
  * lengths of the switch to these destinations. Sets three values for each destination: `count`, the
- * number of candidates; `last`, the last candidate; and `key`. The key is FAB_DECISION_SLOTS if all
- * neighbours to which slots lead are candidates. It is a port if there is one candidate, to which a
- * single link leads. Otherwise it is FAB_DECISION_CHOOSE. Returns 0xff for each destination whose
- * key is FAB_DECISION_SLOTS, and 0 for each other destination. */
+ * number of candidates; `last`, the last candidate; and `key`. The key is FAB_DECISION_SLOTS if
+ * every slot has a link, and all neighbours to which slots lead are candidates. It is a port if
+ * there is one candidate, to which a single link leads. Otherwise it is FAB_DECISION_CHOOSE.
+ * Returns 0xff for each destination whose key is FAB_DECISION_SLOTS, and 0 for each other
+ * destination. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {

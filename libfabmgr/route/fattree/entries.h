@@ -84,8 +84,8 @@ struct fab_batch {
 int fab_route_batch_init(struct fab_batch *b);
 void fab_route_batch_fini(struct fab_batch *b);
 void fab_route_batch_begin(struct fab_batch *b, uint32_t first);
-/* Returns true if range i of the LIDs of batch `b` directly follows range i of batch `before`, for
- * each i. */
+/* Returns true if batches `b` and `before` have equally many ranges of LIDs, and each range i of
+ * `b` directly follows range i of `before`. */
 bool fab_route_batch_follows(const struct fab_batch *b, const struct fab_batch *before);
 
 /* ---- one switch ------------------------------------------------------------------------------ */
@@ -123,12 +123,12 @@ struct fab_entry_choice {
 };
 
 /* Returns true if `dest` lacks one of several parallel uplinks, and has the same rank and the same
- * number of slots as switch s. Packets that leave s by a slot arrive at `dest` by the link in
- * the same slot of `dest`. If that link is missing, the packets must take another slot of s;
- * otherwise a remaining parallel link would carry twice the load. */
+ * number of slots as switch s. Both must be regular (slots.c). Packets that leave s by a slot
+ * arrive at `dest` by the link in the same slot of `dest`. If that link is missing, the packets
+ * must take another slot of s; otherwise a remaining parallel link would carry twice the load. */
 bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t dest);
-/* Writes the entries of one switch for all DLIDs of one destination switch, whatever the number of
- * candidates is. */
+/* Writes the entries of one switch for all DLIDs of one destination switch, however many candidates
+ * there are; without any, it writes nothing. */
 void fab_route_entry_choose(const struct fab_entry_choice *c);
 
 #endif

@@ -77,9 +77,10 @@ static const uint8_t *find_equal_entries(const struct fab_batch *b, uint32_t s, 
     return same ? b->cached_row[at] : NULL;
 }
 
-/* Called if no entries of the full class of switch s are known yet. If another switch has the same
- * entries, returns an LFT row that contains them, for the caller to copy. Otherwise writes the
- * entries of s and returns NULL. */
+/* Called if no entries of the full class of switch s are known yet for the path lengths of s, or if
+ * the batch has too many ranges of LIDs for copies. If another switch has the same entries, returns
+ * an LFT row that contains them, for the caller to copy. Otherwise writes the entries of s and
+ * returns NULL. */
 static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, uint32_t s)
 {
     uint32_t class_id = 2 * s + b->descends[s],

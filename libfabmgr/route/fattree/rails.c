@@ -7,7 +7,8 @@
  *
  * The last word of a NodeDescription names the adapter of the server ("node-0001 mlx5_0",
  * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if at least three quarters of the hosts of
- * each leaf have the same last word, and this word is not the same on all leaves.
+ * each leaf have the same last word, this word is not the same on all leaves, and there are at most
+ * RAILS different words.
  *
  * Leaves are then numbered rail by rail (tree.c), so that the leaves of a rail have consecutive
  * numbers. Ring collectives and shifts among the hosts of a rail are then free of conflicts.

@@ -5,15 +5,16 @@
  * of the destination, and `slots` is the number of slots of the switch. A slot whose link is
  * missing stays empty, and the other slots do not change.
  *
- * A switch is regular if its number of uplinks is close to the usual number on its level. Let
- * `positions` be the number of positions among the upper switches of its group (tree.c), positions
- * of missing switches included. Let `parallel` be the usual number of parallel links between two
- * switches on its level. The switch has positions * parallel slots. Slot p * positions + o is the
- * p-th link to the upper switch at position o. So all switches of a group reach the same upper
- * switch by the same slot, which makes shifts free of conflicts.
+ * A switch is regular if its uplinks are equally fast, and their number is close to the usual
+ * number on its level. Let `positions` be the number of positions among the upper switches of its
+ * group (tree.c), positions of missing switches included. Let `parallel` be the usual number of
+ * parallel links between two switches on its level. The switch has positions * parallel slots. Slot
+ * p * positions + o is the p-th link to the upper switch at position o. So all switches of a group
+ * reach the same upper switch by the same slot, which makes shifts free of conflicts.
  *
  * Other switches are irregular: they have one slot for each link, and several slots for faster
- * links. These slots are not stable: a lost link moves many of them.
+ * links if FAB_TREE_SLOTS slots suffice for this. These slots are not stable: a lost link moves
+ * many of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -103,10 +104,11 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
 }
 
 /* Returns true if the switch is regular. The slots of a regular switch follow from the positions of
- * the upper switches. To be regular, a switch must meet three conditions. All its uplinks must be
- * equally fast. The number of slots without a link must not exceed `tolerated`. This is a quarter
- * of the slots, or the usual number of parallel links to one neighbour if this number is greater.
- * The number of links without a slot must not exceed a quarter of the slots. */
+ * the upper switches. To be regular, a switch must meet four conditions. It has uplinks, and all of
+ * them are equally fast. It has at most FAB_TREE_SLOTS slots. The number of slots without a link
+ * must not exceed a quarter of the slots or the usual number of parallel links to one neighbour,
+ * whichever is greater. The number of links without a slot must not exceed a quarter of the
+ * slots. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->positions * a->parallel;
@@ -139,7 +141,8 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
  * adjacent ports of the lower switch (side_by_side), or alternate with the links to the other
  * neighbours. So the port numbers show which links remain. num[count]: port numbers of the
  * remaining links. first: the lowest port number that leads up on this level. ret_parallel[k]:
- * which of the parallel links (from 0) is at port num[k]. */
+ * which of the parallel links (from 0) is at port num[k]. If the port numbers do not tell them
+ * apart, the remaining links are numbered from 0. */
 static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
                               bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {

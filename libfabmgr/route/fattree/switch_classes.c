@@ -55,9 +55,9 @@ static bool same_ranks(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_
                   sl->at[a + 1] - sl->at[a] - from) == 0;
 }
 
-/* Returns true if two switches have the same slots, and links at the same port numbers to
- * neighbours of the same ranks. If `upper` is true, compares only the upper neighbours and the
- * number of lower neighbours. */
+/* Returns true if two switches have the same rank, the same slots, the same numbers of lower and
+ * upper neighbours, and links at the same port numbers to their i-th neighbours. If `upper` is
+ * true, the ports of the links to lower neighbours may differ. */
 static bool same_shape(const struct fab_tree *t, uint32_t a, uint32_t b, bool upper)
 {
     const struct fab_updown *sl = t->updown;

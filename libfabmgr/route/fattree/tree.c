@@ -15,9 +15,9 @@
  * port number of the level stands for position 0. The port numbers of adjacent positions differ by
  * the least difference between port numbers of one group in the level; this difference is greater
  * than 1 if links are parallel. These positions are used if no two switches of the group have the
- * same position, and at most a fifth of the positions is empty. Otherwise (irregular cabling,
- * different switch models) the switches of the group are counted in the order of (port number,
- * GUID).
+ * same position, and no more than about a fifth of the positions is empty. Otherwise (irregular
+ * cabling, different switch models) the switches of the group are counted in the order of (port
+ * number, GUID).
  *
  * The number of a switch is composed of two numbers: the number of the group in which it is a lower
  * switch, and its position in that group. A group takes the number that most of its upper switches

@@ -47,7 +47,7 @@ struct fab_tree {
     /* number of D-mod-k numbers reserved for the hosts of each leaf */
     uint32_t leaf_size;
     /* [switches] number of each switch among the switches of its rank; the lower switches of a
-     * group have consecutive numbers */
+     * group have consecutive numbers, except that free positions are counted, too */
     uint32_t *number;
     /* [switches] position of the switch among the lower switches of the group above it */
     uint32_t *lower_pos;
@@ -56,9 +56,10 @@ struct fab_tree {
     /* [switches] number of positions among the upper switches of the group below the switch,
      * positions of missing switches included */
     uint32_t *upper_positions;
-    /* [switches] divider of D-mod-k (W of Zahavi); 1 for a leaf. For any other switch, multiply the
-     * divider of each neighbour one rank below by the number of that neighbour's upper switches.
-     * The divider is the greatest of these products. */
+    /* [switches] divider of D-mod-k (W of Zahavi); 1 for a leaf. For any other switch, it is the
+     * greatest of these products, one for each neighbour one rank below: the divider of that
+     * neighbour, multiplied by the number of positions among its upper switches (an irregular
+     * neighbour: by the number of its upper switches). At most 2^20. */
     uint32_t *divider;
     /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays below. */
@@ -75,14 +76,14 @@ struct fab_tree {
     /* [switches] number of distinct neighbours to which slots lead */
     uint8_t *slot_nbrs;
     /* [switches][2] ids of two classes of each switch (switch_classes.c); the ids are below 2 *
-     * switches. Two switches have the same element [1] if they have the same slots, and if the
-     * links to their first neighbours are at the same port numbers, the links to their second
-     * neighbours, too, and so on. For element [0], only the upper neighbours and the number of
-     * lower neighbours are compared. */
+     * switches. Two switches have the same element [1] if they have the same rank, the same slots,
+     * and the same numbers of lower and upper neighbours, and if, for each i, the links to the i-th
+     * neighbour are at the same port numbers on both switches. For element [0], only the upper
+     * neighbours and the number of lower neighbours are compared. */
     uint32_t *port_class;
     /* [switches][2] like port_class, but the neighbours must also be the same switches */
     uint32_t *full_class;
-    /* [switches] whether all slots of the switch have a port */
+    /* [switches] whether the switch has slots, and all of them have a port */
     bool *whole;
     /* [switches] whether the switch is irregular (slots.c) */
     bool *irregular_switch;
@@ -108,7 +109,10 @@ uint32_t fab_route_tree_rails(const struct fab_fabric *f, const struct fab_order
                               uint32_t *ret_rail);
 
 /* Sets ret[num] to the position of the host at port `num` among the hosts of leaf `sw`. first: the
- * lowest port number at which any leaf has a host. Returns the number of positions. */
+ * lowest port number at which any leaf has a host. All ports from `first` on that have no link to a
+ * switch count as positions, so that a host that is off does not move others. If more than about a
+ * fifth of the positions would then be free, only ports with hosts count. Returns the number of
+ * positions. */
 uint32_t fab_route_tree_host_positions(const struct fab_fabric *f, uint32_t sw, uint32_t first,
                                        uint8_t ret[256]);
 

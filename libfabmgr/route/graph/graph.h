@@ -19,7 +19,8 @@ struct fab_graph {
     /* [ports] the switch that the port leads to */
     uint32_t *port_peer;
     uint8_t *port_num; /* [ports] port number of each port at its switch */
-    /* [ports] rate of the fastest ISL divided by the rate of this ISL, at least 1 */
+    /* [ports] slowness: rate of the fastest ISL divided by the rate of this ISL, rounded, and
+     * limited to 1..64; 1 if the rate is not known */
     uint8_t *port_slow;
     /* The distinct neighbours of switch s are nbr[nbr_at[s]] to nbr[nbr_at[s + 1] - 1], by id. */
     uint32_t *nbr_at; /* [switches + 1] */

@@ -149,8 +149,10 @@ static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn
         fn(w, side);
 }
 
-/* Calls fn for all squares with u as a corner, if the opposite corner has a greater id than u and
- * is not a neighbour of u. So only one of two opposite corners finds each square. */
+/* Calls fn for squares with u as a corner, if the opposite corner has a greater id than u and is
+ * not a neighbour of u. So only one of two opposite corners finds each square. Leaves out squares
+ * in which sides that meet at u, or at the opposite corner, are in one row. If more than two paths
+ * lead to the opposite corner, each square consists of the first path and another. */
 static void squares_at(struct classes *w, uint32_t u, square_fn *fn)
 {
     const struct fab_graph *g = w->g;
@@ -319,7 +321,8 @@ void fab_route_dimensions_set(const struct fab_graph *g, struct fab_dimensions *
 
 /* Finds the dimension of the link from u to a, which is in no square. Looks for a square u, w, b, a
  * that lacks only the link from a to b. The dimension is then that of the opposite side, from w to
- * b. is_between_squares() checks that a and b are indeed neighbours in the grid. */
+ * b. is_between_squares() checks that a and b are indeed neighbours in the grid, and finds a second
+ * link of a, which gets the same dimension. */
 static void find_by_gap(const struct fab_graph *g, struct fab_dimensions *s, uint32_t u, uint32_t a)
 {
     for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {

@@ -167,8 +167,8 @@ static uint32_t count_dims(uint32_t count, const unsigned mate[FAB_LATTICE_LINKS
     return dims;
 }
 
-/* Chooses the switch with the most dimensions. Among several such switches, chooses the switch with
- * the most links. */
+/* Chooses the switch with the most dimensions, among those at which no link has several mates.
+ * Among several such switches, chooses the switch with the most links. */
 static void choose_seed(struct growth *w)
 {
     unsigned mate[FAB_LATTICE_LINKS];

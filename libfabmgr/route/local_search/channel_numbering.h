@@ -29,9 +29,10 @@ struct fab_channel_numbering {
     uint32_t *stack; /* [switches] scratch memory */
 };
 /* Makes a numbering that ascends on all paths of the tables. If `prng` is NULL, the numbers follow
- * from an order of the switches if possible, otherwise from the longest chains of dependencies
- * (channel_numbering.c). If `prng` is not NULL, the function makes a random one of the numberings
- * that the dependencies permit. Returns UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
+ * from an order of the switches if the tables use one VL and an order fits, otherwise from the
+ * longest chains of dependencies (channel_numbering.c). If `prng` is not NULL, the function makes a
+ * random one of the numberings that the dependencies permit. Returns UNSUPPORTED if the
+ * dependencies form a cycle, or NOMEM. */
 int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const struct fab_graph *g,
                                      const struct fab_local_search_input *in,
                                      const struct fab_lft *lft, struct fab_prng *prng);

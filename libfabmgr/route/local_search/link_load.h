@@ -70,10 +70,10 @@ struct fab_link_load {
     uint32_t upstream_end, upstream_sw, upstream_count;
     struct fab_link_load_range *upstream; /* [runs] the ranges of the cached result */
 };
-/* Counts the loads that the tables cause. by_port[port ids of switches] is the channel that leaves
- * a port, or FAB_NONE. Returns LIMIT if a path is too long, or a shift has more than
- * FAB_LINK_LOAD_FLOWS / 2 flows on a channel. Returns UNSUPPORTED if the tables do not connect all
- * endports, or NOMEM. */
+/* Counts the loads that the tables cause. *b keeps a pointer to `g`, which must outlive *b.
+ * by_port[port ids of switches] is the channel that leaves a port, or FAB_NONE. Returns LIMIT if a
+ * path is too long, or a shift has more than FAB_LINK_LOAD_FLOWS / 2 flows on a channel. Returns
+ * UNSUPPORTED if the tables do not connect all endports, or NOMEM. */
 int fab_route_link_load_init(struct fab_link_load *b, const struct fab_graph *g,
                              const uint32_t *by_port, const struct fab_local_search_input *in,
                              const struct fab_lft *lft);

@@ -26,9 +26,10 @@ struct fab_polish;
 /* The loads are those of all-to-all traffic among the endports, weighted by the rate of the
  * links. */
 struct fab_polish_progress {
-    uint64_t work;         /* work done so far, in table entries that were visited */
-    uint64_t before, load; /* greatest load in the given tables, and now */
-    uint64_t bound;        /* lower bound of the greatest load, as long as no path gets shorter */
+    uint64_t work; /* work done so far, in table entries that were visited */
+    /* greatest load in the given tables, and now; 0 until the loads are counted */
+    uint64_t before, load;
+    uint64_t bound; /* lower bound of the greatest load, as long as no path gets shorter */
 };
 /* Prepares a search that improves `lft`. in->vls must outlive *ret; the other inputs need not.
  * Copies the tables and numbers the channels, which takes a few visits of each entry. Returns LIMIT
@@ -38,8 +39,8 @@ int fab_route_polish_new(const struct fab_local_search_input *in, const struct f
                          struct fab_polish **ret);
 void fab_route_polish_free(struct fab_polish *p);
 /* Continues the search until it has visited about `work` more entries. Returns true if the search
- * has ended: the load is at its bound, no further change lowers it, or the limit of the work is
- * reached. */
+ * has ended: the load is at its bound, no further change lowers it, the limit of the work is
+ * reached, or memory ran out. */
 bool fab_route_polish_slice(struct fab_polish *p, uint64_t work);
 void fab_route_polish_get(const struct fab_polish *p, struct fab_polish_progress *ret);
 /* Moves the improved tables to *ret, after the search has ended. Packets still pass channels with

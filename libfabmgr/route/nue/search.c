@@ -680,7 +680,7 @@ static void find_lanes_through(struct fab_nue *d)
 }
 
 /* Tries to give switch s the path that begins with `arc`, on the first VL or, if `any` is true, on
- * any VL. */
+ * any VL that has the escape tree. */
 static bool attach_by(struct fab_nue *d, uint32_t s, uint32_t arc, bool any)
 {
     for (uint32_t lane = 0; lane < (any ? d->trees : 1); lane++) {

@@ -38,7 +38,7 @@ struct fab_nue {
     /* true: paths from switches without hosts get no VL until fab_route_nue_complete() is called */
     bool defer;
     /* [switches][switches] The VL of each pair of switches, the same in both directions: element
-     * home * switches + s. FAB_NUE_LANE_NONE: no paths between the pair are known yet. */
+     * home * switches + s. FAB_NUE_LANE_NONE: the pair has no VL yet. */
     uint8_t *lane_of;
     /* [switches][switches] the paths that fab_route_nue_keep() has kept: element home * switches +
      * s is the slot of the first arc from switch s to `home` */
@@ -121,7 +121,8 @@ static inline uint32_t fab_route_nue_next(const struct fab_nue *d, uint32_t s)
 }
 
 /* Puts all dependencies along the escape tree into use on VL number d->trees, and increases
- * d->trees. So every switch can always use the tree on this VL. */
+ * d->trees. No other dependency may be in use on this VL. So every switch can always use the tree
+ * on this VL. */
 void fab_route_nue_add_escape_tree(struct fab_nue *d);
 
 /* Forgets all kept paths and the VLs of all pairs. */
@@ -129,9 +130,9 @@ void fab_route_nue_clear(struct fab_nue *d);
 
 /* Finds one path from each switch to `home`, as short as dependencies allow, and a VL for each of
  * these paths. If the path from `home` to a switch is kept already, both paths have the same VL.
- * Puts the dependencies of the paths into use. If `strict` is true and not all paths are shortest
- * paths, changes nothing and returns false. If `strict` is false and the escape tree was added on
- * all VLs, always succeeds. */
+ * Puts the dependencies of the paths into use, and adds the paths to load[]. If `strict` is true
+ * and some host gets no shortest path, returns false and puts no dependency into use. If `strict`
+ * is false and the escape tree was added on all VLs, always succeeds. */
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 
 /* Keeps the paths and VLs that fab_route_nue_find() found last. */
@@ -139,15 +140,16 @@ void fab_route_nue_keep(struct fab_nue *d);
 
 /* Completes the paths to `home`, which were found and kept while d->defer was true: gives a VL to
  * each path from a switch without hosts. If such a path would close a cycle on the first VL, it
- * gets a VL of the hosts that send through the switch. If no host sends through the switch, the
- * switch gets another path instead. Call this function after the paths of hosts to all destinations
- * have been found, because these have priority: paths from switches without hosts carry only
- * management traffic. Returns false if some switch gets no path; the kept paths are then
- * unchanged. */
+ * gets a VL of the hosts that send through the switch; if that VL lacks the escape tree, a VL that
+ * has it. If no host sends through the switch, the switch gets another path instead. Call this
+ * function after the paths of hosts to all destinations have been found, because these have
+ * priority: paths from switches without hosts carry only management traffic. Returns false if some
+ * switch gets no path; the kept paths are then unchanged. */
 bool fab_route_nue_complete(struct fab_nue *d, uint32_t home);
 
 /* Returns the number of hosts whose path to `home` would be longer than a shortest path, if
- * fab_route_nue_find() were called with `strict` false. Adds no dependency. */
+ * fab_route_nue_find() were called with `strict` false. Adds no dependency, but overwrites the
+ * paths that were found last. */
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 
 /* Restores the paths to `home` that were kept: computes the members home, count, by_distance[],

@@ -6,9 +6,9 @@
  * the top down computes the length of the path that first ascends to a neighbour, and then chooses
  * one of the two paths for each switch. A packet that has descended must not ascend again, and LFTs
  * do not consider where a packet came from. So if an upper neighbour sends packets down through a
- * switch, this switch takes its descending path, even if the ascending path is shorter. Otherwise
- * packets arrive only from lower neighbours, and the switch takes the shorter of the two paths, or
- * both if the lengths are equal.
+ * switch, this switch takes its descending path, even if the ascending path is shorter. If no upper
+ * neighbour does so, packets arrive only from lower neighbours, and the switch takes the shorter of
+ * the two paths, or both if the lengths are equal.
  *
  * A row of 64 lengths is one cache line, and all arithmetic is on whole rows without branches,
  * which compilers turn into vector instructions. In a tree most rows are equal: all core switches

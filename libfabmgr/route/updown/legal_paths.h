@@ -28,7 +28,7 @@ struct fab_updown {
      * is equal for switches with the same upper neighbours, element [1] for switches with the same
      * upper and the same lower neighbours. */
     uint32_t *row_class;
-    /* [switches] the lowest switch with the same lower neighbours */
+    /* [switches] the lowest switch (in the order) with the same lower neighbours */
     uint32_t *lower_class;
     uint32_t lower_classes; /* number of lower classes */
     /* [lower_classes] the representatives of the lower classes, the lowest in the order first */
@@ -54,9 +54,9 @@ void fab_route_updown_fini(struct fab_updown *s);
  */
 void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                            uint8_t *ret_paths);
-/* Like fab_route_legal_paths, but fills one row for all switches of a row class whose rows are
- * equal. The row of switch s is then row number fab_route_legal_row_of(ret_paths, n)[s] of
- * ret_paths. */
+/* Like fab_route_legal_paths, but switches with equal rows share a row where the function notices
+ * this. The row of switch s is then row number fab_route_legal_row_of(ret_paths, n)[s] of
+ * ret_paths; other rows may be undefined. */
 void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                           uint8_t *ret_paths);
 /* Returns memory for the paths of n switches, or NULL if there is none. The caller passes this

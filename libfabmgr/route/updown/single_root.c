@@ -88,10 +88,10 @@ static uint32_t maxima_above(struct rooting *c, uint32_t s)
 }
 
 /* Returns the switch to use as root of a component: the first leaf that reaches, over links that
- * lead up, at least three quarters of the maxima (switches without upper neighbours). If no leaf
- * reaches so many, returns the leaf that reaches the most. If the component has no leaf, any switch
- * may be chosen. The leaf need not reach all maxima; otherwise a single failed link could move the
- * root. */
+ * lead up, at least three quarters of the maxima (switches without upper neighbours). If none of
+ * the first TRIALS leaves reaches so many, returns the one that reaches the most. If the component
+ * has no leaf, any switch may be chosen. The leaf need not reach all maxima: if it had to, a single
+ * failed link could move the root. */
 static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;

@@ -11,8 +11,9 @@
  * fab_graph). Consider a switch below which n flows may start at the same time. At load m, a link
  * carries m / slowness flows, rounded down. The least load at which the uplinks can carry n flows
  * is the smallest m for which the sum over all uplinks is at least n. A link whose slowness exceeds
- * m carries no flow at this load, so it is left out. The same is true for the n flows that may
- * arrive below the switch at the same time.
+ * m carries no flow at this load, so it is left out, unless it is the last link of its upper switch
+ * that leads down. The same is true for the n flows that may arrive below the switch at the same
+ * time.
  */
 #include "libfabmgr/route/updown/slow_links.h"
 

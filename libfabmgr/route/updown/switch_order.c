@@ -111,8 +111,9 @@ static void rank_from_leaves(const struct fab_graph *g, struct fab_order *o, uin
 }
 
 /* Computes ranks from the distances to the nearest root switch. The root switches get the highest
- * rank, and each hop away from them lowers the rank by one. Before the call, o->rank[] must be 0
- * for the root switches and RANK_NONE for all other switches. */
+ * rank, and each hop away from them lowers the rank by one. Switches that no root reaches get rank
+ * 0. Before the call, o->rank[] must be 0 for the root switches and RANK_NONE for all other
+ * switches. */
 static void rank_from_roots(const struct fab_graph *g, struct fab_order *o)
 {
     uint8_t deepest = search_ranks(g, o->rank, o->at);

@@ -11,7 +11,7 @@
 struct fab_order {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t n;
-    /* [switches] rank of each switch; 0 for leaves */
+    /* [switches] rank of each switch; 0 for all leaves, if the ranks follow from the leaves */
     uint8_t *rank;
     bool *leaf;    /* [switches] whether the switch is a leaf */
     uint32_t *at;  /* [switches] switch ids, lowest first */
@@ -39,7 +39,8 @@ int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
                          const struct fab_policy *p, struct fab_order *ret);
 
 /* Computes an order with ranks. The ranks follow from the distances to the root switches that the
- * policy names; if it names none, from the distances to the leaves. Returns OK or NOMEM. */
+ * policy names; if it names none of this fabric, from the distances to the leaves. Returns OK or
+ * NOMEM. */
 int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
                            const struct fab_policy *p, struct fab_order *ret);
 
