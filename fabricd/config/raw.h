@@ -207,8 +207,9 @@ bool setting_is_made(const char *value);
  * NOMEM, or RANGE or INVAL with a message in the report. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
 /* Finds the setting that a message of fab_policy_validate is about, by the first word of the
- * message. For "lmc is ...", returns the path "subnet.lmc". Returns NULL if this word is not the
- * key of a setting. */
+ * message. For "lmc is ...", returns the path "subnet.lmc"; for "subnet_prefix ...",
+ * "subnet.prefix". Returns NULL if this word is neither "subnet_prefix" nor the key of a setting.
+ */
 const char *setting_path(const char *sentence);
 /* Parses a GUID or a GID prefix: "0x0002c90300000001" or "0002:c903:0000:0001". Returns INVAL if
  * the text has another form. */

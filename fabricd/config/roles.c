@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads rpc.roles: the users, groups and certificates that have a role. Looks up the uid or gid of
- * each name when the configuration is read, so that RPC calls only compare numbers. */
+/* Reads rpc.roles: the users, groups and certificates that have a role. Looks up the uid of each
+ * user and the gid of each group when the configuration is read, so that RPC calls need not do so.
+ */
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>

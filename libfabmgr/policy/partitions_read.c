@@ -353,8 +353,9 @@ static int open_partition(struct reader *r, struct definition *d)
     return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
-/* Adds one multicast group for each scope among the flags. `mgid` is the MGID of the groups, except
- * for the bits of the scope. If mgid is NULL, adds broadcast groups of the partition. */
+/* Adds one multicast group for each scope among the flags, or for the scope of IPoIB if there is
+ * none. `mgid` is the MGID of the groups, except for the bits of the scope. If mgid is NULL, adds
+ * one broadcast group of the partition for each scope. */
 static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
                       const uint8_t *mgid)
 {
@@ -519,9 +520,10 @@ static bool is_ip(const uint8_t *mgid)
     return (mgid[2] == 0x40 || mgid[2] == 0x60) && mgid[3] == 0x1b;
 }
 
-/* Prepares a multicast group for IP over InfiniBand: writes the P_Key of the partition into mgid[].
- * Adds a note and returns false if mgid[] has another P_Key already, or if the rate or MTU of the
- * group differs from that of the broadcast group (RFC 4391, 5). */
+/* Prepares a multicast group for IP over InfiniBand: writes the P_Key of the partition into mgid[],
+ * and sets the Q_Key if the group has none. Adds a note and returns false if mgid[] has another
+ * P_Key already, or if the rate or MTU of the group differs from that of the broadcast group (RFC
+ * 4391, 5). In the MGID of a broadcast group, the P_Key 0xffff stands for that of the partition. */
 static bool fit_ip(struct reader *r, const struct definition *d, const struct word *w,
                    struct flags *f, uint8_t *mgid)
 {

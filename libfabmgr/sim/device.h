@@ -384,7 +384,7 @@ void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t 
  * (traffic.c). */
 void fab_sim_traffic_update(struct fab_sim *s, uint32_t port);
 /* Reports that an LFT entry has changed. The background traffic follows the new entries after
- * REROUTED_US (traffic.c). */
+ * REROUTED_US, in a large fabric later (traffic.c). */
 void fab_sim_traffic_rerouted(struct fab_sim *s);
 void fab_sim_traffic_fini(struct fab_sim *s);
 /* Computes the present values of counters that rise with time (fab_sim_increment). Call this
