@@ -214,7 +214,7 @@ size_t anonymize_number(struct anonymize_text *t, const char *text, size_t len, 
     bool starts = isxdigit((unsigned char)from[0]) ||
                   (from[0] == ':' && len - at > 1 && from[1] == ':' && before != ':');
     /* The digits in "so.0.1.2.3", the version of a library, are not an IPv4 address. Such versions
-     * are only in the parts that describe the operating system. */
+     * are only in the parts that describe the operating system, for which `strict` is false. */
     if (!starts || (before == '.' && !t->strict))
         return 0;
     size_t n = grouped(t, from, len - at, 2);

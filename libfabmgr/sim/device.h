@@ -61,8 +61,8 @@ struct sim_port {
     uint64_t cc_lease_ends;
     /* temperature of the module above its usual temperature, in degrees Celsius (fab_sim_heat) */
     int8_t heat;
-    /* number of times that the module was replaced. If both ends of a cable have the same serial
-     * number, only the port that port_of_serial (inventory.c) returns has this number */
+    /* how often the module was replaced. If both ends of a cable have the same serial number, only
+     * the port that port_of_serial (inventory.c) returns counts the replacements */
     uint8_t replaced;
 };
 struct sim_switch {
