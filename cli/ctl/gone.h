@@ -6,8 +6,8 @@
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
 
-/* Reads the arguments "[switch|adapter|router] [NODE]"; defined in cmd_node.c. *ret_name
- * is "" if no node is named. Returns the exit code. */
+/* Reads the arguments "[switch|adapter|router] [NODE]"; defined in cmd_node.c. If no type is given,
+ * *ret_type stays unchanged. If no node is named, *ret_name is "". Returns the exit code. */
 int read_type_and_node(const struct session *s, Fabric__V1__NodeType *ret_type, char **ret_name);
 /* The next two functions print the nodes and the links that are gone, and return the exit code.
  * type 0: nodes of all types; node NULL: the links of all nodes. */

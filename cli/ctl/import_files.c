@@ -104,7 +104,7 @@ static int read_named(const struct import_places *p, struct import_files *f, uns
     const char *name = slash != NULL ? slash + 1 : value;
     int r = try_file(f, kind, p->dir, name, &code);
     /* A path below /etc/opensm may come from OpenSM's template, and not from the user. If the user
-     * named another folder by --dir, do not read this path: the file on this host may belong to
+     * named the folder of opensm.conf, do not read this path: the file on this host may belong to
      * another configuration. */
     bool own = strncmp(value, "/etc/opensm/", 12) != 0 || !p->dir_given;
     if (r == FAB_E_NOT_FOUND && value[0] == '/' && own)

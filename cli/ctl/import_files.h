@@ -16,14 +16,18 @@ struct import_files {
 };
 struct import_places {
     const char *dir; /* the folder that has opensm.conf */
-    /* true: the user named `dir` by --dir; false: `dir` is OpenSM's default folder */
+    /* true: the user named `dir` by the argument DIR; false: `dir` is OpenSM's default folder */
     bool dir_given;
     /* the folder that has guid2lid and OpenSM's other cache files; NULL: not given */
     const char *cache;
 };
-/* Reads opensm.conf and the files that it names. For each of these files, first tries the folder of
- * opensm.conf, which may be a copy from another host, and then the path in opensm.conf. If this
- * fails, prints the error. Returns the exit code; the caller frees *ret only after EXIT_OK. */
+/* Reads opensm.conf, the files that it names, and OpenSM's cache files. For each file that
+ * opensm.conf names, first tries the folder of opensm.conf, which may be a copy from another host,
+ * and then the absolute path in opensm.conf (but not a path below /etc/opensm if `dir_given` is
+ * true). Reads the cache files from `cache`. Without `cache`, tries the folder of opensm.conf and,
+ * unless the user named this folder, OpenSM's cache directory. Files that do not exist are left
+ * out. If this fails, prints the error. Returns the exit code; the caller frees *ret only after
+ * EXIT_OK. */
 int import_files_read(const struct import_places *p, struct import_files *ret);
 void import_files_free(struct import_files *f);
 

@@ -20,7 +20,8 @@ void job_fini(struct job *job);
  * Returns false if memory ran out. Exported for tests. */
 bool job_split(struct job *job, const char *list);
 /* Adds all names of a list such as "node[1-4],login1" to the job, each of them separately. If the
- * list has more than `most` names, or memory ran out, prints an error. Returns the exit code. */
+ * list has more than `most` names or a name of more than 255 bytes, or if memory ran out, prints an
+ * error. Returns the exit code. */
 int job_expand(struct job *job, const char *list, size_t most);
 /* Adds a name to the job. If the number in this name is one more than that in the previous name,
  * both names become one range, such as "node[01-16]". Returns false if memory ran out. */

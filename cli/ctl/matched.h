@@ -28,7 +28,7 @@ bool name_matches(const char *pattern, const char *name);
 /* Returns true if the pattern matches the port (NODE/PORT), its node, or the first word of the name
  * of its node. Returns false if `port` is NULL. */
 bool port_matches(const char *pattern, const Fabric__V1__PortRef *port);
-/* Adds an object. argument: the argument by which the command gets the object; NULL: its name.
+/* Adds an object. argument: the argument that names the object to the command; NULL: its name.
  * Prints an error if there are too many objects. Returns the exit code. */
 int matched_add(struct matched *m, const char *name, const char *argument);
 void matched_fini(struct matched *m);

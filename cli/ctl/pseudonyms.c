@@ -267,7 +267,7 @@ static bool has_name_like(const struct pseudonyms *p, const char *word, size_t l
 }
 
 /* Chooses the word with which the pseudonyms of a kind begin. No learned name begins with this
- * word, so no pseudonym is an original. */
+ * word, apart from names marked `common`; so no pseudonym is an original. */
 static void choose_stem(struct pseudonyms *p, enum pseudonym_kind kind)
 {
     static const char *const stems[] = {"node",      "machine", "user",    "certificate",

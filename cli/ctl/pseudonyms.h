@@ -51,7 +51,8 @@ struct pseudonym {
 };
 
 struct pseudonyms;
-/* Returns NOMEM. */
+/* Makes an empty table with a random key. Returns NOMEM, also if the system has no random numbers.
+ */
 int pseudonyms_new(struct pseudonyms **ret);
 void pseudonyms_free(struct pseudonyms *p); /* `p` may be NULL */
 

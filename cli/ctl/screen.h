@@ -24,9 +24,9 @@ void screen_size(unsigned *ret_width, unsigned *ret_height);
 void screen_show(const char *text, size_t len);
 
 enum { SCREEN_TIMEOUT = -1, SCREEN_RESIZED = -2, SCREEN_ENDED = -3 };
-/* Waits for a key, at most `timeout_ms`; -1: without a limit. Returns the key, or SCREEN_TIMEOUT,
- * SCREEN_RESIZED (the size changed, or the program was continued), or SCREEN_ENDED (the terminal is
- * gone). */
+/* Waits for a key, at most `timeout_ms`; -1: without a limit. Returns the key, or SCREEN_TIMEOUT
+ * (also if a signal interrupts the wait), SCREEN_RESIZED (the size changed, or the program was
+ * continued), or SCREEN_ENDED (the terminal is gone). */
 int screen_key(int timeout_ms);
 
 #endif

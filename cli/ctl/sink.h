@@ -19,7 +19,8 @@ struct sink {
  * the exit code. */
 int sink_open(struct sink *s, const char *file);
 /* Closes the output file. `rc` is the exit code so far; if `rc` is EXIT_OK, renames the file to its
- * final name, otherwise removes it. Returns the exit code of the command. */
+ * final name, otherwise removes it. Returns the exit code of the command. This is EXIT_OK, whatever
+ * `rc` is, if the output is a pipe whose reader has ended. */
 int sink_close(struct sink *s, const char *file, int rc);
 
 #endif

@@ -37,8 +37,9 @@ struct top_data {
     char no_ports[300]; /* why `ports` is empty; "": it is not empty */
 };
 
-/* Sends all requests. by: the order of the ports. Returns OK or the code of the first request that
- * failed; *ret_error then has the error. *ret is valid even after an error. */
+/* Requests the status and, if the manager has already swept the fabric, all other data. by: the
+ * order of the ports. Returns OK or the code of the first request that failed; *ret_error then has
+ * the error. *ret is valid even after an error. */
 enum fab_grpc_code top_fetch(struct session *s, Fabric__V1__PortRank by, struct top_data *ret,
                              struct fab_client_error *ret_error);
 void top_free(struct top_data *d);
@@ -47,8 +48,8 @@ void top_free(struct top_data *d);
 struct top_load {
     double cpu, loop; /* cpu: of all threads of the manager; loop: of its event loop only */
 };
-/* Returns the load between two rounds of requests. If before->status is NULL, returns the load
- * since the start of the manager. */
+/* Returns the load between two rounds of requests. If before->status is NULL, or if the manager was
+ * restarted between the two rounds, returns the load since the start of the manager. */
 struct top_load top_load_of(const struct top_data *before, const struct top_data *now);
 /* Returns the data rate of a port in the direction that has more traffic, in percent of the rate of
  * its link; negative: not known. */

@@ -29,7 +29,8 @@ int cmd_usage(const struct cmd *cmd);
  * Returns 0, or prints the reason for an error and returns -1. */
 int file_read(const char *path, char **ret_text, size_t *ret_len);
 /* Writes a file ("-": standard output). Other processes see the old file or the complete new file,
- * but no part of it. Returns 0, or prints the reason for an error and returns -1. */
+ * but no part of it, unless the path is a device or a pipe. Returns 0, or prints the reason for an
+ * error and returns -1. */
 int file_write(const char *path, const char *text, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads and writes whole files. The functions write to a temporary file in the same folder and then
- * rename it, so that readers see either the old or the complete new file.
+ * Reads and writes whole files. A regular file is written as a temporary file in the same folder
+ * and then renamed, so that readers see either the old or the complete new file.
  */
 #include <errno.h>
 #include <fcntl.h>

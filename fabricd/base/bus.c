@@ -4,7 +4,7 @@
  *
  * A subscriber may publish an event itself. The bus gives this event a number at once, but passes
  * it on only after all subscribers have received the previous event. So every subscriber receives
- * events in ascending order.
+ * events in ascending order, unless memory runs out: then the bus passes the event on at once.
  */
 #include "fabricd/base/bus.h"
 

@@ -50,7 +50,9 @@ struct event {
     /* what the event is about, for example "leaf-3/12" */
     const char *subject;
     const char *message; /* one sentence for operators */
-    uint64_t guid;       /* GUID of the node that the event is about; 0: none */
+    /* GUID of the node that the event is about, or the port GUID in events about a subnet manager
+     * and in quota-exceeded (fabricd-events(7), GUID and port); 0: none */
+    uint64_t guid;
     uint32_t port;
     uint32_t field_count;
     const struct event_field *fields;

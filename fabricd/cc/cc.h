@@ -104,10 +104,11 @@ struct cc_device_status {
     /* true: the device did not answer the last request; false: it refused the request */
     bool unresponsive;
     uint8_t tries;
-    /* true: the manager has given up the device, and tries again only after the device has left the
-     * fabric and come back. Except in state UNSUPPORTED, the manager also tries again when other
-     * settings are computed for the device. If `unresponsive` is true, the manager also tries again
-     * after a reload of the settings file. */
+    /* true: the manager has given up the device. It tries again after one of these events: the
+     * device leaves the fabric and comes back; other settings are computed for it (not in state
+     * UNSUPPORTED); the settings file is reloaded (only if `unresponsive` is true); the CC_Key
+     * changes (not if the device refused the class, that is, in state UNSUPPORTED without
+     * `unresponsive`). */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);

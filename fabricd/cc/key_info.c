@@ -116,8 +116,8 @@ static void found_current(struct cc_job *j, const struct fab_cc_key_info *info)
         give(j, current(j));
 }
 
-/* Sends a Get with that key of the key file that the job has not tried yet. Returns false if the
- * job has tried both keys. */
+/* Sends a Get with the other key of the key file, which the job has not tried yet. Returns false if
+ * the job has tried both keys, or if there is no other key. */
 static bool ask_other(struct cc_job *j)
 {
     uint64_t other = j->key == current(j) ? former(j) : current(j);

@@ -8,8 +8,9 @@
  * Each request carries the CC_Key of the device; key_info.c finds out the key and changes it. A
  * device with a foreign key does not answer a Set, so the manager does not program it. A device
  * that does not support the class or does not answer gets the state unsupported. The manager asks
- * an unresponsive device CC_TRIES times, at growing intervals, and then only after a reload of the
- * settings file. A device that may still have the previous CC_Key is asked without limit.
+ * an unresponsive device CC_TRIES times, at growing intervals, and then only after one of the
+ * events that cc.h lists (gives_up). A device that may still have the previous CC_Key is asked
+ * without limit.
  *
  * The manager reads a programmed device again every LOOK_INTERVALS counter intervals. Another
  * program may have changed the settings, or the device may have restarted. If the settings differ,

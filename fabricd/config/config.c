@@ -29,8 +29,8 @@
 /* ---- defaults ---- */
 
 /* Returns the path of a directory followed by `rest`. The directory is the first one in the
- * environment variable `variable`, which systemd sets; if it is not set, the directory is
- * `otherwise`. */
+ * environment variable `variable`, which systemd sets. If the variable is not set, or has no
+ * absolute path, the directory is `otherwise`. */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);
@@ -470,10 +470,10 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Returns true if the TLS configuration is incomplete: a TLS address or one of the three files that
- * TLS needs is set, but not all three files are. path[] gets the path of the setting that needs the
- * missing file, such as "listen[1]". *ret_missing is the name of the first missing file: "cert",
- * "key" or "ca"; NULL: all three files are set. */
+/* TLS needs three files. Returns true if not all three are set, although there is a TLS address or
+ * one of the files is set. path[] then has the path of the setting that needs the missing file,
+ * such as "listen[1]". *ret_missing is the name of the first missing file, "cert", "key" or "ca",
+ * also if TLS is not used at all; NULL: no file is missing. */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -489,8 +489,8 @@ static bool tls_incomplete(const struct config *c, char *path, size_t len, const
     return c->tls.cert != NULL || c->tls.key != NULL || c->tls.ca != NULL;
 }
 
-/* Checks that the configured engines exist. fab_policy_validate checks only the form of their
- * names. */
+/* Checks the list of engines: all of them exist, there are not too many, "auto" stands alone, and
+ * the engine "file" has tables. fab_policy_validate checks only the form of the names. */
 static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
 {
     struct fab_route_chain chain;

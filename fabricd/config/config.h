@@ -83,11 +83,11 @@ struct config_flapping {
      * held down. */
     uint32_t hold_down_s;
     uint32_t max_hold_down_s; /* maximum hold-down time in s */
-    /* Maximum percentage of the uplinks of a switch that may be excluded. The same maximum applies
-     * to its downlinks, and to its other ISLs. */
+    /* Maximum percentage of the uplinks of a switch that may be excluded; a drain may exceed it.
+     * The same maximum applies to its downlinks, and to its other ISLs. */
     uint32_t max_excluded_percent;
     /* The capacity floor: minimum percentage of the uplinks of each leaf, and of each pod, that
-     * must stay in use; 0: there is no floor. */
+     * must stay in use, except if an operator isolates or drains links; 0: there is no floor. */
     uint32_t min_capacity_percent;
 };
 
@@ -305,10 +305,11 @@ int config_defaults(struct config *ret);
  * Reads a configuration file. After an error, *ret is unchanged, and why[] has the reason, which
  * begins with "FILE:LINE:COLUMN: " if the position of the error is known.
  *
- * Returns NOT_FOUND, DENIED or IO if this file, or a file named in it, cannot be read. Returns
- * FORMAT if the file is not valid, and RANGE or INVAL if a value is not accepted. Returns EXISTS if
- * a list repeats a name, LIMIT if a list is too long, and NOT_FOUND if a list refers to an unknown
- * name. Also returns NOMEM.
+ * Returns NOT_FOUND, DENIED or IO if this file, or a file named in it, cannot be read. Also returns
+ * DENIED if other users have access to a file with a secret key. Returns FORMAT if the file is not
+ * valid, and RANGE or INVAL if a value is not accepted. Returns EXISTS if a list repeats a name,
+ * LIMIT if a list is too long, and NOT_FOUND if a list refers to an unknown name. Also returns
+ * NOMEM.
  */
 int config_load(const char *file, struct config *ret, char *why, size_t why_len);
 /* Like config_load, but reads the text of a configuration file from memory. Messages use `name` as
@@ -323,17 +324,20 @@ void config_fini(struct config *c);
  * settings name are not compared. Returns NOMEM. */
 int config_difference(const struct config *old, const struct config *now, char *ret, size_t len);
 /* Appends the settings of the configuration file to the text, as lines "path: value". The value of
- * a secret key is shown only if it says where the key comes from ("generated" or "file:PATH").
- * Settings that are not in the schema are left out. */
+ * a secret key is shown only if it says where the key comes from ("generated", "derived",
+ * "file:PATH" or "credential:NAME"); otherwise the line says "(not shown)". This also applies to
+ * settings that are not in the schema. */
 void config_show(const struct config *c, struct fab_text *to);
-/* Adds a listen address from the command line. If `replace` is true, drops all earlier addresses
- * first; the first address on the command line needs this, because it overrides the file. Returns
- * OK, NOMEM, or INVAL with the reason in why[]. */
+/* Adds a listen address from the command line. If `replace` is true, the address replaces all
+ * earlier ones; the first address on the command line needs this, because it overrides the file.
+ * Returns OK, or NOMEM or INVAL with the reason in why[]; after an error, the earlier addresses
+ * stay. */
 int config_listen_add(struct config *c, const char *address, bool replace, char *why,
                       size_t why_len);
-/* Checks conditions on several keys: the TLS files for a TLS address, and the policy. config_load
- * calls this function. Call it again after the command line has changed the configuration. Returns
- * OK, NOMEM, or INVAL or RANGE with a message in why[]. */
+/* Checks conditions on several keys: the TLS files for a TLS address, the policy, the P_Key of
+ * quarantine and the list of engines. config_load calls this function. Call it again after the
+ * command line has changed the configuration. Returns OK, NOMEM, or INVAL or RANGE with a message
+ * in why[]. */
 int config_check(const struct config *c, char *why, size_t why_len);
 
 #endif

@@ -12,8 +12,8 @@ struct document_file {
 };
 /* Reads the files as one policy. With files == 0, makes an empty policy. Returns OK, or an error of
  * fab_policy_declared_read with the reason in why[], which begins with "FILE:LINE:COLUMN: " if the
- * position is known. After success, the caller must call fab_policy_doc_fini on *doc, from which
- * document_place takes the names of the files. */
+ * position is known. After success, the caller keeps *doc as long as it calls document_place, which
+ * needs the names of the files in it, and then calls fab_policy_doc_fini. */
 int document_read(const struct document_file *file, size_t files, struct fab_doc *doc,
                   struct fab_declared *ret, char *why, size_t why_len);
 /* Writes the position of a value in the files as "FILE:LINE:COLUMN: ". */

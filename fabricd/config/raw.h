@@ -203,15 +203,18 @@ bool setting_is_secret(const char *path, size_t len);
 /* Returns true if the value of a secret setting is the word "generated" or "derived". The manager
  * then makes the key itself, so the value is no secret. */
 bool setting_is_made(const char *value);
-/* Checks all keys except those whose values are lists, and stores their values in *c. Returns OK,
- * NOMEM, or RANGE or INVAL with a message in the report. */
+/* Checks all keys except those that other files of this folder read (lists and the URLs of alerts),
+ * and stores their values in *c. Returns OK, NOMEM, or RANGE or INVAL with a message in the report.
+ */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
 /* Finds the setting that a message of fab_policy_validate is about, by the first word of the
- * message. For "lmc is ...", returns the path "subnet.lmc". Returns NULL if this word is not the
- * key of a setting. */
+ * message. For "lmc is ...", returns the path "subnet.lmc"; for "subnet_prefix ...",
+ * "subnet.prefix". Returns NULL if this word is neither "subnet_prefix" nor the key of a setting.
+ */
 const char *setting_path(const char *sentence);
-/* Parses a GUID or a GID prefix: "0x0002c90300000001" or "0002:c903:0000:0001". Returns INVAL if
- * the text has another form. */
+/* Parses a GUID or a GID prefix: 16 hexadecimal digits, with or without 0x before them, and with or
+ * without a colon after each four digits, such as "0x0002c90300000001" or "0002:c903:0000:0001".
+ * Returns INVAL if the text has another form. */
 int setting_parse_guid(const char *text, uint64_t *ret);
 
 /* Parses a decimal number, or a hexadecimal number after 0x. Returns RANGE if the number is too

@@ -15,7 +15,8 @@
 enum hardware_devices { DEVICES_ALL, DEVICES_SWITCHES, DEVICES_VENDOR };
 enum hardware_modifier {
     MODIFIER_NONE,
-    /* AttributeModifier: the number of a port whose link is up; 0 if there is none */
+    /* AttributeModifier: the number of a port whose link is up; 0 if there is none. For
+     * SLtoVLMappingTable, modifier_of (read.c) derives it from this number. */
     MODIFIER_PORT,
     /* AttributeModifier: the lower half of the VLArbitration table of the same port as
      * MODIFIER_PORT */
@@ -40,7 +41,8 @@ extern const struct hardware_probe hardware_probes[HARDWARE_PROBES];
 bool hardware_applies(const struct hardware_probe *p, const struct fab_node_info *node);
 /* Counts the bytes of the attribute in which the device has set bits that fabricd does not know.
  * Sets *ret_first to the offset of the first of these bytes. Returns 0 if fabricd knows all bits
- * that are set. */
+ * that are set, if the report does not interpret the attribute (attr is NULL), or if memory ran
+ * out. */
 uint32_t hardware_unknown_bytes(const struct hardware_probe *p, const uint8_t *bytes, size_t len,
                                 uint32_t *ret_first);
 

@@ -112,8 +112,8 @@ struct fab_opensm_input {
     const char *folder;
 };
 struct fab_opensm_import {
-    /* [count] first the options in the order of the template, then the files, then options that
-     * OpenSM does not have */
+    /* [count] first the options in the order of the template, then the files that no option names,
+     * then options that OpenSM does not have */
     struct fab_opensm_item *item;
     size_t count;
     /* [outputs] the files to write; the first file is fabricd.yaml */

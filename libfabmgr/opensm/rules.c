@@ -31,7 +31,8 @@ void fab_opensm_rule_port(struct fab_opensm_convert *c, const struct fab_opensm_
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Adds a file that has only the key to the files to write. The path of this file becomes the value
- * of fabricd's setting `setting`. */
+ * of fabricd's setting `setting`. If the value is not a number, adds no file; the operator must
+ * then decide. */
 static void take_key(struct fab_opensm_convert *c, struct fab_opensm_item *item, const char *value,
                      const char *setting, const char *file)
 {
@@ -219,9 +220,9 @@ static void add_engine(struct fab_text *t, const char *name)
 }
 
 /* Converts the list of engines. If no_fallback is not in the list, OpenSM falls back to minhop; the
- * converted list then ends with updn instead, because updn supports every topology. tables: true:
- * there is a file of tables, which the engine "file" needs. *ret_missing becomes true if fabricd
- * lacks an engine of the list, or has no tables for "file". */
+ * converted list, unless it is empty, then ends with updn instead, because updn supports every
+ * topology. tables: true: there is a file of tables, which the engine "file" needs. *ret_missing
+ * becomes true if fabricd lacks an engine of the list, or has no tables for "file". */
 static void convert_engines(const char *list, bool tables, struct fab_text *t, bool *ret_missing)
 {
     bool fallback = true;

@@ -40,8 +40,8 @@ struct group {
      * count the group again */
     uint32_t seen;
 };
-/* The group with the most senders in one partition. senders: number of its senders. group: number
- * of this group. other: greatest number of senders of the other groups in the partition. */
+/* The group with the most senders in one partition. group: its index in group[]. senders: how many
+ * senders it has. other: how many senders the group with the second most senders has. */
 struct best {
     uint32_t senders, group, other;
 };
@@ -61,7 +61,7 @@ struct partition {
 struct incast {
     const struct fab_fabric *f;
     const struct fab_pkeys *pkeys;
-    /* [port_count] number of the port's group; FAB_NONE: the port is in no group */
+    /* [port_count] index in group[] of the port's group; FAB_NONE: the port is in no group */
     uint32_t *group_of;
     struct fab_map by_hash;
     struct group *group;

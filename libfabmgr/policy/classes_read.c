@@ -325,8 +325,9 @@ static int end_rule(struct reader *r)
 
 /* ---- upper layer protocols ------------------------------------------------------------------- */
 
-/* Finds the class for a line of qos-ulps, which assigns `sl` to an upper layer protocol. It is a
- * class that has this SL and sets no limits. Adds such a class if there is none. */
+/* Finds the class for a line of qos-ulps, which assigns `sl` to an upper layer protocol. For SL 0,
+ * it is class 0. For any other SL, it is the first class that has this SL, and that sets no limits
+ * and no P_Key; if there is none, adds such a class. */
 static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
 {
     char name[16];

@@ -61,8 +61,8 @@ int fab_policy_field_text(struct declared_reader *r, uint32_t node, size_t most,
 int fab_policy_field_number(struct declared_reader *r, uint32_t node, uint64_t least, uint64_t most,
                             const char * or, uint64_t *ret);
 int fab_policy_field_guid(struct declared_reader *r, uint32_t node, uint64_t *ret);
-/* Returns true, with the GUID in *ret, if the node is a number, or a text of 0x and hexadecimal
- * digits. */
+/* Returns true, with the GUID in *ret, if the node is a number other than 0, or a text of 0x and
+ * hexadecimal digits. */
 bool fab_policy_node_guid(const struct fab_doc_node *n, uint64_t *ret);
 /* Adds a reference (struct fab_declared_ref) to the object of the fabric that the name `text` or
  * the GUID `guid` denotes. The reference also gets the position of document node `node` and the

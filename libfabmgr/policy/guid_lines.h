@@ -15,9 +15,9 @@ struct fab_line_error {
     char message[120]; /* the reason; it never contains a key */
 };
 
-/* Reads the number at *at, which is 0x and 1 to 16 hexadecimal digits, and moves *at past it. `end`
- * is the end of the line. Returns false if the next word is not such a number, or if the number
- * exceeds `most`. */
+/* Reads the next number, which is 0x and 1 to 16 hexadecimal digits. Moves *at past blanks and past
+ * the next word, even if this word is not such a number. `end` is the end of the line. Returns
+ * false if the next word is not such a number, or if the number exceeds `most`. */
 bool fab_policy_guid_lines_number(const char **at, const char *end, uint64_t most, uint64_t *ret);
 /* Moves *at past blanks. Returns true if the rest of the line has only blanks or a comment. */
 bool fab_policy_guid_lines_is_over(const char **at, const char *end);

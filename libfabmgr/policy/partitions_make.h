@@ -22,7 +22,8 @@ int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_pa
 int fab_policy_partitions_add_mgroup(struct fab_partitions *p,
                                      const struct fab_partition_mgroup *mgroup);
 /* Adds the broadcast group of a partition, which IP over InfiniBand needs. The group gets all
- * properties of the group `like` except its MGID. */
+ * properties of the group `like` except its MGID. Returns the errors of
+ * fab_policy_partitions_add_mgroup. */
 int fab_policy_partitions_add_broadcast(struct fab_partitions *p,
                                         const struct fab_partition_mgroup *like);
 int fab_policy_partitions_add_group(struct fab_partitions *p, const struct fab_port_group *group);

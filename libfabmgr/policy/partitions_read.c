@@ -520,9 +520,10 @@ static bool is_ip(const uint8_t *mgid)
     return (mgid[2] == 0x40 || mgid[2] == 0x60) && mgid[3] == 0x1b;
 }
 
-/* Prepares a multicast group for IP over InfiniBand: writes the P_Key of the partition into mgid[].
- * Adds a note and returns false if mgid[] has another P_Key already, or if the rate or MTU of the
- * group differs from that of the broadcast group (RFC 4391, 5). */
+/* Prepares a multicast group for IP over InfiniBand: writes the P_Key of the partition into mgid[],
+ * and sets the Q_Key if the group has none. Adds a note and returns false if mgid[] has another
+ * P_Key already, or if the rate or MTU of the group differs from that of the broadcast group (RFC
+ * 4391, 5). In the MGID of a broadcast group, the P_Key 0xffff stands for that of the partition. */
 static bool fit_ip(struct reader *r, const struct definition *d, const struct word *w,
                    struct flags *f, uint8_t *mgid)
 {

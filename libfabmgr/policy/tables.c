@@ -10,9 +10,9 @@
  * read. Column headings, the count at the end of a paragraph and lines that begin with # are
  * ignored; any other line is an error.
  *
- * Three more cases are errors: a switch that occurs twice, a LID that occurs twice in a paragraph,
- * and a LID that belongs to different ports in two paragraphs. The memory used is proportional to
- * the text.
+ * Three more cases are errors: a switch that occurs twice, LIDs of a paragraph that are not in
+ * ascending order (so each occurs once), and a LID that belongs to different ports in two
+ * paragraphs. The memory used is proportional to the text.
  */
 #include "libfabmgr/policy/tables.h"
 

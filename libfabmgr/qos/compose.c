@@ -145,8 +145,9 @@ static void map_sl(struct draft *d, const struct fab_vls *engine, uint8_t sl)
             d->v->vl[in][out][sl] = (uint8_t)(set * d->lanes + engine->vl[in][out][meant]);
 }
 
-/* Uses the operator's mapping of SLs to VLs (qos.sl2vl). This mapping cannot cause a deadlock,
- * because the caller has checked that routing needs only one VL. */
+/* Uses the operator's mapping of SLs to VLs (qos.sl2vl); of a VL that the links do not have, it
+ * takes the number modulo `vls`. This mapping cannot cause a deadlock, because the caller has
+ * checked that routing needs only one VL. */
 static void map_given(struct draft *d, uint8_t vls)
 {
     uint8_t most = 0;

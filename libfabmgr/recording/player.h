@@ -28,8 +28,9 @@ struct fab_recording_player_stats {
      * count as unexpected: MADs of the last second, which the recorded manager may have sent after
      * the recording ended, and MADs that read counters (PerfMgt). */
     uint32_t not_judged;
-    /* number of MADs that the recorded manager sent, but not (yet) the replaying one, without MADs
-     * that read counters */
+    /* Number of MADs that the recorded manager sent, but not (yet) the replaying one. Does not
+     * count MADs that read counters, nor MADs of the last second if the recording has no received
+     * MAD after them. */
     uint32_t missing;
     /* number of answers that were not delivered in the order of the recording, because the run had
      * not sent their requests by then */
@@ -76,8 +77,9 @@ bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_M
 uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t now);
 void fab_recording_player_stats(const struct fab_recording_player *p,
                                 struct fab_recording_player_stats *ret);
-/* Writes the next MAD that was sent in the recording but not in the run to mad[], with its entry in
- * *ret. The caller sets *cursor = 0 before the first call. Returns false if there are no more. */
+/* Writes the next MAD that counts as missing (struct fab_recording_player_stats) to mad[], with its
+ * entry in *ret. The caller sets *cursor = 0 before the first call. Returns false if there are no
+ * more. */
 bool fab_recording_player_missing(const struct fab_recording_player *p, uint32_t *cursor,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 

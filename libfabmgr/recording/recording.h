@@ -104,7 +104,7 @@ void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
 /* Reads the next entry. If the entry is a MAD, mad[] has its bytes, and ret->bytes points to mad[].
  * Returns OK, TRUNCATED (the remaining bytes are not a complete entry) or FORMAT (the entry is
- * invalid). In an entry of an unknown kind, only the kind and the time are set. */
+ * invalid). In an entry of an unknown kind, only the kind, the time and `failed` are set. */
 int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret);
 

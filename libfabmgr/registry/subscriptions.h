@@ -87,7 +87,8 @@ void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slo
 struct fab_event_notice {
     struct fab_notice is;
     uint64_t issuer[2]; /* GID of the issuer of the notice */
-    /* P_Keys of the port or group that the notice is about; a subscriber must have one of them */
+    /* P_Keys of the port or group that the notice is about (traps of devices: of the port that sent
+     * the trap); a subscriber must have one of them */
     uint16_t key[FAB_NOTICE_KEYS];
     uint8_t keys;
 };

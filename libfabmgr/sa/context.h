@@ -12,7 +12,8 @@
 struct fab_sa_link {
     uint32_t peer; /* id of the port at the other end; FAB_NONE: the port cannot send */
     uint32_t node; /* id of the node at the other end */
-    /* the lower MTU of the two ends, as PortInfo encodes it */
+    /* the MTU that the manager sets for the link, as PortInfo encodes it: the lower one of the two
+     * ends, but at most max_mtu of the policy */
     uint8_t mtu;
     /* rank of the link's rate: the position of this rate in the ascending order of all rates
      * (rate.c) */

@@ -48,7 +48,8 @@ uint16_t fab_sa_class_pkey(const struct fab_sa *sa, uint8_t class);
 /* Applies a selector of PathRecord (IBA 15.2.5.16) to *value, which is the MTU, the rank of the
  * rate, or the lifetime of a path. want: the value in the request. Lowers *value if the selector
  * demands a lower value than the path has. If `exact_only` is true, the selector "exactly" matches
- * only an equal value, otherwise also a higher one. Returns false if the path does not match. */
+ * only an equal value, otherwise also a higher one. Returns false if the path does not match;
+ * *value is then not valid. */
 bool fab_sa_apply_selector(uint8_t selector, unsigned want, unsigned *value, bool exact_only);
 
 #endif

@@ -74,9 +74,9 @@ struct fab_sa_request {
     uint64_t comp_mask;
     const uint8_t *data; /* the attribute, FAB_SA_DATA_LEN bytes */
     bool trusted;        /* the request carries the right SM_Key */
-    /* Port id of the requester. The requester sees only ports with which it shares a partition.
-     * FAB_NONE: no port has the requester's LID, so it sees no port. FAB_SA_ANYBODY: the requester
-     * sees all ports. */
+    /* Port id of the requester. Unless `trusted` is true, the requester sees only ports with which
+     * it shares a partition. FAB_NONE: no port has the requester's LID, so it sees no port.
+     * FAB_SA_ANYBODY: the requester sees all ports. */
     uint32_t from;
     uint32_t activity; /* ActCount in the SMInfo of this manager */
     /* the source of the records, which must exist as long as the query; NULL: the query makes the

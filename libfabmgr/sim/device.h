@@ -61,8 +61,8 @@ struct sim_port {
     uint64_t cc_lease_ends;
     /* temperature of the module above its usual temperature, in degrees Celsius (fab_sim_heat) */
     int8_t heat;
-    /* number of times that the module was replaced. If both ends of a cable have the same serial
-     * number, only the port that port_of_serial (inventory.c) returns has this number */
+    /* how often the module was replaced. If both ends of a cable have the same serial number, only
+     * the port that port_of_serial (inventory.c) returns counts the replacements */
     uint8_t replaced;
 };
 struct sim_switch {
@@ -306,7 +306,8 @@ void fab_sim_link_train(struct fab_sim *s, uint32_t port);
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* handles the end of link training */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
 /* rate.c: sets the width and speed at both ends of a link. Returns false if the ends have no common
- * width or no common speed. */
+ * width or no common speed. Changes nothing and returns true if rate.c does not know the width or
+ * the speed that the snapshot has for one of the two ports. */
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
 /* Returns the PortPhysicalState that a port has while its link is down. */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port);
@@ -370,8 +371,8 @@ uint16_t fab_sim_congestion_handle(struct gs_request *r, uint16_t attr_id);
 bool fab_sim_congestion_key_fits(struct gs_request *r);
 /* inventory.c: answers MADs of the vendor class */
 uint16_t fab_sim_vendor_handle(struct gs_request *r, uint16_t attr_id);
-/* Finds the ports that PortSelect names: one port or, with 0xff, all external ports of a switch.
- * Returns false if there is no such port. */
+/* Finds the ports that PortSelect names: one port or, with 0xff, all ports of the device except
+ * port 0. Returns false if there is no such port. */
 bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
                         uint32_t *ret_last);
 uint16_t fab_sim_samples_control(struct gs_request *r);

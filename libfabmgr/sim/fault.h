@@ -58,8 +58,8 @@ int fab_sim_firmware(struct fab_sim *s, uint32_t node, const char *version);
 #define FAB_SIM_FAN_USUAL UINT16_MAX
 int fab_sim_fan(struct fab_sim *s, uint32_t node, uint8_t fan, uint16_t rpm);
 /* Replaces the cable or optic at a port by another one of the same kind, which has another serial
- * number. A copper cable changes at both ends of the link. Returns NOT_FOUND if the port has no
- * cable. */
+ * number. A copper cable or active optical cable changes at both ends of the link. Returns
+ * NOT_FOUND if the port has no cable. */
 int fab_sim_replace_module(struct fab_sim *s, uint32_t node, uint8_t port);
 
 enum fab_sim_corruption {
@@ -86,9 +86,10 @@ int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_
  * another manager had set them (IBA 14.2.4). m_key 0 removes the key. */
 int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
                       uint16_t lease_s);
-/* Makes the node send a trap with its DataDetails, and repeat it until a manager represses it
- * (IBA 14.2.5.1). `trap`: 128-131, 144, 145 or 256-259; for other numbers, the function returns
- * INVAL. `port`: number of the port with the condition that causes the trap. */
+/* Makes the node send a trap with its DataDetails, and repeat it until a manager represses it (IBA
+ * 14.2.5.1). A node that cannot send traps (no LID or no SM LID, silent, or without power) sends
+ * nothing. `trap`: 128-131, 144, 145 or 256-259; for other numbers, the function returns INVAL.
+ * `port`: number of the port with the condition that causes the trap. */
 int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap);
 /* Makes the node send the trap `count` times, once every period_us, even if the manager represses
  * it. */

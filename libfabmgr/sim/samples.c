@@ -191,8 +191,8 @@ uint16_t fab_sim_samples_control(struct gs_request *r)
     return status;
 }
 
-/* Answers PortSamplesResult, and returns the status of the answer. While the sampling runs, the
- * counters in the answer are 0. */
+/* Answers PortSamplesResult, and returns the status of the answer. Until the sampling has ended,
+ * the counters in the answer are 0. */
 uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *attr)
 {
     const struct sim_sampler *p = find(r);

@@ -40,9 +40,9 @@ struct fab_sim_delivery {
     uint8_t mad[FAB_MAD_SIZE];
 };
 bool fab_sim_receive(struct fab_sim *s, struct fab_sim_delivery *ret);
-/* Makes all devices repeat their traps that no manager has repressed. Returns the number of these
- * traps. When the time advances, devices also repeat traps by themselves (trap_us in struct
- * fab_sim_timing). */
+/* Makes all devices that can send traps now repeat those that no manager has repressed. Returns the
+ * number of repeated traps. When the time advances, devices also repeat traps by themselves
+ * (trap_us in struct fab_sim_timing). */
 uint32_t fab_sim_repeat_traps(struct fab_sim *s);
 /* Attaches a manager to a port. The manager receives the SMInfo requests, SA requests and answers
  * that are addressed to the port. is_sm: the manager is a subnet manager, and PortInfo of the port
@@ -87,7 +87,7 @@ int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
 /* Returns the snapshot that was given to fab_sim_new. */
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s);
 /* Returns the LFT of a switch, and writes the highest LID in it to *ret_top (LinearFDBTop). Returns
- * NULL if no entry was ever written. */
+ * NULL if no entry was written since the switch was powered on, or if there is no such switch. */
 const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_top);
 /* Returns the part of an MFT entry for the ports 16 * position to 16 * position + 15, one bit for
  * each port; 0: this part was never written. */

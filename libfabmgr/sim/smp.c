@@ -78,8 +78,8 @@ static uint16_t handle_switch_info(struct request *r)
     return status;
 }
 
-/* Answers Notice with the oldest trap that is not repressed, or with zeros if there is none.
- * Returns the status of the answer. */
+/* Answers Notice: a Get with the first stored trap of the node that is not repressed, or with zeros
+ * if there is none; a Set with zeros. Returns the status of the answer. */
 static uint16_t handle_notice(struct request *r)
 {
     struct fab_notice notice = {0};

@@ -3,14 +3,15 @@
  * Background traffic. It makes the counters of data, packets and waits rise as in a fabric with
  * jobs.
  *
- * Time is divided into epochs. During an epoch, every endport sends to one other endport, and
- * receives from one, at constant rates, along the LFTs that the manager has written. So the
- * simulator simulates no packets: it computes the counters of a port when they are read. For the
- * next epoch, each endport chooses a new destination and rate.
+ * Time is divided into epochs. During an epoch, nine in ten endports send at a constant rate to one
+ * other endport, along the LFTs that the manager has written. No endport receives from more than
+ * one. So the simulator simulates no packets: it computes the counters of a port when they are
+ * read. For the next epoch, each endport chooses a new destination and rate.
  *
- * An epoch lasts EPOCH_US. If LFT entries change, it ends earlier, REROUTED_US after the change.
- * But it lasts at least PORT_US for each port of the fabric, because the rates of an epoch in a
- * large fabric take long to compute.
+ * An epoch lasts EPOCH_US, or a thirtieth of this if it has no flows. If LFT entries change, the
+ * work for the next epoch begins earlier, REROUTED_US after the change. But an epoch lasts at least
+ * PORT_US for each port of the fabric, because the rates of an epoch in a large fabric take long to
+ * compute.
  *
  * If a link cannot carry what its flows demand, all of them are slowed down in proportion. On the
  * path of a flow, the ports before the narrowest link count the part that is not sent as

@@ -21,8 +21,8 @@ struct fab_smstate {
      * master nor about to become master */
     uint32_t missed;
     uint32_t polls_allowed;
-    /* true: the polled manager was master when it last responded; before the first poll: when this
-     * manager became standby */
+    /* true: the polled manager was master when it last responded or, before the first poll, when
+     * this manager became standby */
     bool was_master;
     /* number of consecutive polls in which the polled manager responded, but was not master */
     uint32_t waited;
