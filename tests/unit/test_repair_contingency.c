@@ -120,6 +120,14 @@ static void assert_same_delta(const struct world *w, const struct fab_repair_del
         fab_repair_write_bytes(&w->lft, a, v, x);
         fab_repair_write_bytes(&w->lft, b, u, y);
         ck_assert_mem_eq(x, y, sizeof(x));
+        ck_assert_uint_eq(v->changes, u->changes);
+        for (uint32_t k = 0; k < v->changes; k++) {
+            const struct fab_repair_change *c = &a->change[a->by_write[v->first + k]];
+            const struct fab_repair_change *e = &b->change[b->by_write[u->first + k]];
+            ck_assert_msg(c->sw == e->sw && c->lid == e->lid && c->was == e->was &&
+                              c->now == e->now && c->stale == e->stale,
+                          "%s: LID %u at switch %u changes otherwise", w->name, c->lid, c->sw);
+        }
     }
 }
 

@@ -276,13 +276,12 @@ int fab_repair_stored_plan_check(struct fab_repair *r, const struct fab_lft *lft
 /* Encodes and compresses a delta. The caller frees *ret. Returns OK or NOMEM. */
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
 /* Decodes a delta that fab_repair_encode made. Fills *ret, except dead[], relabel[], `detours` and
- * `paused`. The old values of all changes are those in lft, and no change is marked stale. Trusts
- * `packed`, and does not check its bytes. Returns OK or NOMEM. */
+ * `paused`. The old values of all changes are those in lft, except for stale changes (struct
+ * fab_repair_change). Trusts `packed`, and does not check its bytes. Returns OK or NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
-/* Decodes a delta as fab_repair_decode does, but leaves out the array entry[] of *ret. The
- * changes that it fills in have old and new values. The old values are read from lft; if lft is
- * NULL, they are 0. */
+/* Decodes a delta as fab_repair_decode does, but leaves out the array entry[] of *ret, and marks no
+ * change as stale. The old values of all changes are those in lft; if lft is NULL, they are 0. */
 int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *lft,
                               const uint8_t *packed, struct fab_repair_delta *ret);
 

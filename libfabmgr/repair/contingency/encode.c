@@ -192,6 +192,23 @@ static void read_was(const struct fab_lft *lft, struct fab_repair_delta *d)
         d->change[i].was = fab_target_lft_at(lft, d->change[i].sw, d->change[i].lid);
 }
 
+/* Marks the changes that early writes drain as stale. As in a delta that was just computed, `was`
+ * of such a change is NO_ROUTE (struct fab_repair_change), so that no write restores its old entry.
+ */
+static void mark_stale(struct fab_repair_delta *d)
+{
+    for (const struct fab_repair_write *w = d->write; w < d->write + d->writes; w++) {
+        for (uint32_t i = 0; w->early && i < w->changes; i++) {
+            struct fab_repair_change *c = &d->change[d->by_write[w->first + i]];
+            if ((w->drain >> (c->lid % FAB_LFT_BLOCK) & 1) == 0)
+                continue;
+            c->stale = true;
+            if (c->now != FAB_LFT_NO_ROUTE)
+                c->was = FAB_LFT_NO_ROUTE;
+        }
+    }
+}
+
 /* ---- the overlay after the delta ------------------------------------------------------------- */
 
 static struct fab_repair_entry entry_of(const struct fab_repair_change *c)
@@ -310,7 +327,9 @@ int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uin
     int status = fab_repair_decode_changes(r, lft, packed, &d);
     if (status != FAB_OK)
         return status;
+    /* the entries of the overlay need the old entries, also those of stale changes */
     status = make_entries(r, &d);
+    mark_stale(&d);
     if (status == FAB_OK)
         *ret = d;
     else
