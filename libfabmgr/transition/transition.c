@@ -39,7 +39,8 @@ static bool is_known(const struct fab_transition_input *in, uint32_t sw, uint32_
 }
 
 /* Copies the entries of all known LFT blocks from in->old_lft to w->at, and counts the unknown
- * blocks. Returns true if at least one block is known. */
+ * blocks. Then applies the writes in->before[] to w->at. Returns true if at least one block is
+ * known. */
 static bool copy_present(struct fab_transition_work *w)
 {
     const struct fab_transition_input *in = w->in;

@@ -198,7 +198,8 @@ static int recreate_all(struct fab_detour_search *x, uint32_t arc, bool ascendin
     return status;
 }
 
-/* Returns an arc with the n-th greatest load; the greatest one has the number 0. */
+/* Returns an arc with the n-th greatest load per link. n = 0: the greatest load. Arcs with equal
+ * loads count once. */
 static uint32_t busiest(const struct fab_detour_search *x, uint32_t n)
 {
     uint64_t limit = UINT64_MAX;
