@@ -19,7 +19,8 @@
 
 #include <string.h>
 
-/* maximum number of hops of a detour; longer detours are tried only if all shorter ones fail */
+/* Maximum number of hops of the detours that are tried first. Longer detours (extend_far) are tried
+ * only if all of these fail. */
 #define CHAIN_HOPS 3
 
 /* ---- the tree -------------------------------------------------------------------------------- */

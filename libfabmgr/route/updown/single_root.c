@@ -40,8 +40,8 @@
 #define TRIALS 64
 
 /* Marks of switches in one step; the proof at the top of this file defines the sets B and U and the
- * switch g. ABOVE: the switch is in B. BESIDE: the switch is in U, above g, and a descendant of B.
- * PLAIN: any other switch. */
+ * switch g. ABOVE: the switch is in B. BESIDE: the switch is in U, and a descendant of B; it moves
+ * only if it is above g. PLAIN: any other switch. */
 enum mark { PLAIN = 0, ABOVE = 1, BESIDE = 2 };
 
 struct rooting {
