@@ -224,7 +224,7 @@ static int match_pins(struct session *s, const char *pattern, struct matched *re
     return rc;
 }
 
-/* Returns true if the entry is one of a device in the baseline. */
+/* Returns true if the entry is for a device that is in the baseline. */
 static bool is_approved(const Fabric__V1__BaselineEntry *e)
 {
     return e->state != FABRIC__V1__BASELINE_STATE__BASELINE_STATE_NEW;

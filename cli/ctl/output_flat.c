@@ -36,7 +36,7 @@ struct rows {
 struct flat {
     struct rows table;    /* the present table */
     struct rows record;   /* the values that are outside of all tables; they form one row */
-    char prefix[KEY_LEN]; /* keys of the open records, each followed by a point */
+    char prefix[KEY_LEN]; /* keys of the open records, each followed by a dot */
     size_t row_prefix;    /* length that `prefix` had when the present row began */
     /* table_seen: the output has had a table; in_live: the header of the present live table is
      * printed */

@@ -15,9 +15,11 @@ extern const size_t vocabulary_count;
 /* Returns the length of the token at the beginning of the text. A token has letters and digits;
  * "-", "_", "." and "@" may be between them. */
 size_t plain_words_token(const char *text, size_t len);
-/* Returns true if the token is the name of a device, the version of fabricd, or a number with or
- * without a unit. Also returns true for words of fabricd's sources (vocabulary) that are joined by
- * "-", "_", "." or "@". For a word with a number, such as "leaf-003", returns false. */
+/* Returns true if the token is the name of a device (plain_words_is_device), the version of
+ * fabricd, one or several words, or one or several numbers. "-", "_", "." or "@" join the words or
+ * the numbers. A word must be in `vocabulary` or be a single letter. A number may have a unit.
+ * Returns false for any other token, for example a mixture of words and numbers such as "leaf-003".
+ */
 bool plain_words_has(const char *token, size_t len);
 /* Returns true if the token is the name of a device in a host, such as "HCA-1" or "mlx5_0". */
 bool plain_words_is_device(const char *token, size_t len);

@@ -43,8 +43,8 @@ struct client {
     bool asked;    /* true: the request has been read; later bytes from the client are dropped */
     bool answered; /* true: the answer is in the output buffer */
     bool head;     /* true: the method is HEAD, so the answer has no body */
-    /* number of the job that makes the page for which the client waits, or which it is reading
-     * (page_maker_want); 0: none */
+    /* number of the job (page_maker_want) that makes, or has made, the page of this client; 0: none
+     */
     uint64_t job;
 };
 

@@ -35,7 +35,7 @@
  * stopped for a long time (SIGSTOP), and another manager may lead now. */
 #define LEAST_US 300000
 #define CHANGING "changing"
-/* The word before the hash of the links, which follows the list of switches. Managers of earlier
+/* The word before the hash of the links. Both come after the list of switches. Managers of earlier
  * versions announce no hash. They do not understand an announcement that has one, and so do not
  * rely on it. */
 #define LINKS " links "

@@ -73,8 +73,9 @@
  * by RPC_FRAMES_RATE per second. It also grows by RPC_FRAMES_ANSWER for each HEADERS frame that the
  * server sends, and for each DATA frame of at least RPC_FRAMES_DATA bytes. Its maximum is
  * RPC_FRAMES_BURST. A call costs 2 or 3 frames, and its answer brings 8 or 12, so a client can make
- * calls at any rate. A client that sends frames without answers (RST_STREAM, SETTINGS, PING,
- * CONTINUATION, WINDOW_UPDATE, PRIORITY, empty DATA) uses up its budget, and is disconnected. */
+ * calls at any rate. A client uses up its budget, and is disconnected, if it sends frames that
+ * bring nothing (RST_STREAM, SETTINGS, PING, CONTINUATION, WINDOW_UPDATE, PRIORITY, empty DATA) at
+ * more than RPC_FRAMES_RATE per second. */
 #define RPC_FRAMES_BEGIN 1000u
 #define RPC_FRAMES_BURST 4000u
 #define RPC_FRAMES_RATE 500u

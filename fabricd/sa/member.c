@@ -74,9 +74,9 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* Returns true if the requester may change the membership: there is none yet, it is the requester's
- * own membership, or it is a proxy membership in a group whose partition includes the requester. A
- * requester that gave the sa_key may change any membership. */
+/* Returns true if the requester may change the membership. It may if there is no membership yet. It
+ * may change a proxy membership if it is in the partition of the group, and any other membership if
+ * this is its own. A requester that gave the sa_key may change every membership. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)

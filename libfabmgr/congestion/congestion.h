@@ -127,9 +127,9 @@ struct fab_congestion_input {
     /* [FAB_CONGESTION_SLS] for each SL, the number of endports that may send in the traffic classes
      * with this SL; an element of 0, or a NULL pointer: all endports may send */
     const uint32_t *fan_in;
-    /* [port_count] For each adapter port, the maximum number of senders that the partitions permit
-     * to any endport to which this port can send. If it is lower than fan_in, it is used instead.
-     * 0, or a NULL pointer: unknown. */
+    /* [port_count] For each adapter port: the greatest number of senders, as the partitions permit,
+     * that any of the endports to which this port can send may have. If this number is lower than
+     * the fan_in of an SL, it replaces that fan_in for this port. 0, or a NULL pointer: unknown. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {

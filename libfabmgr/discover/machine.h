@@ -50,8 +50,8 @@ struct known_node {
     uint64_t guid, near_guid;
     /* Bitset of port numbers: PortInfo of these ports was queried. */
     uint64_t asked[4];
-    /* Bitset of port numbers: this discovery itself has seen the links of these ports, which are
-     * called fresh. The other links are known only from the base snapshot. */
+    /* Bitset of port numbers: this discovery itself has seen the links of these ports. These links
+     * are called fresh. The other links are known only from the base snapshot. */
     uint64_t fresh[4];
     /* Bitset of port numbers: NodeInfo of the nodes behind these ports was queried. */
     uint64_t probed[4];

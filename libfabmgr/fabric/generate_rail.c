@@ -25,7 +25,7 @@ struct rail {
     /* numbers of groups and switches in the whole cluster */
     uint32_t groups, leaves, spines, cores;
     /* leaf_ports, spine_ports, core_ports: number of ports of a leaf, a spine, a core. children:
-     * number of ports of a spine that lead to leaves. */
+     * number of downlinks of a spine (its ports that lead to leaves). */
     uint32_t leaf_ports, children, spine_ports, core_ports;
 };
 

@@ -53,7 +53,7 @@ void fab_health_damping_up(struct fab_damping *d, uint64_t now_us);
 uint64_t fab_health_damping_due(const struct fab_damping *d);
 /* Ends the hold-down at the time `now_us`. */
 void fab_health_damping_release(struct fab_damping *d, uint64_t now_us);
-/* Ends the hold-down, and forgets that there were any. The flaps so far will not count towards a
+/* Ends the hold-down, and forgets all earlier hold-downs. The flaps so far will not count towards a
  * later hold-down, but `flaps` and the stored times of flaps stay. */
 void fab_health_damping_reset(struct fab_damping *d);
 /* Returns true if the link is judged like a new link: its earlier flaps and hold-downs have no

@@ -129,7 +129,9 @@ static void expand(struct drainer *d, uint32_t sw)
     }
 }
 
-/* Returns the switch of the manager. If the fabric has no self_port, returns the first switch. */
+/* Returns the switch to which the manager is connected, or the manager's node if this is a switch.
+ * If the manager's adapter has no link to a switch, returns the adapter. If the fabric has no
+ * self_port, returns the first switch. */
 static uint32_t own_switch(const struct fab_fabric *f)
 {
     if (f->self_port == FAB_NONE)

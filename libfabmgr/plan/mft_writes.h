@@ -44,9 +44,9 @@ struct fab_plan_mft_input {
     const struct fab_blocks *want;
     /* the blocks that the switches hold; a missing block is unknown */
     const struct fab_blocks *held;
-    /* Bitset of the switches that do not answer; NULL: all answer. No new branch for a LID leads
-     * into one of these switches if the entries of this switch for the LID differ from the
-     * target. */
+    /* Bitset of the switches that do not answer; NULL: all answer. If the entries of such a switch
+     * for a LID differ from the target, the plan adds no branches for this LID that lead into the
+     * switch, and removes those that exist. */
     const uint64_t *unresponsive;
     /* bitset of the MLID groups to plan */
     const uint64_t *groups;

@@ -6,10 +6,10 @@
  * acknowledged the write. One bit per block tells whether it is known. A plan always writes unknown
  * blocks.
  *
- * If a write of a block fails, the block is doubtful: the switch may hold the old entries or the
- * entries of the write, and it may have restarted. The manager therefore reads the blocks of this
- * switch again. If this fails, too, the manager assumes that the block has the old entries, and
- * writes them once more. Afterwards the block is known. This is safe whatever the switch holds: the
+ * If an LFT write fails, all known blocks of the switch are doubtful: the switch may hold the old
+ * entries or the entries of the write, and it may have restarted. The manager therefore reads these
+ * blocks again. If this fails, too, the manager assumes that they have the old entries, and writes
+ * them once more. Afterwards the blocks are known. This is safe whatever the switch holds: the
  * manager only sends writes with which packets can meet old and new entries in any combination
  * without a loop or a deadlock.
  *

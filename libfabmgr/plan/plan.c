@@ -174,8 +174,9 @@ static bool is_cut_off(const struct draft *d, uint32_t sw)
 }
 
 /* Adds the LFT writes of a switch. A block is written if it is unknown, or if it differs from the
- * target. A doubtful block is written unless it was restored. A block is also written if stage
- * EARLY has made some of its entries drop packets. */
+ * target. A doubtful block is written even if its former entries are those of the target, unless
+ * stage EARLY restores them. A block is also written if stage EARLY has made some of its entries
+ * drop packets. */
 static int plan_tables(struct draft *d, uint32_t sw)
 {
     uint64_t coming_up[4] = {0};
@@ -288,7 +289,7 @@ static int plan_endport_up(struct draft *d, uint32_t port)
     return fab_fabric_port_is_isl(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
 
-/* in->stopped is called once for each this many switches or ports */
+/* in->stopped is called before every 64th switch or port */
 #define IDS_BETWEEN_LOOKS 64
 
 static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))

@@ -82,8 +82,8 @@ struct fab_observed {
      * sw */
     uint64_t *known;
     /* Bitset of the doubtful LFT blocks, with the same bits as `known`. A block is doubtful if its
-     * switch has not acknowledged an LFT write since the manager last knew the block. `lft` has the
-     * entries before that write. NULL: no block is doubtful. */
+     * switch failed to acknowledge an LFT write after the manager had last read or written the
+     * block. `lft` has the entries before that write. NULL: no block is doubtful. */
     uint64_t *doubtful;
     uint32_t blocks; /* number of LFT blocks per switch */
     struct fab_observed_vls vls;
@@ -170,8 +170,8 @@ struct fab_plan_op {
     /* LFT: like `barrier`; in addition, packets that were sent before must have left the fabric */
     bool settle;
     /* LFT: true if this write of stage EARLY sets a doubtful block to its former entries, or makes
-     * entries drop packets that the proof of the new tables presumes to do so. If it fails, no LFT
-     * write of a later stage may be sent, and no link may become Active. */
+     * stale entries drop packets because the proof of the new tables assumes this. If the write
+     * fails, no LFT write of a later stage may be sent, and no link may become Active. */
     bool restores;
 };
 /* The writes of a plan, in order. Writes without a barrier between them may be in flight at the

@@ -10,9 +10,10 @@
  * pairs. Then come writes for single in ports or for single out ports, whichever are fewer. The
  * last writes set the tables of single pairs.
  *
- * The manager does not read these tables: it knows them from acknowledged writes (struct
- * fab_observed_vls), and not at all after it has restarted. VL arbitration tables are stored as
- * written, port by port, and only blocks that differ are written again.
+ * The manager does not read these tables before it writes them (only the scrub reads them, later).
+ * It knows them from acknowledged writes (struct fab_observed_vls), and not at all after it has
+ * restarted. VL arbitration tables are stored as written, port by port, and only blocks that differ
+ * are written again.
  *
  * With several VLs, unknown tables are written. With one VL they are not written. Routing that is
  * free of deadlock on one VL is also free of deadlock with any mapping of SLs to VLs, so any table
@@ -342,7 +343,8 @@ static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base
 
 /* Adds the writes of one scope. The plan has two possibilities: to set all tables anew by writes of
  * all three scopes, or to set only the tables that differ, by writes of scope PAIR. The function
- * chooses the one with fewer writes in total. */
+ * chooses the one with fewer writes in total. If the switch cannot set several tables by one write,
+ * only the second is possible. */
 static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope scope)
 {
     bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;

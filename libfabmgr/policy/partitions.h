@@ -59,8 +59,8 @@ struct fab_partition {
     /* As encoded in PathRecord. `rate` and `mtu` apply to the multicast groups for IP over
      * InfiniBand; `sl` applies to these groups and to all paths in the partition. */
     uint8_t rate, mtu, sl;
-    /* Number of the line of partitions.conf that first defines the partition. 0: the partition is
-     * built in. */
+    /* Number of the line that first defines the partition, in partitions.conf or in the YAML
+     * document that declares it. 0: the partition is built in. */
     uint32_t line;
 };
 /* A rule of membership: the ports that the selector `who` selects are members of a partition. */

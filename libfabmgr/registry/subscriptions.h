@@ -97,8 +97,9 @@ struct fab_event_notice {
 /* Returns true if the subscription selects the notice (IBA 13.4.8.3, table of InformInfo). */
 bool fab_registry_inform_matches(const struct fab_inform_info *info,
                                  const struct fab_event_notice *n);
-/* Returns true if only subscribers that presented the SM_Key may receive the notice. This is so for
- * traps 256-259 (wrong M_Key, P_Key or Q_Key), because their data contain keys (IBA 15.2.5.12). */
+/* Returns true if only subscribers that gave the sa_key (in the field SM_Key of the request) may
+ * receive the notice. This is so for traps 256-259 (wrong M_Key, P_Key or Q_Key), because their
+ * data contain keys (IBA 15.2.5.12). */
 static inline bool fab_registry_notice_needs_trust(const struct fab_notice *n)
 {
     return n->generic && n->trap >= 256 && n->trap <= 259;

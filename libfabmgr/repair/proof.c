@@ -266,10 +266,11 @@ static int make_labels(struct proof *p)
     return fab_repair_dependencies_ascend(r) ? FAB_OK : FAB_E_CYCLE;
 }
 
-/* Checks all changed entries. If the labels have changed, also checks all entries that earlier
- * repairs changed (the overlay). All other entries have the values of the baseline. They need no
- * check, because the labels of every set ascend along the paths of the baseline, and a relabelling
- * allows every turn between living links that these labels allow (labels/reorder.c). */
+/* Checks all changed entries. If the labels have changed, or if the VL depends on the source, also
+ * checks all entries that earlier repairs changed (the overlay). All other entries have the values
+ * of the baseline. They need no check, because the labels of every set ascend along the paths of
+ * the baseline, and a relabelling allows every turn between living links that these labels allow
+ * (labels/reorder.c). */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;

@@ -60,10 +60,11 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
 
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the smallest number that
  * the policy permits on any working ISL, divided by the number of VL sets that the traffic classes
- * need. *ret_port is the port with the lowest id among the ports of ISLs with the smallest number;
- * FAB_NONE: there are no ISLs. Links to endports do not limit the number: packets leave the fabric
- * there, so these links cannot be part of a cycle of channel dependencies. The SLtoVLMappingTable
- * of such a link maps the engine's VLs to the VLs that the link has. */
+ * need and rounded down, but at least 1. *ret_port is the port with the lowest id among the ports
+ * of ISLs with the smallest number; FAB_NONE: there are no ISLs. Links to endports do not limit the
+ * number: packets leave the fabric there, so these links cannot be part of a cycle of channel
+ * dependencies. The SLtoVLMappingTable of such a link maps the engine's VLs to the VLs that the
+ * link has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 

@@ -99,9 +99,9 @@ static struct fab_choice_row *add_row(struct comparison *c, const struct fab_eng
 /* Returns true if the SLs of the tables *t allow them to replace the first engine's tables. If the
  * first tables use only SL 0, *t must also use only SL 0, and must not need more VLs. If the first
  * tables use other SLs, tables with SL 0 alone may replace them, but tables with other SLs may
- * replace them only if the first engine changes SLs after faults anyway (moves_sls). Local repairs
- * do not support tables in which the VL depends on classes of ports, so such tables may replace
- * only tables of the same kind. */
+ * replace them only if the first engine changes SLs after faults anyway (moves_sls). Even then,
+ * tables in which the VL depends on classes of ports may replace only tables of the same kind,
+ * because local repairs do not support them. */
 static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice *t)
 {
     const struct fab_engine_choice *first = c->first;

@@ -39,7 +39,8 @@ struct fab_engine_choice {
  * must also use SL 0 only, and must not need more VLs. The other tables must also use SL 0 only if
  * the first engine never changes the SL of a path after a fault (member moves_sls of struct
  * fab_route_engine is false). Local repairs do not support tables in which the VL depends on
- * classes of ports, so such tables may replace only tables of the same kind.
+ * classes of ports. If such tables also use SLs other than 0, they may replace only tables of the
+ * same kind.
  *
  * Tables are compared only if the chain is "auto", *in->flawed is true and the fabric is small
  * enough. Afterwards, choice->why tells the operator whether hosts must use SLs other than 0, and

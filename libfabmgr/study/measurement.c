@@ -40,7 +40,8 @@ static void find_channels(struct fab_measurement *f)
 }
 
 /* Finds the switch to which an endport is attached, and the port of that switch. Returns false if
- * the endport has no LID or no link to a switch; then it can neither send nor receive. */
+ * the endport can neither send nor receive: it has no LID, its LID is above the LFTs, or it has no
+ * working link to a switch. Also returns false if `port` is not the id of an endport. */
 static bool attachment(const struct fab_measurement *f, uint32_t port, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {

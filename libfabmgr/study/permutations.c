@@ -4,8 +4,9 @@
  * flow through the LFTs. It cannot run into a loop: the all-to-all measurement has marked, for each
  * leaf, the destinations that its paths do not reach, and flows to these are left out.
  *
- * If all shifts together have at most SHIFT_FLOWS flows, that is, for up to 3,000 endports, all of
- * them are measured. Otherwise a random sample of shifts with about SHIFT_FLOWS flows is measured.
+ * If all shifts together have at most SHIFT_FLOWS flows (or shift_flows of the input, if this is
+ * not 0), all of them are measured. With SHIFT_FLOWS, this is so for up to 3,000 endports.
+ * Otherwise a random sample of shifts with about this number of flows is measured.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -136,8 +136,9 @@ struct fab_quality {
     uint64_t hops[FAB_QUALITY_HOPS];
 };
 
-/* Computes all figures; equal input gives equal figures. Returns INVAL if an endport owns no LID,
- * is attached to no switch or is listed twice, BUSY if stopped() returned true, or NOMEM. */
+/* Computes all figures; equal input gives equal figures. Returns INVAL if a port of in->ends[] is
+ * not an endport, has no LID in the LFTs, has no working link to a switch, or is listed twice. Also
+ * returns NOMEM, or BUSY if stopped() returned true. */
 int fab_study_quality_measure(const struct fab_quality_input *in, struct fab_quality *ret);
 /* Lists the port ids of the endports that fab_study_quality_measure() measures, in the order that
  * shifts use. The caller frees the list. Returns the errors of fab_study_quality_measure(). */

@@ -93,8 +93,7 @@ struct fab_transition_order {
     uint32_t *scratch; /* [4][count] memory for searches */
     /* [count] 1 for channels that the present search has found; 0 between searches */
     uint8_t *mark;
-    /* Number of channels that fab_transition_order_add has visited since the caller last set
-     * `steps` to 0. */
+    /* number of channels that the last call of fab_transition_order_add has visited */
     uint64_t steps;
 };
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d);

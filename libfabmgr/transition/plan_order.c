@@ -96,7 +96,8 @@ static bool drops(const struct fab_plan_input *in, uint32_t sw, uint8_t entry)
            (entry > 0 && !fab_fabric_port_is_up(f, fab_fabric_port_id(f, sw, entry)));
 }
 
-/* Returns true if the write changes an entry that drops packets at present. */
+/* Returns true if the write changes an entry that drops packets at present. Unknown entries count
+ * as entries that drop packets. */
 static bool ends_loss(const struct ordering *o, const struct fab_transition_write *w)
 {
     const struct fab_observed *held = o->in->observed;
@@ -167,8 +168,8 @@ static void complete_blocks(struct ordering *o, uint32_t start)
     }
 }
 
-/* Adds those LFT writes of the plan that the transition does not have. These writes change no entry
- * that is in use. */
+/* Adds those LFT writes of the plan that the transition does not have. Only the writes of stage
+ * EARLY that set entries to NO_ROUTE, or restore a block, change entries that are in use. */
 static void add_others(struct ordering *o)
 {
     uint32_t first = o->plan->stage_start[o->stage];
@@ -333,7 +334,9 @@ static bool is_mixture(const struct fab_plan_input *in, const struct fab_plan_lo
 
 /* If writes without an answer may have left a mixture of entries that the proof does not include,
  * makes the plan and the steps again. The doubtful blocks are then restored first. Nothing needs to
- * be restored if writes in any order are safe, because the proof then includes every mixture. */
+ * be restored if writes in any order are safe and each lost write has only old entries, new entries
+ * and NO_ROUTE, because the proof then includes every mixture. (With other verdicts, even a lost
+ * write of such entries may break the order of the steps.) */
 static int restore(struct fab_plan_input *in, const struct fab_vls *old_vls,
                    const struct fab_transition_effort *effort, struct fab_plan *plan,
                    struct fab_transition *t)

@@ -17,7 +17,7 @@
 #include "libfabmgr/transition/work.h"
 
 #define COLUMNS FAB_TRANSITION_COLUMNS
-/* maximum number of rounds of the search; afterwards, all remaining LIDs are drained */
+/* If no LID can be updated after this number of rounds, all remaining LIDs are drained. */
 #define ROUNDS_MOST 24u
 
 /* ---- collecting ------------------------------------------------------------------------------ */
@@ -550,8 +550,8 @@ static int drain_all(struct fab_transition_work *w)
 
 /* Called if no LID can be updated while all other LIDs keep their old entries. Updates one LID,
  * drains the LIDs that prevent its update, and updates further LIDs as far as the dependencies
- * permit. Drains all waiting LIDs after ROUNDS_MOST rounds, or if no LID could be updated even
- * while all other waiting LIDs were drained. */
+ * permit. Instead drains all waiting LIDs and updates them in one round, if there were ROUNDS_MOST
+ * rounds already, or if no LID can be updated even while all other waiting LIDs are drained. */
 static int drain(struct fab_transition_work *w)
 {
     if (w->made.rounds >= ROUNDS_MOST || !fab_transition_is_acyclic(w, FAB_TRANSITION_COMMON) ||

@@ -4,8 +4,8 @@
  *
  * Most transitions are safe in any order of writes, or if each switch is written after all later
  * switches on its new paths. union.c checks this first, as if there were one VL, because this check
- * is fast. If union.c finds a cycle, mixture.c repeats the check, with VLs if the tables have
- * several.
+ * is fast. If union.c finds a cycle, or cannot make the check, mixture.c makes it, with VLs if the
+ * tables have several.
  *
  * If mixture.c also finds a cycle, rounds.c divides the transition into rounds.
  */
@@ -39,7 +39,8 @@ static bool is_known(const struct fab_transition_input *in, uint32_t sw, uint32_
 }
 
 /* Copies the entries of all known LFT blocks from in->old_lft to w->at, and counts the unknown
- * blocks. Returns true if at least one block is known. */
+ * blocks. Then applies the writes in->before[] to w->at. Returns true if at least one block is
+ * known. */
 static bool copy_present(struct fab_transition_work *w)
 {
     const struct fab_transition_input *in = w->in;
@@ -242,8 +243,8 @@ static int judge(struct fab_transition_work *w)
     return w->deps.failed ? FAB_E_NOMEM : FAB_OK;
 }
 
-/* Makes the steps of a transition for which the quick check, fab_transition_check_union, has found
- * a possible cycle. */
+/* Makes the steps of a transition if the quick check, fab_transition_check_union, has found a
+ * possible cycle or was not possible. */
 static int make_hard(struct fab_transition_work *w)
 {
     int status = judge(w);

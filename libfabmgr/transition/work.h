@@ -92,9 +92,10 @@ uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t
  * the LID is updated in mode ANY. along: whether mode ALONG avoids the loss. broken: whether some
  * pairs get a path only by the new entries. */
 void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
-/* Sets ret_wave[s] of each switch s to the number of changed entries that packets to the LID meet
- * after s on the new path. Switches with a smaller number are written earlier. The LID must be in
- * the loaded LFT block. */
+/* For each switch s whose entry for the LID changes, sets ret_wave[s] to the number of changed
+ * entries that packets to the LID meet after s on the new path. Sets ret_wave[] of all other
+ * switches to 0. Switches with a smaller number are written earlier. The LID must be in the loaded
+ * LFT block. */
 void fab_transition_find_waves(struct fab_transition_work *w, uint32_t lid, uint16_t *ret_wave);
 /* Returns how many pairs have no path while the changed entries for the LID drop packets. Counts
  * only pairs that have a path by the present entries, and also by the new entries. */

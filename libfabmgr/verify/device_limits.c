@@ -42,8 +42,9 @@ static int judge_table(const struct fab_verify_graph *graph, uint32_t sw, struct
 }
 
 /* Returns a bitset of the VLs that packets use on the port. If each packet keeps one VL from end to
- * end, this is the set of the VLs of all traffic classes. Returns 0 (nothing to check) if the
- * tables use only one VL, because every link supports this VL. */
+ * end, this is the set of the VLs of all traffic classes. Returns 0 (nothing to check) if the port
+ * does not lead to a switch, or if the tables use only one VL, because every link supports this VL.
+ */
 static uint32_t used_of(const struct fab_verify_walk *w, uint32_t port)
 {
     const struct fab_vls *v = w->graph->in->vls;

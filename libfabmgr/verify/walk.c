@@ -189,8 +189,8 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
 }
 
 /* Follows the paths to all LIDs of a batch together. If this method cannot tell whether packets
- * arrive, applies it to each LID separately. For LIDs for which it fails again, uses the general
- * method (walk_generally). */
+ * arrive, or if a path is longer than max_hops, applies it to each LID separately. For LIDs for
+ * which it fails again, uses the general method (walk_generally). */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
 {

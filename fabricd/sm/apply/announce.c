@@ -244,7 +244,8 @@ bool sm_announce_waits(const struct sm *s)
 
 /* ---- tables that follow an order ------------------------------------------------------------- */
 
-/* Returns whether all switches hold the active tables, and these follow an order. */
+/* Returns true if all switches hold the active tables, and all paths of these tables follow an
+ * order of the switches (announced order). */
 static bool follow_order(const struct sm *s)
 {
     const struct sm_apply *a = s->apply;

@@ -512,12 +512,12 @@ void sm_pins_fini(struct sm *s);
 /* Functions of baseline.c. */
 int sm_baseline_init(struct sm *s); /* returns OK, NOMEM, IO or FORMAT */
 void sm_baseline_fini(struct sm *s);
-/* Copies the port GUIDs of the quarantined ports (those that are only in the quarantine partition),
- * in ascending order, to a new array *ret. Returns OK or NOMEM. */
+/* Copies the port GUIDs of the quarantined ports (effect SM_QUARANTINED), in ascending order, to a
+ * new array *ret. Returns OK or NOMEM. */
 int sm_baseline_quarantined(const struct sm *s, uint64_t **ret, size_t *ret_count);
 
-/* sm_baseline_job_new makes the input of a comparison, and returns OK or NOMEM. sm_baseline_job_run
- * makes the comparison, on a worker thread. */
+/* sm_baseline_job_new makes the input for a comparison of the fabric `f` with the baseline `set`.
+ * It returns OK or NOMEM. sm_baseline_job_run makes this comparison, on a worker thread. */
 int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_baseline *set,
                         struct sm_baseline_job **ret);
 void sm_baseline_job_run(struct sm_baseline_job *j);
@@ -594,8 +594,8 @@ uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 /* Makes a view of the snapshot, with these tables (NULL: without tables) and the next generation.
  * Returns OK or NOMEM. */
 int sm_make_view(struct sm *s, struct fab_target *target, struct fab_view **ret);
-/* Publishes the fabric without tables; does nothing if tables, or just this snapshot, are published
- * already. Returns OK or NOMEM. */
+/* Publishes the present snapshot without tables. Does nothing if the published view has tables (of
+ * any snapshot), or is already a view of the present snapshot. Returns OK or NOMEM. */
 int sm_publish_fabric(struct sm *s);
 /* Replaces the verdict of the published view, which keeps its generation. Returns OK or NOMEM. */
 int sm_publish_verdict(struct sm *s, const struct fab_verdict *verdict);

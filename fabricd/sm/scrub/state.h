@@ -52,8 +52,8 @@ struct sm_scrub_turn {
      * requests to other nodes are not counted yet */
     uint64_t count;
     uint32_t counted_nodes;
-    /* number of ports of the fabric when the counting began; if it has changed, the counting begins
-     * again */
+    /* Number of ports of the fabric when the counting began. If it has changed, the counting begins
+     * again. */
     uint32_t counted_ports;
     /* true: the turn is running; false: it begins at due_us */
     bool runs;

@@ -54,7 +54,8 @@ static bool was_suspect(const struct sm *s, uint64_t guid)
                                   : sm_guids_have(&s->run.suspects, guid);
 }
 
-/* Returns whether the running sweep read both ends of the link at this unresponsive port. */
+/* Returns true if the running sweep sent requests to the node at the near end of this unresponsive
+ * port and, if the GUID at the far end is known, also to the node there. */
 static bool was_asked(const struct sm *s, const struct fab_unresponsive *place)
 {
     return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));

@@ -360,8 +360,8 @@ static int64_t endports_behind(struct fab_repair *r, uint32_t sw)
 }
 
 /* Returns the cost below which another path is worth a write in a rebalance. This is the cost of
- * the path of the active tables, without the load that would move, less a margin. INT64_MIN: no
- * load would move. */
+ * the path of the active tables, minus the load that the write would move away from that path, and
+ * minus a margin (1 / MARGIN of the cost). INT64_MIN: no load would move. */
 static int64_t cost_to_beat(struct fab_repair *r, uint32_t sw, const struct search *s)
 {
     int64_t cost = cost_of(r, s->channel), paths = endports_behind(r, sw);

@@ -338,7 +338,8 @@ static void rank_at_random(struct chains *c, uint32_t seed)
 }
 
 /* If the VL depends on the pair of switches, keeps the dependencies of one VL in the network, and
- * gives each channel another label. Returns false if they have a cycle. */
+ * gives each channel of this VL a label that no other channel has. Returns false if the
+ * dependencies have a cycle. */
 static bool keep_dependencies(struct chains *c, uint32_t vl)
 {
     struct fab_repair_network *b = c->b;

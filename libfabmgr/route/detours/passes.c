@@ -136,9 +136,9 @@ static bool uses(struct fab_detour_search *x, const struct fab_detour_tree *t, u
     return x->arc[x->tail[arc]] == arc;
 }
 
-/* Removes the loads of all trees that use the arc, and makes the graph anew without their
- * dependencies. ret_ruined[] tells which trees these are. Returns false if the graph could not be
- * made (fab_route_detour_renew_graph). */
+/* Removes the loads of those trees that use the arc and may change (may_change), and makes the
+ * graph anew without their dependencies. ret_ruined[] tells which trees these are. Returns false if
+ * the graph could not be made (fab_route_detour_renew_graph). */
 static bool ruin(struct fab_detour_search *x, uint32_t arc, bool *ret_ruined)
 {
     struct fab_detours *d = x->d;
@@ -198,7 +198,8 @@ static int recreate_all(struct fab_detour_search *x, uint32_t arc, bool ascendin
     return status;
 }
 
-/* Returns an arc with the n-th greatest load; the greatest one has the number 0. */
+/* Returns an arc with the n-th greatest load per link. n = 0: the greatest load. Arcs with equal
+ * loads count once. */
 static uint32_t busiest(const struct fab_detour_search *x, uint32_t n)
 {
     uint64_t limit = UINT64_MAX;

@@ -112,8 +112,8 @@ static void carry(struct fab_detour_search *x, uint32_t u, bool add)
     }
 }
 
-/* Sets stack[] to switch s and the switches whose packets come to s within HOPS_BEFORE hops.
- * Returns their number. */
+/* Sets stack[] to switch s and the switches whose packets come to s within HOPS_BEFORE hops, but to
+ * at most SWITCHES switches. Returns their number. */
 static uint32_t list_before(struct fab_detour_search *x, uint32_t s)
 {
     uint32_t count = 0, level = 0, end = 1;

@@ -19,7 +19,8 @@
 
 #include <string.h>
 
-/* maximum number of hops of a detour; longer detours are tried only if all shorter ones fail */
+/* Maximum number of hops of the detours that are tried first. Longer detours (extend_far) are tried
+ * only if all of these fail. */
 #define CHAIN_HOPS 3
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -407,8 +408,9 @@ static void set_sl(struct fab_detour_search *x, uint32_t s, uint8_t sl)
     x->rule->vls->of_pair[s * n + x->dest] = sl;
 }
 
-/* Adds the dependencies of the path from the destination back to switch `s` by this tree, for
- * packets of the spare SL. Returns false if they close a cycle. */
+/* Adds the dependencies of the path from the destination to switch `s`, for packets of the spare
+ * SL. `tree` is the number of the tree of switch `s`. Returns false if the dependencies close a
+ * cycle. */
 static bool add_path_back(struct fab_detour_search *x, uint32_t tree, uint32_t s)
 {
     uint32_t arc = FAB_NONE, vl = 0, at = x->dest;
@@ -425,8 +427,9 @@ static bool add_path_back(struct fab_detour_search *x, uint32_t tree, uint32_t s
     return true;
 }
 
-/* Gives the spare SL to the packets of all switches that the new detour connects, in both
- * directions. Returns false if the paths back close a cycle. */
+/* For each switch that only the new detour connects to the destination: gives the spare SL to the
+ * packets between the switch and the destination, in both directions. Returns false if the paths
+ * from the destination to these switches close a cycle. */
 static bool set_spare_sls(struct fab_detour_search *x)
 {
     bool fine = true;

@@ -113,7 +113,8 @@ static inline bool fab_route_detour_is_spent(const struct fab_detour_search *x)
  * or if the searches for cycles have used up their steps. */
 bool fab_route_detour_renew_graph(struct fab_detour_search *x, bool regular, const bool *without);
 /* Spreads the loads of the detours (passes.c). `regular` is the greatest link load that the regular
- * paths alone cause. Does nothing if there are too many trees and switches. Returns OK or NOMEM. */
+ * paths alone cause. Does nothing if the number of trees times the number of switches is too great.
+ * Returns OK or NOMEM. */
 int fab_route_detour_spread_all(struct fab_detour_search *x, uint64_t regular);
 /* Returns the greatest load of a link, at least 1. */
 uint64_t fab_route_detour_greatest(const struct fab_detour_search *x);

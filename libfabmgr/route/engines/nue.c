@@ -316,8 +316,9 @@ static void bring_all_forward(struct nue *u)
     bring_forward(u, u->destinations.edges, u->graph.n);
 }
 
-/* Finds shortest paths to all destination switches with hosts on `lanes` VLs, by the variant `how`
- * of the search (0 to HOWS - 1). Returns LIMIT if some destination switch got no paths. */
+/* Finds shortest paths to all destination switches with hosts, and any paths to the others, on
+ * `lanes` VLs, by the variant `how` of the search (0 to HOWS - 1). Returns LIMIT if some
+ * destination switch got no paths. */
 static int try_lanes(struct nue *u, uint32_t lanes, unsigned how)
 {
     reset(u);

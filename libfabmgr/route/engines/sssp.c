@@ -171,8 +171,9 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* Makes the LIDs of each switch with hosts use only the paths to its first `shared` hosts, by round
- * robin. */
+/* For each leaf: the paths to the first `shared` hosts stay. Every other LID at the leaf (of a
+ * host, an aggregation node or port 0) gets the LFT entries of one of these hosts, by round robin.
+ * This is done separately for each offset from the base LID. */
 static void share_paths(struct sssp *s)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];

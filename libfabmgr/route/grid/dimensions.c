@@ -149,10 +149,11 @@ static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn
         fn(w, side);
 }
 
-/* Calls fn for squares with u as a corner, if the opposite corner has a greater id than u and is
- * not a neighbour of u. So only one of two opposite corners finds each square. Leaves out squares
- * in which sides that meet at u, or at the opposite corner, are in one row. If more than two paths
- * lead to the opposite corner, each square consists of the first path and another. */
+/* Calls fn for squares of u, an opposite corner t, and two neighbours that u and t share. t must
+ * not be a neighbour of u. t must have a greater id than u, so that u and t do not both find the
+ * square. Skips a square if its two sides at u are in the same row, or its two sides at t are. If n
+ * > 2 paths of two hops lead from u to t, tests only n - 1 squares: the first path together with
+ * each other path. */
 static void squares_at(struct classes *w, uint32_t u, square_fn *fn)
 {
     const struct fab_graph *g = w->g;

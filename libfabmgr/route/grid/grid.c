@@ -18,8 +18,10 @@
  * dimension consists of the switches whose coordinates are equal in all other dimensions. In each
  * dimension, the row of the anchor has one switch with the second lowest GUID (the anchor has the
  * lowest). This switch determines in which direction the coordinates of the dimension ascend, and
- * where the dimension stands in the order of the dimensions. So a fault changes coordinates of
- * other switches only if it removes the anchor or one of these switches.
+ * where the dimension stands in the order of the dimensions. The slices of a clique are numbered in
+ * the order of their lowest GUIDs. So a fault changes coordinates of other switches only if it
+ * removes the anchor, one of these switches, or the switch with the lowest GUID in a slice of a
+ * clique.
  */
 #include "libfabmgr/route/grid/grid.h"
 

@@ -8,8 +8,8 @@
  * must not grow. At first some channels exceed the bound. A step draws one of these channels at
  * random. The step considers all entries that bring packets to this channel: entries of the switch
  * that sends on it, and of switches farther from the destination. It makes the change after which
- * the sum of the amounts above the bounds is least, even if this sum is greater than before. The
- * changed entry must then stay for some steps.
+ * the weighted sum of the amounts above the bounds is least, even if this sum is greater than
+ * before. The changed entry must then stay for some steps.
  *
  * When no channel exceeds the bound any more, the search sets the next goal. If it does not reach a
  * goal within STEPS steps, it undoes all steps since the last goal that it reached, and tries to
@@ -50,7 +50,8 @@
 /* Number of passes over all entries in which the search reduces conflicts (flows to different
  * endports that share a channel). */
 #define PASSES 4
-/* The search does not change an entry again for at least TABU and fewer than 2 * TABU steps. */
+/* If a step has changed an entry, the next step that may change it again comes TABU to 2 * TABU - 1
+ * steps later (drawn at random). */
 #define TABU 10
 
 struct step {
@@ -63,7 +64,7 @@ struct search {
     struct fab_prng prng;
     /* [channels] the switch that sends on the channel */
     uint32_t *tail;
-    /* [ends][switches] step number (`now`) until which the entry must not change again */
+    /* [ends][switches] number (`now`) of the first step that may change the entry again */
     uint32_t *until;
     uint32_t *stack; /* [switches] scratch memory */
     uint32_t now;    /* number of steps so far */

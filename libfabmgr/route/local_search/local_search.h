@@ -28,8 +28,9 @@ struct fab_local_search_input {
  * greatest number of flows of a shift on one channel. Equal input gives equal tables.
  *
  * The function leaves some tables unchanged, and returns FAB_OK: tables that are too large, that do
- * not connect all endports, or whose channels cannot be numbered in ascending order. Returns NOMEM
- * if there is no memory; the tables are then unchanged, or improved in part.
+ * not connect all endports, whose paths are too long, that put too many flows of a shift on one
+ * channel (link_load.h), or whose channels cannot be numbered in ascending order. Returns NOMEM if
+ * there is no memory; the tables are then unchanged, or improved in part.
  */
 int fab_route_local_search(const struct fab_local_search_input *in, struct fab_lft *lft);
 

@@ -39,8 +39,8 @@ int fab_route_polish_new(const struct fab_local_search_input *in, const struct f
                          struct fab_polish **ret);
 void fab_route_polish_free(struct fab_polish *p);
 /* Continues the search until it has visited about `work` more entries. Returns true if the search
- * has ended: the load is at its bound, no further change lowers it, the limit of the work is
- * reached, or memory ran out. */
+ * has ended: the load is close to its bound or to a goal that the search gave up, the limit of the
+ * work is reached, or memory ran out. */
 bool fab_route_polish_slice(struct fab_polish *p, uint64_t work);
 void fab_route_polish_get(const struct fab_polish *p, struct fab_polish_progress *ret);
 /* Moves the improved tables to *ret, after the search has ended. Packets still pass channels with

@@ -14,9 +14,9 @@
  * If a switch has several arcs to choose from, arcs whose dependency is known to close no cycle are
  * preferred. Among these, the search takes the arc with the least load along the rest of the path.
  * It tries an arc whose dependency needs a search for cycles only if there is no other arc. If that
- * dependency closes a cycle, the search gives the neighbour at the end of the arc another path of
- * the same length. The arc may then be usable (local backtracking in the paper). A switch that
- * still has no path may get a longer one in a later level.
+ * dependency closes a cycle, the search gives the neighbour at the end of the arc another path,
+ * over a switch of a lower level. The arc may then be usable (local backtracking in the paper). A
+ * switch that still has no path may get a longer one in a later level.
  *
  * Switches that have no path at the end of the search take the escape tree. All dependencies along
  * the tree are in use from the start, so paths along the tree never close a cycle. LFTs consider
@@ -243,7 +243,8 @@ static bool comes_later(const struct fab_nue *d, uint32_t s)
 }
 
 /* Chooses a VL for switch s and the path that begins with `arc`, and adds the dependencies of this
- * path. Returns false if they would close a cycle on each VL. */
+ * path. Returns false if they would close a cycle on each VL. A path that comes later (comes_later)
+ * gets no VL, and its dependencies are not added. */
 static bool add_on_some_lane(struct fab_nue *d, uint32_t s, uint32_t arc)
 {
     uint8_t fixed = d->lane_of[(size_t)d->home * d->g->n + s];
@@ -447,8 +448,8 @@ static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in
     return false;
 }
 
-/* Tries to make the arc `in` usable: gives the switch to which it leads another path of the same
- * length. Returns false if there is no such path. */
+/* Tries to make the arc `in` usable: gives the switch to which it leads another path, over a switch
+ * of a lower level. Returns false if there is no such path. */
 static bool backtrack(struct fab_nue *d, uint32_t in)
 {
     uint32_t s = d->g->nbr[in];
@@ -471,8 +472,9 @@ static int by_cost(const void *a, const void *b)
     return (x->arc > y->arc) - (x->arc < y->arc);
 }
 
-/* Gives paths to the switches that the search has reached at this level. Returns false if one of
- * these switches has hosts and gets no path. */
+/* Gives paths to the switches that the search has reached at this level. Returns false if
+ * backtracking fails for an arc of a switch with hosts, even if the switch then gets a path by
+ * another arc. */
 static bool settle_level(struct fab_nue *d, uint16_t hops)
 {
     bool all = true;
@@ -526,7 +528,8 @@ static bool settle_on_tree(struct fab_nue *d, uint32_t s, uint16_t hops)
 }
 
 /* Searches level by level until no further switch can be reached. If `strict` is true, returns
- * false as soon as a switch with hosts gets no path at its level. */
+ * false as soon as settle_level() does. Also returns false if a path along the escape tree would
+ * close a cycle (settle_on_tree). */
 static bool expand_levels(struct fab_nue *d, bool strict)
 {
     bool good = true;

@@ -15,9 +15,9 @@
 /* greater than the number of search levels that any arc spans (span() in search.c) */
 #define FAB_NUE_LEVELS 16
 
-/* An arc whose use was deferred, because the next arc on the path is earlier in the topological
- * order of the channel dependency graph. A path can use the arc only if a search finds that its
- * dependency on the next arc closes no cycle. */
+/* An arc whose use was deferred, because some dependency of the path that begins with this arc may
+ * need a search for cycles. A path can use the arc only if no dependency closes a cycle.
+ * (alternatives.c uses the struct to undo changes of arc_lanes[].) */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;

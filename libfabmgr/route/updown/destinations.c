@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists the destination switches in the order that leaf_sequence.c finds, and the destination LIDs
- * (DLIDs) at each switch. */
+/* Lists the destination switches in the order that leaf_sequence.c finds or that the caller gives,
+ * and the destination LIDs (DLIDs) at each switch. */
 #include "libfabmgr/route/updown/destinations.h"
 
 #include <stdlib.h>

@@ -45,10 +45,10 @@ static void take_minimum(struct row *restrict to, const struct row *restrict fro
         to->hops[i] = from->hops[i] < to->hops[i] ? from->hops[i] : to->hops[i];
 }
 
-/* Finds the destinations to which an upper neighbour must send packets down through this switch,
- * and sets their bytes of *needed to 0xff. `above` has the path lengths of the upper neighbour,
- * `down` the lengths of this switch's descending paths. An upper neighbour whose length has the
- * flag FAB_LEGAL_CLIMBS sends up, not down. */
+/* Finds the destinations to which an upper neighbour may send packets down through this switch, and
+ * sets their bytes of *needed to 0xff. `above` has the path lengths of the upper neighbour, `down`
+ * the lengths of this switch's descending paths. An upper neighbour whose length has the flag
+ * FAB_LEGAL_CLIMBS sends up, not down. */
 static void find_need(struct row *restrict needed, const struct row *above, const struct row *down)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
@@ -112,9 +112,8 @@ struct sweep {
     /* [switches] down[c] has the lengths of the descending paths from the switches of lower class
      * c */
     struct row *down;
-    /* [2 * switches] first[c] is a switch of row class c (legal_paths.h) that is not a destination;
-     * all members of the class that are not destinations have its path lengths. FAB_NONE: not known
-     * yet. */
+    /* [2 * switches] first[c] is a switch with the same path lengths as all those switches of row
+     * class c (legal_paths.h) for which sweep_down() uses this class. FAB_NONE: not known yet. */
     uint32_t *first;
 };
 

@@ -11,10 +11,13 @@
  * and levels below it, makes all spines but one useless for traffic between leaves.
  *
  * This file keeps most of the order. It chooses a leaf, and reverses all links between two switches
- * of the set that consists of this leaf and its ancestors (in a tree: all spines). The leaf is then
- * the root, a common ancestor of all switches, and spine - leaf - spine is a legal path. The
- * shortest paths between the other leaves stay legal, because each of them enters and leaves the
- * reversed part in the same switch.
+ * of the set that consists of this leaf and its ancestors (in a tree of two levels: all spines).
+ * The leaf is then the root, a common ancestor of all switches, and spine - leaf - spine is a legal
+ * path. In a fat tree, the shortest paths between the other leaves stay legal. Most of them have at
+ * most one switch of the set, so none of their links is reversed. A path between the pod of the
+ * chosen leaf and another pod can have reversed links, but only on one side of its highest switch.
+ * It now has its highest switch at the other end of these links, so it still goes up first and then
+ * down.
  *
  * Proof that the directions stay acyclic. Let G be the switches that reach the root by ascending,
  * and U the other switches. At first G = {root}. If a link joins G and U, its upper end is in U,
@@ -37,8 +40,8 @@
 #define TRIALS 64
 
 /* Marks of switches in one step; the proof at the top of this file defines the sets B and U and the
- * switch g. ABOVE: the switch is in B. BESIDE: the switch is in U, above g, and a descendant of B.
- * PLAIN: any other switch. */
+ * switch g. ABOVE: the switch is in B. BESIDE: the switch is in U, and a descendant of B; it moves
+ * only if it is above g. PLAIN: any other switch. */
 enum mark { PLAIN = 0, ABOVE = 1, BESIDE = 2 };
 
 struct rooting {

@@ -45,8 +45,8 @@ static bool leads_up(const struct slow_links *l, uint32_t sw, uint32_t channel)
     return l->o->rank[l->g->port_peer[channel]] > l->o->rank[sw];
 }
 
-/* Returns the number of flows that the hosts of the switch, and of all switches below it, can send
- * at the same time. */
+/* Returns the number of flows that can come to the switch at the same time from its hosts and over
+ * its links to lower switches. */
 static uint32_t count_flows(const struct slow_links *l, uint32_t sw)
 {
     const struct fab_graph *g = l->g;

@@ -16,9 +16,10 @@ struct fab_order {
     bool *leaf;    /* [switches] whether the switch is a leaf */
     uint32_t *at;  /* [switches] switch ids, lowest first */
     uint32_t *pos; /* [switches] position of each switch in at[] */
-    /* [switches] the divider of D-mod-k; 1 for a leaf. The divider of any other switch is the
-     * greatest of these products, one for each neighbour of lower rank: the divider of this
-     * neighbour, multiplied by its number of neighbours of higher rank. */
+    /* [switches] the divider of D-mod-k; 1 for a switch without neighbours of lower rank. The
+     * divider of any other switch is the greatest of these products, one for each neighbour of
+     * lower rank: the divider of this neighbour, multiplied by its number of neighbours of higher
+     * rank, but at most DIVIDER_MAX (switch_order.c). */
     uint32_t *divider;
     /* text for the operator that says how the order was found */
     const char *origin;
@@ -32,9 +33,9 @@ static inline bool fab_route_order_is_up(const struct fab_order *o, uint32_t fro
     return o->pos[to] > o->pos[from];
 }
 
-/* Makes several orders of the switches, and returns the one with the shortest legal paths. If the
- * policy names root switches of this fabric, makes only the order that starts from them. Returns OK
- * or NOMEM. */
+/* Makes several orders of the switches, and returns the one with the shortest legal paths between
+ * hosts. If the policy names root switches of this fabric, makes only the order that starts from
+ * them. Returns OK or NOMEM. */
 int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
                          const struct fab_policy *p, struct fab_order *ret);
 
