@@ -93,11 +93,13 @@ int sm_reload(struct sm *s);
 /* Durations of reroutes are counted in classes. These are the upper bounds of the classes, in us,
  * ascending. */
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS];
-/* Durations of all reroutes since the start that wrote tables. */
+/* Durations of the reroutes since the start that wrote LFT blocks; rebalances and refinements
+ * (apply/reroutes.c) do not count. */
 struct sm_reroute_times {
     uint64_t count, sum_us;
-    /* within[i]: number of reroutes whose duration was more than bound i - 1 and at most bound i of
-     * sm_reroute_bounds_us */
+    /* within[i]: number of reroutes whose duration was more than bound i - 1 and at most bound i
+     * of sm_reroute_bounds_us. Reroutes that took longer than the last bound are only in `count`
+     * and `sum_us` */
     uint64_t within[SM_REROUTE_BOUNDS];
 };
 /* How long one phase of one kind of round took, in all such rounds since the start. */
@@ -310,8 +312,9 @@ void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency 
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
-/* A port whose peer did not answer in the last sweep, or port 0 of a silent switch. place: name of
- * the port. status: why the port is listed (fab_unresponsive.status). */
+/* A port whose peer did not answer in the last sweep, or was left out because it has the GUID of
+ * another device; or port 0 of a silent switch. place: name of the port. status: why the port is
+ * listed (fab_unresponsive.status). */
 struct sm_unresponsive {
     char place[128];
     int status;
@@ -364,10 +367,11 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
  * Isolates nothing. */
 int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
                           size_t why_len);
-/* Finds out whether all these links can be isolated, one after the other. Links that are isolated
- * or excluded already are accepted. If one of the links cannot be isolated, returns the error that
- * sm_link_isolate would return to an operator; *ret_link is then the index of this link, and why[]
- * has a sentence. Call this function only if a fabric is known. */
+/* Finds out whether all these links can be isolated, one after the other. Links that are
+ * isolated or excluded already are accepted. If one of the links cannot be isolated, returns the
+ * error that sm_link_isolate would return to an operator; *ret_link is then the index of this
+ * link, and why[] has a sentence. Also returns NOMEM, without a sentence. Call this function
+ * only if a fabric is known. */
 int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
                      char *why, size_t why_len);
 struct sm_isolation {
@@ -457,8 +461,9 @@ struct sm_drain_info {
     char busy[128];
     uint64_t busy_bytes_per_s;
 };
-/* Finds the links of snapshot `f` that routes would have to avoid if the drain started. Starts no
- * drain. v: the view with the active tables. Returns OK; INVAL or NOT_FOUND, with a sentence in
+/* Finds the links of snapshot `f` that routes would have to avoid if the drain started. Starts
+ * no drain. v: the view with the active tables. Returns OK; NOT_FOUND (the link of a drain
+ * SM_DRAIN_LINK is not up in the snapshot) or INVAL (it is not an ISL), with a sentence in
  * why[]; or NOMEM. The caller frees the result with fab_health_drain_fini. */
 int sm_drain_preview(const struct fab_view *v, const struct fab_fabric *f,
                      const struct sm_drain_request *q, struct fab_drain *ret, char *why,
@@ -470,11 +475,11 @@ int sm_drain_refusal(const struct fab_fabric *f, const struct fab_drain *found, 
                      size_t why_len);
 /* Starts a drain. On success *ret_id is its number.
  *
- * Errors with a sentence in why[]: UNREACHABLE (a part of the fabric would be cut off), NOT_FOUND
- * (a switch or the link is not in the fabric), EXISTS (the object is drained already), INVAL (the
- * link is not between two switches, or the time of the end has passed), LIMIT (too many drains or
- * links). Other errors: DENIED (another manager is master), BUSY (no fabric is known yet),
- * NOMEM. */
+ * Errors with a sentence in why[]: UNREACHABLE (a part of the fabric would be cut off),
+ * NOT_FOUND (no link is up at this port, or routes avoid it already), EXISTS (the object, or one
+ * of its switches or adapters, is drained already), INVAL (the link is not between two switches,
+ * or the time of the end has passed), LIMIT (too many drains or links). Other errors: DENIED
+ * (another manager is master), BUSY (no fabric is known yet), NOMEM. */
 int sm_drain_start(struct sm *s, const struct sm_drain_request *q, uint32_t *ret_id, char *why,
                    size_t why_len);
 /* Ends a drain: routes use its links again. Returns NOT_FOUND or DENIED. */
@@ -536,7 +541,7 @@ struct sm_multicast_status {
     uint64_t smallest;
     /* Number of member ports that are not in the fabric. */
     uint32_t absent;
-    /* Number of switches that did not answer MFT requests. */
+    /* Number of switches that did not answer MFT requests, or refused one. */
     uint32_t unresponsive;
     /* MFTs are being written or wait to be written. */
     bool pending;
@@ -617,7 +622,8 @@ int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, vo
 enum sm_unapproved_effect {
     /* The device is used like an approved device. */
     SM_ADMITTED,
-    /* The ports of the device are only in the quarantine partition. */
+    /* The ports of the device are in the quarantine partition and in no other, except perhaps
+     * the default partition (libfabmgr/partition/partition.h). */
     SM_QUARANTINED,
     /* The device gets no LID and no routes. */
     SM_EXCLUDED,

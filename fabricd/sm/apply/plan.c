@@ -17,8 +17,8 @@
  * A fault ends the planning of a rebalance or of a reroute. The tables that were active before are
  * then restored (route.c), so that a local repair can begin at once.
  *
- * Each acknowledged write changes the snapshot. Therefore, if readers use the snapshot, the worker
- * makes a copy for these changes.
+ * Acknowledged writes of PortInfo and SwitchInfo change the snapshot. Therefore, if readers use the
+ * snapshot, the worker makes a copy for these changes.
  */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -274,8 +274,8 @@ void sm_round_repeat(struct sm *s);
  * heavy sweep then follows without a pause. */
 void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, and requests the round again. Does nothing if the
- * running phase must not be interrupted, if port probes must wait (pace.c), or if faults have
- * postponed too many rounds. */
+ * running phase must not be interrupted, if port probes must wait (pace.c), if a requested sweep
+ * has waited too long (next_round.c), or if faults have postponed too many rounds. */
 void sm_round_postpone(struct sm *s);
 /* Call this function if links failed and no local repair was possible. Targeted sweeps then need
  * not wait any more (sm_targets_wait). */
@@ -351,10 +351,10 @@ uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid);
  * keys: it carries the M_Key of this manager's port (IBA 14.2.5.13) or, during a rotation, the
  * previous M_Key of this port. */
 bool sm_m_key_proves(const struct sm *s, uint64_t key);
-/* Sets the M_Key of an SMP to the key of the port at which the SMP ends. This port follows from the
- * directed route of the SMP or, if the SMP has none, from its destination LID. If the port is not
- * known, the SMP gets the current key or, if the device answered only to that one before, the
- * previous key. */
+/* Sets the M_Key of an SMP to the key of the port at which the SMP ends. This port follows from
+ * the directed route of the SMP or, if the SMP has none, from its destination LID. If the port
+ * is not known, the SMP gets the current key; but if a device has answered only to the previous
+ * key on this directed route before, the SMP gets the previous key. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
 /* Sets the M_Keys of a discovery's SMP. guid: the node GUID that the device claims; 0: not known.
  * If there is no answer, the SMP is sent again. The first tries carry the M_Key that the device is

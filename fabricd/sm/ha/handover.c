@@ -5,10 +5,10 @@
  * ACKNOWLEDGE, and the master then goes to standby. OpenSM sends only the answer.
  *
  * Without a command, a master hands over only to a manager that has precedence
- * (fab_smstate_successor), and not before this manager has had time to read the tables in standby:
- * otherwise no link that fails would be routed around until its first heavy sweep ends, after 10 s
- * at 11,664 hosts. If a manager repeatedly became master and lost the role again, it gets
- * no hand-over for some time (holds.h).
+ * (fab_smstate_successor), and not before that manager has had time to read the tables in standby.
+ * Without these tables, it could not route around a failed link before its first heavy sweep ends,
+ * after 10 s at 11,664 hosts. If a manager repeatedly became master and lost the role again, it
+ * gets no hand-over for some time (holds.h).
  *
  * After a hand-over by command, this manager may have precedence over the new master. The new
  * master would then hand the role back. To prevent this, this manager lowers its priority so far
