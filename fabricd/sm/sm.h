@@ -175,7 +175,8 @@ struct sm_status {
     uint64_t master_guid;
     /* what is wrong with the multicast trees, as a text; "": nothing */
     char multicast_alarm[1280];
-    /* Why the manager writes no new tables; "": no alarm. */
+    /* Why there are no new tables, or what is wrong with the tables in the switches; "": no
+     * alarm. */
     char alarm[1280];
     /* Why the manager can neither send nor receive at its port; "": it can. */
     char device_alarm[160];
@@ -229,15 +230,16 @@ struct fab_view *sm_view(const struct sm *s);
  * manager last read (sm_status.view_age_us); otherwise the published view. The caller owns the
  * reference. NULL: there is no view yet. */
 struct fab_view *sm_view_to_show(const struct sm *s);
-/* Sets the function that is called before a local repair changes the fabric and the tables; there
- * is only one such function. fn() should release its reference to the view: if nobody else holds a
- * view, the repair changes the tables in place; otherwise it must make a new version of them. fn
- * NULL: no function is called. */
+/* Sets the function that is called before a local repair or a step of the incremental rebalance
+ * changes the tables; there is only one such function. fn() should release its reference to the
+ * view: if nobody else holds a view, the tables are changed in place; otherwise the manager must
+ * make a new version of them. fn NULL: no function is called. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* Sets the function that is called after a sweep or a reroute has published a view; there is only
- * one such function. fn() must return quickly and do its work later. It is not called after local
- * repairs: the writes of a repair must not wait for it, and a repair adds and removes no endports.
- * fn NULL: no function is called. */
+/* Sets the function that is called after a sweep, a reroute or a rebalance has published a view;
+ * there is only one such function. fn() must return quickly and do its work later. It is not called
+ * after local repairs: the writes of a repair must not wait for it, and a repair adds and removes
+ * no endports. Nor is it called when a new master publishes the tables that it read in standby; a
+ * heavy sweep follows then. fn NULL: no function is called. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 typedef bool sm_notice_wanted(void *ctx);
@@ -277,7 +279,7 @@ struct sm_contingencies {
     /* The plans computed so far, valid until the caller returns to the event loop; NULL: none. */
     const struct fab_repair_contingencies *all;
     uint32_t cases; /* number of contingencies in the complete set */
-    /* current: number of plans that are valid for the active tables. kept: number of those that
+    /* current: number of plans that are valid for the active tables. kept: how many of these plans
      * were computed for earlier tables, and then found valid for the active ones. */
     uint32_t current, kept;
     /* true: some plans are missing, or are not checked yet for the active tables */

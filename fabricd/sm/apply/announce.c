@@ -195,7 +195,7 @@ void sm_announce_repair(struct sm *s, const struct sm_link *lost, uint32_t losse
     announce_repaired(s, gains > 0);
 }
 
-/* Returns whether all links that are up were so at the last announcement. */
+/* Returns whether all links that are up now were also up at the last announcement. */
 static bool knows_links(const struct sm *s)
 {
     struct sm_announced_link *link = NULL;

@@ -84,9 +84,9 @@ struct sm_standby {
     int64_t read_us;
     bool reported; /* the event sm-standby-ready was emitted since this manager became standby */
     struct sm_adopted adopted;
-    /* Revisions of the master's announcement (replica_order_revision). order_begun: when the
-     * running round in standby began. order: when the last round began at whose end the model was
-     * ready. */
+    /* Revisions of the master's announcement (replica_order_revision). order_begun: the revision at
+     * the beginning of the running round in standby. order: the revision at the beginning of the
+     * last round that ended with `ready` true. */
     int64_t order_begun, order;
     /* whether the proof of a local repair may rely on the tables that were read (standby.c) */
     enum sm_standby_trust trust;
@@ -310,9 +310,9 @@ struct sm_polish {    /* state of polish.c */
 };
 struct sm_route_job; /* a routing task, defined in route_job.h */
 struct planning;     /* a planning task, defined in plan.c */
-/* The tables that were active before phase "routing" of this round (not in a round with a sweep).
- * If a fault interrupts the round before its first write, they become active again, so that a local
- * repair can begin. */
+/* The tables that were active before phase "routing" of this round. (A round has none if its sweep
+ * found changes.) If a fault interrupts the round before its first write, they become active again,
+ * so that a local repair can begin. */
 struct sm_replaced {
     struct fab_target *target; /* the replaced tables; NULL: there are none that can be restored */
     uint64_t tables;           /* number of these tables (model.tables) */

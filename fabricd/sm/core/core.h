@@ -287,8 +287,8 @@ bool sm_targets_wait(const struct sm *s);
 /* Returns true if the tables changed several times within the last seconds. The caller then emits
  * one summary event instead of events about single changes. */
 bool sm_pace_many(const struct sm *s);
-/* sm_alarm_set sets the alarm, a sentence that tells operators why no new tables are written.
- * sm_alarm returns the alarm; "": there is none. */
+/* sm_alarm_set sets the alarm, a sentence that tells operators why there are no new tables, or what
+ * is wrong with the tables in the switches. sm_alarm returns the alarm; "": there is none. */
 void sm_alarm_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sm_alarm_clear(struct sm *s);
 const char *sm_alarm(const struct sm *s);

@@ -29,13 +29,13 @@
 
 /* minimum time in us from a failed hand-over to the next one */
 #define AGAIN_US UINT64_C(10000000)
-/* Times in us. SETTLE_US: HANDOVER must be sent within this time after the hand-over was begun.
- * LOOK_US: interval at which the manager checks whether HANDOVER can be sent. */
+/* time in us after the beginning of a hand-over: by then, HANDOVER must be sent (on_time) */
 #define SETTLE_US 1000000
 /* NODE_READS: number of requests for each node by which a manager in standby reads the fabric.
  * READING_MOST_US: maximum time in us for which a hand-over waits for these reads. */
 #define NODE_READS 9
 #define READING_MOST_US UINT64_C(180000000)
+/* interval in us at which the manager checks whether HANDOVER can be sent */
 #define LOOK_US 2000
 
 uint64_t sm_handover_held_until(const struct sm *s, uint64_t guid)
