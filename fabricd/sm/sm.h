@@ -754,9 +754,9 @@ struct sm_freeze_status {
 void sm_get_freeze(const struct sm *s, struct sm_freeze_status *ret);
 bool sm_is_frozen(const struct sm *s);
 const char *sm_freeze_mode_name(enum sm_freeze mode);
-/* Freezes the manager until sm_resume. for_us: maximum time in us; 0: no limit. by, reason: texts
- * for operators. If the manager has left out writes in mode SM_NO_WRITES, the mode cannot be
- * changed to SM_REPAIRS_ONLY: returns DENIED, with a sentence in why[]. */
+/* Freezes the manager until sm_resume is called, but at most for the time for_us (us; 0: no limit).
+ * by, reason: texts for operators. If the manager has left out writes in mode SM_NO_WRITES, the
+ * mode cannot be changed to SM_REPAIRS_ONLY: returns DENIED, with a sentence in why[]. */
 int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
               const char *reason, char *why, size_t why_len);
 /* Returns what sm_freeze would return, with the same sentence in why[]. Changes nothing. */

@@ -131,8 +131,8 @@ static void keep_links(struct sm_announce *x, const struct sm *s, struct sm_anno
 }
 
 /* Returns whether the list has exactly the links that are up. This is so as long as only local
- * repairs have changed links, because note_link() enters their changes. After a change that a
- * sweep found, the tables have another number (model.tables) than the list. */
+ * repairs have changed links, because note_link() enters their changes. After a change that a sweep
+ * found, other tables are active than those for which the list was made (`listed`). */
 static bool is_listed(const struct sm *s)
 {
     const struct sm_announce *x = &s->apply->announce;

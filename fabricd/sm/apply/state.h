@@ -129,9 +129,9 @@ struct sm_programming {
     /* manager's clock when an LFT write for which other writes wait was last answered; 0: none
      * yet */
     uint64_t awaited_us;
-    /* lossy_us: manager's clock when the first write was sent after which pairs have no path.
-     * lost_us: the time in us from lossy_us until all pairs had a path again. 0: not yet, or no
-     * pair loses its path. */
+    /* lossy_us: manager's clock when the round sent the first write that leaves pairs without a
+     * path. lost_us: the time in us from lossy_us until all pairs had a path again. 0: not yet, or
+     * no pair loses its path. */
     uint64_t lossy_us, lost_us;
     /* Number of pairs that may have no path while tables change. */
     uint64_t lost_pairs;

@@ -34,8 +34,8 @@ struct sm_run {
     uint64_t started_us, sent_before;
     /* Time (manager's clock) of the trap that caused the round; 0: no trap caused it. */
     uint64_t trap_us;
-    /* true: this round takes over the result of a background heavy sweep, and does not sweep the
-     * fabric itself */
+    /* true: this round takes over the result of a background heavy sweep, and itself reads only
+     * nodes that changed while that sweep ran */
     bool from_background;
     /* true: the sweep found the same nodes and links as the previous sweep, and the nodes have the
      * same ids */
@@ -268,7 +268,7 @@ void sm_wait_for_background(struct sm *s);
 /* Begins the next round if none runs and one is requested. */
 void sm_schedule(struct sm *s);
 /* Starts the running targeted sweep again from its beginning, if its phase allows this (struct
- * sm_phase.restarts). */
+ * sm_phase.restarts) and if it was not restarted too often. */
 void sm_round_repeat(struct sm *s);
 /* Call this function if the running targeted sweep could not read a node that it had to read. A
  * heavy sweep then follows without a pause. */

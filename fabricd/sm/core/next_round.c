@@ -13,9 +13,9 @@
  * A single trap starts a round at once. While traps keep coming, all rounds except port probes wait
  * for a pause (sweep.trap_settle_ms).
  *
- * While the manager is frozen (freeze.c), it changes no port in this way, writes no MasterSMLID,
- * and makes no step of the incremental rebalance. freeze.c keeps the requests for reroutes,
- * rebalances and changes of M_Keys, so this file does not see them.
+ * While the manager is frozen (freeze.c), it enables, disables and resets no port, writes no
+ * MasterSMLID, and makes no step of the incremental rebalance. freeze.c keeps the requests for
+ * reroutes, rebalances and changes of M_Keys, so this file does not see them.
  *
  * Port probes must not delay sweeps for ever. If a sweep has waited too long and no probe has led
  * to a repair in this time, a targeted sweep of the same switches replaces the requested probes.

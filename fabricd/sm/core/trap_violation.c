@@ -57,8 +57,8 @@ struct row {
 
 struct sm_violations {
     struct row row[ROWS];
-    /* maps map_key() of a violation counter to its value when it was last read; has only counters
-     * that are not 0 */
+    /* maps map_key() of a violation counter to its value when it was last read; counters that were
+     * 0 are usually left out */
     struct fab_map known;
     /* true: a heavy sweep has ended since the start, so `known` has the counters of all ports */
     bool swept;

@@ -202,8 +202,8 @@ void sm_mfts_fini(struct sm *s);
 int sm_mfts_go_on(struct sm *s);
 void sm_mfts_drop(struct sm *s); /* cancels the running proof and all unanswered requests */
 void sm_mfts_open_all(struct sm *s);
-/* The trees will be updated to the fabric `now`, in which switches have other ids. Moves the known
- * MFT blocks to these ids before. Returns OK or NOMEM. */
+/* The trees will be updated to the fabric `now`, in which switches may have other ids. Moves the
+ * known MFT blocks to these ids before. Returns OK or NOMEM. */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now);
 /* Marks all MFT blocks as unknown. The caller must call sm_mfts_move next. */
 void sm_mfts_reset(struct sm *s);
