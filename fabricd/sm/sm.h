@@ -93,11 +93,13 @@ int sm_reload(struct sm *s);
 /* Durations of reroutes are counted in classes. These are the upper bounds of the classes, in us,
  * ascending. */
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS];
-/* Durations of all reroutes since the start that wrote tables. */
+/* Durations of the reroutes since the start that wrote LFT blocks; rebalances and refinements
+ * (apply/reroutes.c) do not count. */
 struct sm_reroute_times {
     uint64_t count, sum_us;
-    /* within[i]: number of reroutes whose duration was more than bound i - 1 and at most bound i of
-     * sm_reroute_bounds_us */
+    /* within[i]: number of reroutes whose duration was more than bound i - 1 and at most bound i
+     * of sm_reroute_bounds_us. Reroutes that took longer than the last bound are only in `count`
+     * and `sum_us` */
     uint64_t within[SM_REROUTE_BOUNDS];
 };
 /* How long one phase of one kind of round took, in all such rounds since the start. */
@@ -173,7 +175,8 @@ struct sm_status {
     uint64_t master_guid;
     /* what is wrong with the multicast trees, as a text; "": nothing */
     char multicast_alarm[1280];
-    /* Why the manager writes no new tables; "": no alarm. */
+    /* Why there are no new tables, or what is wrong with the tables in the switches; "": no
+     * alarm. */
     char alarm[1280];
     /* Why the manager can neither send nor receive at its port; "": it can. */
     char device_alarm[160];
@@ -227,15 +230,16 @@ struct fab_view *sm_view(const struct sm *s);
  * manager last read (sm_status.view_age_us); otherwise the published view. The caller owns the
  * reference. NULL: there is no view yet. */
 struct fab_view *sm_view_to_show(const struct sm *s);
-/* Sets the function that is called before a local repair changes the fabric and the tables; there
- * is only one such function. fn() should release its reference to the view: if nobody else holds a
- * view, the repair changes the tables in place; otherwise it must make a new version of them. fn
- * NULL: no function is called. */
+/* Sets the function that is called before a local repair or a step of the incremental rebalance
+ * changes the tables; there is only one such function. fn() should release its reference to the
+ * view: if nobody else holds a view, the tables are changed in place; otherwise the manager must
+ * make a new version of them. fn NULL: no function is called. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* Sets the function that is called after a sweep or a reroute has published a view; there is only
- * one such function. fn() must return quickly and do its work later. It is not called after local
- * repairs: the writes of a repair must not wait for it, and a repair adds and removes no endports.
- * fn NULL: no function is called. */
+/* Sets the function that is called after a sweep, a reroute or a rebalance has published a view;
+ * there is only one such function. fn() must return quickly and do its work later. It is not called
+ * after local repairs: the writes of a repair must not wait for it, and a repair adds and removes
+ * no endports. Nor is it called when a new master publishes the tables that it read in standby; a
+ * heavy sweep follows then. fn NULL: no function is called. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 typedef bool sm_notice_wanted(void *ctx);
@@ -275,7 +279,7 @@ struct sm_contingencies {
     /* The plans computed so far, valid until the caller returns to the event loop; NULL: none. */
     const struct fab_repair_contingencies *all;
     uint32_t cases; /* number of contingencies in the complete set */
-    /* current: number of plans that are valid for the active tables. kept: number of those that
+    /* current: number of plans that are valid for the active tables. kept: how many of these plans
      * were computed for earlier tables, and then found valid for the active ones. */
     uint32_t current, kept;
     /* true: some plans are missing, or are not checked yet for the active tables */
@@ -310,8 +314,9 @@ void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency 
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
-/* A port whose peer did not answer in the last sweep, or port 0 of a silent switch. place: name of
- * the port. status: why the port is listed (fab_unresponsive.status). */
+/* A port whose peer did not answer in the last sweep, or was left out because it has the GUID of
+ * another device; or port 0 of a silent switch. place: name of the port. status: why the port is
+ * listed (fab_unresponsive.status). */
 struct sm_unresponsive {
     char place[128];
     int status;
@@ -364,10 +369,11 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
  * Isolates nothing. */
 int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
                           size_t why_len);
-/* Finds out whether all these links can be isolated, one after the other. Links that are isolated
- * or excluded already are accepted. If one of the links cannot be isolated, returns the error that
- * sm_link_isolate would return to an operator; *ret_link is then the index of this link, and why[]
- * has a sentence. Call this function only if a fabric is known. */
+/* Finds out whether all these links can be isolated, one after the other. Links that are
+ * isolated or excluded already are accepted. If one of the links cannot be isolated, returns the
+ * error that sm_link_isolate would return to an operator; *ret_link is then the index of this
+ * link, and why[] has a sentence. Also returns NOMEM, without a sentence. Call this function
+ * only if a fabric is known. */
 int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
                      char *why, size_t why_len);
 struct sm_isolation {
@@ -457,8 +463,9 @@ struct sm_drain_info {
     char busy[128];
     uint64_t busy_bytes_per_s;
 };
-/* Finds the links of snapshot `f` that routes would have to avoid if the drain started. Starts no
- * drain. v: the view with the active tables. Returns OK; INVAL or NOT_FOUND, with a sentence in
+/* Finds the links of snapshot `f` that routes would have to avoid if the drain started. Starts
+ * no drain. v: the view with the active tables. Returns OK; NOT_FOUND (the link of a drain
+ * SM_DRAIN_LINK is not up in the snapshot) or INVAL (it is not an ISL), with a sentence in
  * why[]; or NOMEM. The caller frees the result with fab_health_drain_fini. */
 int sm_drain_preview(const struct fab_view *v, const struct fab_fabric *f,
                      const struct sm_drain_request *q, struct fab_drain *ret, char *why,
@@ -470,11 +477,11 @@ int sm_drain_refusal(const struct fab_fabric *f, const struct fab_drain *found, 
                      size_t why_len);
 /* Starts a drain. On success *ret_id is its number.
  *
- * Errors with a sentence in why[]: UNREACHABLE (a part of the fabric would be cut off), NOT_FOUND
- * (a switch or the link is not in the fabric), EXISTS (the object is drained already), INVAL (the
- * link is not between two switches, or the time of the end has passed), LIMIT (too many drains or
- * links). Other errors: DENIED (another manager is master), BUSY (no fabric is known yet),
- * NOMEM. */
+ * Errors with a sentence in why[]: UNREACHABLE (a part of the fabric would be cut off),
+ * NOT_FOUND (no link is up at this port, or routes avoid it already), EXISTS (the object, or one
+ * of its switches or adapters, is drained already), INVAL (the link is not between two switches,
+ * or the time of the end has passed), LIMIT (too many drains or links). Other errors: DENIED
+ * (another manager is master), BUSY (no fabric is known yet), NOMEM. */
 int sm_drain_start(struct sm *s, const struct sm_drain_request *q, uint32_t *ret_id, char *why,
                    size_t why_len);
 /* Ends a drain: routes use its links again. Returns NOT_FOUND or DENIED. */
@@ -536,7 +543,7 @@ struct sm_multicast_status {
     uint64_t smallest;
     /* Number of member ports that are not in the fabric. */
     uint32_t absent;
-    /* Number of switches that did not answer MFT requests. */
+    /* Number of switches that did not answer MFT requests, or refused one. */
     uint32_t unresponsive;
     /* MFTs are being written or wait to be written. */
     bool pending;
@@ -617,7 +624,8 @@ int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, vo
 enum sm_unapproved_effect {
     /* The device is used like an approved device. */
     SM_ADMITTED,
-    /* The ports of the device are only in the quarantine partition. */
+    /* The ports of the device are in the quarantine partition and in no other, except perhaps
+     * the default partition (libfabmgr/partition/partition.h). */
     SM_QUARANTINED,
     /* The device gets no LID and no routes. */
     SM_EXCLUDED,
@@ -746,9 +754,9 @@ struct sm_freeze_status {
 void sm_get_freeze(const struct sm *s, struct sm_freeze_status *ret);
 bool sm_is_frozen(const struct sm *s);
 const char *sm_freeze_mode_name(enum sm_freeze mode);
-/* Freezes the manager until sm_resume. for_us: maximum time in us; 0: no limit. by, reason: texts
- * for operators. If the manager has left out writes in mode SM_NO_WRITES, the mode cannot be
- * changed to SM_REPAIRS_ONLY: returns DENIED, with a sentence in why[]. */
+/* Freezes the manager until sm_resume is called, but at most for the time for_us (us; 0: no limit).
+ * by, reason: texts for operators. If the manager has left out writes in mode SM_NO_WRITES, the
+ * mode cannot be changed to SM_REPAIRS_ONLY: returns DENIED, with a sentence in why[]. */
 int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
               const char *reason, char *why, size_t why_len);
 /* Returns what sm_freeze would return, with the same sentence in why[]. Changes nothing. */

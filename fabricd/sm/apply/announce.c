@@ -3,12 +3,13 @@
  * Announces to the standby managers, through etcd, which order of the switches the active tables
  * follow.
  *
- * A standby manager that takes over repairs routes before it has read all tables again
+ * After a take-over, a new master can repair routes before it has read all tables again
  * (standby.c). Its proof presumes that labels ascend along all paths in the switches, also in
- * blocks that the former master wrote after this manager had read them. This is so if the labels of
- * the former master followed from an order of the switches (libfabmgr/repair/labels/labels.c) that
- * permits the same paths as the order of the standby manager: a local repair and an incremental
- * rebalance keep the order, also while their writes are under way. So the master
+ * blocks that the former master wrote after the new master had read them in standby. This is so if
+ * the labels of the former master followed from an order of the switches
+ * (libfabmgr/repair/labels/labels.c) that permits the same paths as the order of the standby
+ * manager: a local repair and an incremental rebalance keep the order, also while their writes are
+ * under way. So the master
  *
  *   - announces this order when all switches hold tables that follow it, and the repair session
  *     is ready;
@@ -129,9 +130,9 @@ static void keep_links(struct sm_announce *x, const struct sm *s, struct sm_anno
     x->listed = s->model.tables;
 }
 
-/* Returns whether the list has just the links that are up: since it was made, only local repairs
- * have changed the links. Only a sweep brings other changes, and the tables then get another
- * number. */
+/* Returns whether the list has exactly the links that are up. This is so as long as only local
+ * repairs have changed links, because note_link() enters their changes. After a change that a sweep
+ * found, other tables are active than those for which the list was made (`listed`). */
 static bool is_listed(const struct sm *s)
 {
     const struct sm_announce *x = &s->apply->announce;
@@ -171,8 +172,10 @@ static void announce_change(struct sm *s)
     s->apply->announce.follows = false;
 }
 
-/* The active tables are a repair of those that the last announcement was about. gains: paths may
- * use links that were not up then. */
+/* Call this function when the active tables are a repair of the tables that the last
+ * announcement was about. Announces that the tables are changing, if that announcement is no
+ * longer valid: paths may use links that were not up then (`gains`), or the labels do not follow
+ * from an order of the switches any more. */
 static void announce_repaired(struct sm *s, bool gains)
 {
     if (s->apply->announce.follows &&
@@ -192,7 +195,7 @@ void sm_announce_repair(struct sm *s, const struct sm_link *lost, uint32_t losse
     announce_repaired(s, gains > 0);
 }
 
-/* Returns whether all links that are up were so at the last announcement. */
+/* Returns whether all links that are up now were also up at the last announcement. */
 static bool knows_links(const struct sm *s)
 {
     struct sm_announced_link *link = NULL;
@@ -253,8 +256,8 @@ static bool follow_order(const struct sm *s)
            a->failed_count == 0 && has_session(s) && fab_repair_positions(a->repair.session.state);
 }
 
-/* Lists the links, unless the list is up to date. *ret_same: all of them were up at the last
- * announcement. Returns NOMEM. */
+/* Lists the links, unless the list is up to date. *ret_same: the last announcement gave an
+ * order, and all links of the list were up then. Returns NOMEM. */
 static int renew_links(struct sm *s, bool *ret_same)
 {
     struct sm_announce *x = &s->apply->announce;

@@ -101,9 +101,9 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
 void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count);
 /* Emits the events about links that came back with another width or speed (degraded.c). */
 void sm_report_gained_rates(struct sm *s, const struct sm_link *gained, uint32_t count);
-/* Emits the event about this round, if it is a repair, reroute or rebalance that computed tables.
- * There is none about a heavy sweep, nor about other rounds that wrote no table; but a requested
- * reroute has an event in any case. */
+/* Emits the event about this round, if the round computed new tables and is not a heavy sweep.
+ * There is none as long as no tables are published, nor about a local repair or a targeted sweep
+ * that wrote no LFT block. A reroute and a rebalance have their event even if they wrote none. */
 void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute, if this round wrote LFT blocks or was a reroute without a sweep.
  * Call this function after the view was published. */
@@ -151,9 +151,10 @@ void sm_standing_note_lost(struct sm *s, const struct fab_silent_link *link, uin
 
 /* ---- tables that a standby manager reads (standby.c) ---- */
 
-/* Call these functions when this manager has become standby, when a round in standby has ended, and
- * when this manager has become master. After sm_standby_take_over, local repairs are possible if
- * the last round in standby found the tables of the switches proved. */
+/* Call these functions when this manager has become standby, when a round in standby has ended,
+ * and when this manager has become master. After sm_standby_take_over, local repairs are
+ * possible only if the last round in standby found the tables of the switches proved, and their
+ * repair session is complete. */
 void sm_standby_began(struct sm *s);
 void sm_standby_begun(struct sm *s); /* a round in standby begins */
 void sm_standby_ended(struct sm *s, int status);
@@ -164,8 +165,9 @@ void sm_standby_drop(struct sm *s);
 /* Emits the event sm-standby-ready when this manager could repair routes at a take-over. Call this
  * function when a repair session was made. */
 void sm_standby_report(struct sm *s);
-/* Returns the view that readers get: the published one; in standby, the one that the last round in
- * standby read, without tables if these were not proved. NULL: there is none. */
+/* Returns the view that readers get: the published one; in standby, the one that the last round
+ * in standby read, without tables if these were not proved (before the first such round, the
+ * published one). NULL: there is none. */
 const struct fab_view *sm_shown_view(const struct sm *s);
 /* Returns whether the active tables were read in standby, and some of their blocks have not been
  * read again since the take-over. */
@@ -193,8 +195,9 @@ void sm_announce_drop(struct sm *s);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 
-/* Sets a timer if the tables of a local repair are not yet proved as a whole. The timer starts the
- * background proof QUIET_US (1 s) after the last local repair. */
+/* Sets a timer if the tables of a local repair are not yet proved as a whole. The timer starts
+ * the background proof QUIET_US (1 s) after the last local repair or, if local repairs keep
+ * coming, LONGEST_US (10 s) after the first one that is not proved. */
 void sm_reproof_prepare(struct sm *s);
 /* Call this function between two rounds. If a background proof has ended during the last round, it
  * takes over the verdict. */

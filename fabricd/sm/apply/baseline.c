@@ -172,9 +172,9 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
 
 /* Decides whether the device at this switch port may be reported now. Returns false if an event
  * about this port was emitted within TELL_EVERY_US, or if there is no memory. Otherwise returns
- * true, and either notes the time, so that the caller emits an event; or, if TELL_MOST events were
- * already emitted in this period, counts the device in b->untold, and the caller emits no event:
- * the device is part of the summary event. */
+ * true. Usually it also notes the time, and the caller emits an event. But if TELL_MOST events were
+ * already emitted in this period, it counts the device in b->untold instead: the device is then
+ * part of the summary event, and the caller emits none. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;

@@ -3,11 +3,12 @@
  * Emits events about the changes between two snapshots. The names of removed nodes and links come
  * from the old snapshot.
  *
- * Up to SINGLY changes of one kind get one event each, but only one change if the tables changed
- * several times within seconds. If there are more changes, one summary event replaces these events.
- * It has the number of changes and some of the names, switches first. If all changed links end at
- * one node, the summary event names this node. All changed nodes and ports are places of the
- * summary event, so that the history of each of them has this event.
+ * Up to SINGLY changes of one kind get one event each. If the tables have changed several times
+ * within seconds, this limit is one instead of SINGLY (sm_pace_many). If there are more changes,
+ * one summary event replaces these events. It has the number of changes and some of the names,
+ * switches first. If all changed links end at one node, it has only the name of this node. All
+ * changed nodes and ports are places of the summary event, so that the history of each of them has
+ * this event.
  */
 #include <inttypes.h>
 #include <stdio.h>

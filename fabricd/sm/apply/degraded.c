@@ -4,9 +4,10 @@
  * are degraded).
  *
  * A link is in the list of degraded links from its event link-degraded until its event
- * link-restored. It also stays in the list while it is down, so that link-restored is emitted when
- * it comes back at its best width and speed. It is removed without an event when both its nodes
- * have left the fabric, or when one of its ports is connected to another port.
+ * link-restored. If its active or enabled width or speed changes, but it stays degraded, it gets a
+ * further event link-degraded. It also stays in the list while it is down, so that link-restored is
+ * emitted when it comes back at its best width and speed. It is removed without an event when both
+ * its nodes have left the fabric, or when one of its ports is connected to another port.
  *
  * After a sweep, the worker task that compares the old snapshot with the new one (publish.c) lists
  * the degraded links of the new one. After a local repair, only the links that came back are

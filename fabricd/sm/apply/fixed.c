@@ -10,8 +10,8 @@
  * Such pairs are only counted, and stay without a path until the switch answers. The VLs of such a
  * switch cannot change either, so new tables must use the VLs of the active tables.
  *
- * If the manager does not know an entry of a silent switch, it assumes the entry that the engine
- * computed.
+ * If the manager knows no entry of a silent switch, it assumes the entries that the engine
+ * computed. If it knows some of its entries, it takes the others as NO_ROUTE.
  */
 #include <stdlib.h>
 #include <string.h>

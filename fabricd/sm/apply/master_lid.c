@@ -5,11 +5,11 @@
  * of their own port. Without this phase, they would use the LID of the former master until the
  * heavy sweep has read and compared all tables, which takes 4 s with 11,664 hosts.
  *
- * Hosts are asked to register again only if the store has nothing of the former master
- * (former_sm_lid of struct fab_plan_input). If registrations may be missing, the heavy sweep asks
- * (`ask`). The phase writes to each endport and switch that has its LID of the active tables
- * already, and leaves out all others. It waits only for one try of a request. The heavy sweep reads
- * all ports, and writes what is missing.
+ * The phase does not ask hosts to register again if the store has what they registered with the
+ * former master (former_sm_lid of struct fab_plan_input). If registrations may be missing in the
+ * store, the heavy sweep asks all hosts (`ask`). The phase writes to each endport and switch that
+ * has its LID of the active tables already, and leaves out all others. It waits only for one try of
+ * a request. The heavy sweep reads all ports, and writes what is missing.
  */
 #include "fabricd/sm/apply/state.h"
 #include "fabricd/sm/mcast/mcast.h"
@@ -53,7 +53,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return false;
 }
 
-/* The heavy sweep reads the port. */
+/* Ignores the answer: the heavy sweep reads the port. */
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     (void)s;

@@ -7,9 +7,9 @@
  * Phase "partitioning" computes on a worker thread which P_Keys each port must have, and adds them
  * to the new tables. If the active tables are kept, this phase computes nothing.
  *
- * If no partitions are configured, the manager neither reads nor writes P_Keys, because devices
- * start as full members of the default partition. Ports whose tables are known, because partitions
- * were configured before, get the default partition back.
+ * If no partitions are configured and no port is quarantined, the manager neither reads nor writes
+ * P_Keys, because devices start as full members of the default partition. Ports whose tables are
+ * known, because this was different before, get the default partition back.
  */
 #include "libfabmgr/partition/partition.h"
 

@@ -17,8 +17,8 @@
  * A fault ends the planning of a rebalance or of a reroute. The tables that were active before are
  * then restored (route.c), so that a local repair can begin at once.
  *
- * Each acknowledged write changes the snapshot. Therefore, if readers use the snapshot, the worker
- * makes a copy for these changes.
+ * Acknowledged writes of PortInfo and SwitchInfo change the snapshot. Therefore, if readers use the
+ * snapshot, the worker makes a copy for these changes.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -119,11 +119,11 @@ static int order_change(struct planning *p, const struct fab_fabric *f, const st
 
 /* Proves that the order of the writes is safe, or makes a safe order. There are two proofs. If the
  * new tables are a repair of the tables that the switches hold, the labels of the repair are the
- * proof. Otherwise order_change makes the proof. After a repair, order_change must also make it if
- * entries still lead over excluded links (links/excluded.c) that are up: these links are dead for
- * the repair, so labels need not ascend on paths over them. Both proofs assume the SLs of the
- * published view, because hosts got path records from it; without a view, they assume the SLs of
- * the new tables. */
+ * proof. Otherwise order_change makes the proof. It must make it after a repair, too, if entries
+ * still lead over excluded links (links/excluded.c) that are up: these links are dead for the
+ * repair, so labels need not ascend on paths over them. Both proofs assume the SLs of the published
+ * view, because hosts got path records from it; without a view, they assume the SLs of the new
+ * tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();

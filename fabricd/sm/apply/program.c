@@ -7,7 +7,7 @@
  * memory.
  *
  * The response to a Set contains the attribute after the write. The manager updates the model from
- * each response. A node that refuses or does not answer a write becomes a suspect of a later sweep.
+ * the responses. A node that refuses or does not answer a write becomes a suspect of a later sweep.
  * After a failed LFT write, it is not known whether the switch holds the old or the new entries of
  * the block; the block is doubtful (libfabmgr/plan/observed.c). The SL2VL and VLArbitration tables
  * of a node count as unknown while they are written, because an interrupted round may leave them
@@ -218,10 +218,10 @@ static bool waits_for_failed(const struct sm_programming *p, const struct fab_pl
     return op->waits && (p->failed_block[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* Handles a failed write of an LFT block. If writes that wait for it were sent, packets could loop.
- * So if others wait for this write, the round sends no further waiting write of a block with the
- * same number (LID / 64), at any switch. In a transition in several steps, the round then sends no
- * further waiting write at all. The next round writes the missing blocks. */
+/* Handles a write that failed or could not be sent: a later round repeats it. If LFT writes wait
+ * for this write, packets could loop if they were sent. This round then sends no further waiting
+ * write of a block with the same number (LID / 64), at any switch; in a transition of several
+ * steps, no further waiting write at all. */
 static void note_failed_block(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -321,8 +321,8 @@ static void stop_before_routes(struct sm *s, const struct fab_plan_op *op)
         p->stopped = true;
 }
 
-/* Leaves out a write that the mode of the frozen manager forbids. As after a failed write, the
- * switch keeps its old entries; but the write is not repeated before the manager is resumed. */
+/* Leaves out a write that the mode of the frozen manager forbids. The node keeps its old
+ * settings. The write is not repeated before the manager is resumed. */
 static void withhold(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -553,8 +553,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* For each switch with unanswered writes, lets links/silent_check.c find out whether the switch is
- * silent. Returns true if all these switches are already known to be silent. */
+/* For each node with unanswered writes, lets links/silent_check.c find out whether it is a
+ * silent switch. Returns true if all these nodes are already known to be silent switches. */
 static bool suspect_awaited(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -614,9 +614,9 @@ static void note_refusing(struct sm *s)
         sm_refusing_keep(s, &refused);
 }
 
-/* Call this function after the last write of the round. It updates the lists of failed writes and
- * of the nodes at which writes failed, notes the time, and emits the events about failed writes and
- * about the end of the transition. */
+/* Call this function after the last write of the round. It updates the lists of failed writes
+ * and of the nodes at which writes failed, notes the time, and emits the summary event about
+ * failed writes and the event about the end of the transition, if they are due. */
 static void end_writes(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;

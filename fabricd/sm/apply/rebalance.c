@@ -19,8 +19,8 @@
  * A trap ends a rebalance that computes routes, plans writes or writes tables, so that it does not
  * delay the repair after a fault. If the rebalance ends before its first write, the tables that
  * were active before are restored (route.c). After the first write, the rebalance may end after any
- * further write, because every mixture of old and new tables is safe. The sweep after the trap
- * completes or replaces the tables.
+ * further write, because every mixture that this order of the writes permits is safe. The sweep
+ * after the trap completes or replaces the tables.
  *
  * A rebalance also programs the tables that the polish has made of the active ones (polish.c). No
  * engine runs then, and the quiet time and RATE do not apply.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps records of reroutes. A reroute is a round that replaced LFT entries or that an operator
- * requested. A ring in memory keeps the last SM_REROUTES records; the store keeps more
+ * Keeps records of reroutes. A reroute is a round that wrote LFT blocks, or a round without a sweep
+ * in which an engine computed all tables anew (requested by an operator, after new settings, or as
+ * a refinement). A ring in memory keeps the last SM_REROUTES records; the store keeps more
  * (store_put_reroute).
  *
  * Times in a record are relative to the trap that caused the reroute, or to the start of the round

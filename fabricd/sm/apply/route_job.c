@@ -108,9 +108,9 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     return r == FAB_OK ? prove_fixed(j, &changed) : r;
 }
 
-/* `taken` is the first engine in the chain whose tables passed the proof. With "auto" on a damaged
- * fabric, runs the later engines, too, and keeps the best tables. Otherwise keeps the tables of
- * `taken`. */
+/* `taken` is the first engine in the chain whose tables passed the proof. With "auto", if this
+ * engine says that another one may make better tables (flawed), and the fabric is small enough,
+ * runs the later engines, too, and keeps the best tables. Otherwise keeps the tables of `taken`. */
 static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;
@@ -210,8 +210,8 @@ static bool may_adopt(const struct sm_route_job *j)
 
 /* Tries the engines of the chain in order, until the tables of one pass the proof. With "auto",
  * later engines may then be compared with this one, unless the tables that the switches hold are
- * adopted: a take-over must not wait for a comparison. If no engine succeeds, the verdict is that
- * of the last one. */
+ * adopted: a take-over must not wait for a comparison. If no engine succeeds, returns OK with
+ * the bad verdict of the last engine, or UNSUPPORTED if this engine made no tables. */
 static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain)
 {
     for (uint32_t i = 0; i < chain->count; i++) {

@@ -48,7 +48,7 @@ struct sm_route_job {
     uint64_t began_us; /* time (manager's clock) at which the last engine began */
     /* Names of the engines that were passed over, with reasons. */
     char passed[800];
-    /* true: the tables of an engine failed their proof */
+    /* true: the tables of an engine before the last one failed their proof */
     bool refuted;
     uint64_t route_us, verify_us;
     /* times (manager's clock) at which the last engine ended (computed_us), and at which the proof

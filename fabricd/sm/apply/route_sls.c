@@ -23,9 +23,11 @@ static bool same_switches(const struct sm_route_job *j)
     return same;
 }
 
-/* Returns true if the former tables have an SL for each pair of switches, and several VLs are in
- * use before and after the change. Returns false for a rebalance, whose tables are only used if
- * hosts may keep their SLs (sm_rebalance_order). */
+/* Returns true if the new tables may keep the SLs of the former ones: the former tables have an
+ * SL for each pair of switches, the new tables use several VLs, and the switches are the same.
+ * Returns false with silent switches, with several traffic classes or classes of ports, and for
+ * adopted tables. Also returns false for a rebalance, whose tables are only used if hosts may
+ * keep their SLs (sm_rebalance_order). */
 static bool may_keep_sls(const struct sm_route_job *j)
 {
     const struct fab_target *was = j->former, *now = j->of.target;

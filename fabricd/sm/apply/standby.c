@@ -8,14 +8,16 @@
  * and computes tables only if it finds a change. No round in standby writes.
  *
  * When the manager becomes master, it publishes these tables, and a light sweep finds the switches
- * with changed ports. A local repair can therefore begin some milliseconds later. The master before
+ * with changed ports. A local repair can therefore begin some milliseconds later. The former master
  * may have written tables that this manager has not read. So all blocks are doubtful at first, and
  * the repair first reads and compares all blocks that its proof uses (fault/confirm_tables.c). It
  * does not read the other blocks; their entries must follow the same order of the switches as the
- * labels of this manager's session. With the setting `replication`, the master has announced its
- * order (announce.c), and this manager compares the two orders. If they differ, or if the master
- * was changing its tables, no local repair begins before all blocks are read (sm_standby_trust).
- * Without the setting, this manager presumes that the orders are the same.
+ * labels of this manager's session. With the setting `replication`, the former master has announced
+ * its order (announce.c), and this manager compares the two orders. No local repair begins before
+ * all blocks are read (sm_standby_trust) in any of these cases: the orders differ, the former
+ * master was changing its tables or took no part in the replication, this manager may not know all
+ * links, or etcd does not answer in time. Without the setting, this manager presumes that the
+ * orders are the same.
  *
  * The heavy sweep that follows reads all doubtful blocks. If one of them differs, the manager drops
  * the tables, makes no local repairs until it has new ones, and adopts what the switches hold.
@@ -110,7 +112,7 @@ void sm_standby_begun(struct sm *s)
     x->order_begun = s->in.replica ? replica_order_revision(s->in.replica) : 0;
 }
 
-/* Makes the view of what the round has read, unless the present view shows just that. */
+/* Makes the view of what the round has read, unless the present view already shows it. */
 static void show(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
@@ -237,8 +239,8 @@ void sm_standby_compare(struct sm *s, uint32_t sw, uint32_t block, const uint8_t
     x->ready = false;
 }
 
-/* Marks all blocks of those switches of which a block could not be read as unknown, so that the
- * plan writes them. Returns whether there are such switches. */
+/* If a block of a switch could not be read, marks all blocks of this switch as unknown, so that
+ * the plan writes them. Returns whether there is such a switch. */
 static bool forget_unread(struct sm *s)
 {
     struct fab_observed *o = &s->model.observed;
@@ -287,7 +289,8 @@ int sm_standby_compared(struct sm *s)
 /* ---- the order that the former master announced ---------------------------------------------- */
 
 /* Returns whether this manager knows all links that paths may use: it has discovered the fabric
- * since the announcement, or its snapshot has just the links that were up then. */
+ * since the announcement, or the links of its snapshot are exactly those that were up at the
+ * announcement. */
 static bool knows_links(const struct sm *s, const struct replica_order *order)
 {
     uint64_t hash = 0;

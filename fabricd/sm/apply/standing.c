@@ -11,7 +11,8 @@
  * If links were lost since an earlier sweep of this manager, for example in the instant of a
  * take-over, the manager first assumes that the fabric still has these links, and then makes a
  * local repair for the lost links. This repair is the same, with the same order of writes, as if
- * this manager had been master all the time.
+ * this manager had been master all the time. The manager prefers it to the engine's tables as long
+ * as it changes less than 1/NEAR of all blocks.
  *
  * Adopted tables may spread traffic less evenly than those of the engine. A rebalance follows after
  * the quiet time (rebalance.c). If the tables come from an engine that the settings no longer name,

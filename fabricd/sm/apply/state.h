@@ -84,9 +84,9 @@ struct sm_standby {
     int64_t read_us;
     bool reported; /* the event sm-standby-ready was emitted since this manager became standby */
     struct sm_adopted adopted;
-    /* Revisions of the master's announcement (replica_order_revision). order_begun: when the
-     * running round in standby began. order: when the last round began at whose end the model was
-     * ready. */
+    /* Revisions of the master's announcement (replica_order_revision). order_begun: the revision at
+     * the beginning of the running round in standby. order: the revision at the beginning of the
+     * last round that ended with `ready` true. */
     int64_t order_begun, order;
     /* whether the proof of a local repair may rely on the tables that were read (standby.c) */
     enum sm_standby_trust trust;
@@ -129,9 +129,9 @@ struct sm_programming {
     /* manager's clock when an LFT write for which other writes wait was last answered; 0: none
      * yet */
     uint64_t awaited_us;
-    /* lossy_us: manager's clock when the first write was sent after which pairs have no path.
-     * lost_us: the time in us from lossy_us until all pairs had a path again. 0: not yet, or no
-     * pair loses its path. */
+    /* lossy_us: manager's clock when the round sent the first write that leaves pairs without a
+     * path. lost_us: the time in us from lossy_us until all pairs had a path again. 0: not yet, or
+     * no pair loses its path. */
     uint64_t lossy_us, lost_us;
     /* Number of pairs that may have no path while tables change. */
     uint64_t lost_pairs;
@@ -310,9 +310,9 @@ struct sm_polish {    /* state of polish.c */
 };
 struct sm_route_job; /* a routing task, defined in route_job.h */
 struct planning;     /* a planning task, defined in plan.c */
-/* The tables that were active before phase "routing" of this round (not in a round with a sweep).
- * If a fault interrupts the round before its first write, they become active again, so that a local
- * repair can begin. */
+/* The tables that were active before phase "routing" of this round. (A round has none if its sweep
+ * found changes.) If a fault interrupts the round before its first write, they become active again,
+ * so that a local repair can begin. */
 struct sm_replaced {
     struct fab_target *target; /* the replaced tables; NULL: there are none that can be restored */
     uint64_t tables;           /* number of these tables (model.tables) */
@@ -572,10 +572,11 @@ void sm_plan_stop(struct sm *s);
 struct fab_transition_outcome;
 int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
-/* Call this function when a plan is made, before its first write is sent. It emits an event if a
- * mixture of tables may have a loop or a cycle of channel dependencies, and an event if pairs lose
- * their path for a while. order_us: time in us that proving and ordering the writes took.
- * by_labels: the labels of a local repair proved the order. */
+/* Call this function when a plan is made, before its first write is sent. It emits
+ * transition-unproved if there is no proof that all mixtures of old and new tables are free of
+ * loops and of cycles of channel dependencies, and paths-paused if pairs lose their path for a
+ * while. order_us: time in us that proving and ordering the writes took. by_labels: the labels
+ * of a local repair proved the order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
 /* Returns how long to wait for packets in flight to leave the fabric, in microseconds. The time is
@@ -628,8 +629,9 @@ uint32_t sm_list_places(const struct fab_change *change, size_t count, struct ev
 /* Lists the `count` degraded links of a snapshot. Runs on a worker thread. Returns OK or NOMEM. */
 int sm_degraded_list(const struct fab_fabric *f, uint32_t count, struct sm_degraded *ret);
 void sm_degraded_fini(struct sm_degraded *d);
-/* `now` has all degraded links of the snapshot f. Emits events about links that were not degraded
- * in the last report, and about those that are no longer degraded. */
+/* `now` has all degraded links of the snapshot f. Emits link-degraded for each link that was not
+ * degraded in the last report, or whose active or enabled width or speed has changed since.
+ * Emits link-restored for each link that is up and no longer degraded. */
 void sm_report_degraded(struct sm *s, const struct fab_fabric *f, const struct sm_degraded *now);
 
 /* Functions of reroutes.c. */
@@ -726,8 +728,9 @@ void sm_fixed_fini(struct sm_fixed *x);
 int sm_fixed_apply(const struct sm_fixed *x, const struct fab_fabric *f, struct fab_target *t,
                    bool *ret_changed);
 /* SL-to-VL tables of silent switches cannot be written. Returns whether the VLs may change from
- * `was` to `now`: always if routes can avoid all silent switches, otherwise only if both are the
- * same. */
+ * `was` to `now`: always if routes can avoid all silent switches; otherwise only if both use a
+ * single VL, or if both use the same number of VLs, map SLs to VLs in the same way, and have
+ * only one class of ports. */
 bool sm_fixed_accepts_vls(const struct sm_fixed *x, const struct fab_vls *was,
                           const struct fab_vls *now);
 

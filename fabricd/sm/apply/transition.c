@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Emits events about the change from old to new tables: paths-paused and paths-resumed if some
- * pairs lose their path for a while, and transition-unproved if some mixture of old and new tables
- * may have a loop or a cycle of channel dependencies.
+ * pairs lose their path for a while, and transition-unproved if there is no proof that all mixtures
+ * of old and new tables are free of loops and of cycles of channel dependencies.
  *
  * Between two rounds of a transition, the manager pauses until packets in flight have left the
- * fabric. Some pairs have no path during this pause, so it must be short. A pause of a few times
- * HOQLife would be safe, because a switch discards a packet that has waited for HOQLife at the head
- * of a queue. But HOQLife is 1 s by default, so the manager waits at most SETTLE_MOST_US. Packets
- * usually leave within microseconds, or within a few milliseconds if there is congestion.
+ * fabric. Some pairs may have no path during this pause, so it must be short. A pause of a few
+ * times HOQLife would be safe, because a switch discards a packet that has waited for HOQLife at
+ * the head of a queue. But HOQLife is 1 s by default, so the manager waits at most SETTLE_MOST_US.
+ * Packets usually leave within microseconds, or within a few milliseconds if there is congestion.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"

@@ -34,8 +34,8 @@ struct sm_run {
     uint64_t started_us, sent_before;
     /* Time (manager's clock) of the trap that caused the round; 0: no trap caused it. */
     uint64_t trap_us;
-    /* true: this round takes over the result of a background heavy sweep, and does not sweep the
-     * fabric itself */
+    /* true: this round takes over the result of a background heavy sweep, and itself reads only
+     * nodes that changed while that sweep ran */
     bool from_background;
     /* true: the sweep found the same nodes and links as the previous sweep, and the nodes have the
      * same ids */
@@ -268,14 +268,14 @@ void sm_wait_for_background(struct sm *s);
 /* Begins the next round if none runs and one is requested. */
 void sm_schedule(struct sm *s);
 /* Starts the running targeted sweep again from its beginning, if its phase allows this (struct
- * sm_phase.restarts). */
+ * sm_phase.restarts) and if it was not restarted too often. */
 void sm_round_repeat(struct sm *s);
 /* Call this function if the running targeted sweep could not read a node that it had to read. A
  * heavy sweep then follows without a pause. */
 void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, and requests the round again. Does nothing if the
- * running phase must not be interrupted, if port probes must wait (pace.c), or if faults have
- * postponed too many rounds. */
+ * running phase must not be interrupted, if port probes must wait (pace.c), if a requested sweep
+ * has waited too long (next_round.c), or if faults have postponed too many rounds. */
 void sm_round_postpone(struct sm *s);
 /* Call this function if links failed and no local repair was possible. Targeted sweeps then need
  * not wait any more (sm_targets_wait). */
@@ -287,8 +287,8 @@ bool sm_targets_wait(const struct sm *s);
 /* Returns true if the tables changed several times within the last seconds. The caller then emits
  * one summary event instead of events about single changes. */
 bool sm_pace_many(const struct sm *s);
-/* sm_alarm_set sets the alarm, a sentence that tells operators why no new tables are written.
- * sm_alarm returns the alarm; "": there is none. */
+/* sm_alarm_set sets the alarm, a sentence that tells operators why there are no new tables, or what
+ * is wrong with the tables in the switches. sm_alarm returns the alarm; "": there is none. */
 void sm_alarm_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sm_alarm_clear(struct sm *s);
 const char *sm_alarm(const struct sm *s);
@@ -351,10 +351,10 @@ uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid);
  * keys: it carries the M_Key of this manager's port (IBA 14.2.5.13) or, during a rotation, the
  * previous M_Key of this port. */
 bool sm_m_key_proves(const struct sm *s, uint64_t key);
-/* Sets the M_Key of an SMP to the key of the port at which the SMP ends. This port follows from the
- * directed route of the SMP or, if the SMP has none, from its destination LID. If the port is not
- * known, the SMP gets the current key or, if the device answered only to that one before, the
- * previous key. */
+/* Sets the M_Key of an SMP to the key of the port at which the SMP ends. This port follows from
+ * the directed route of the SMP or, if the SMP has none, from its destination LID. If the port
+ * is not known, the SMP gets the current key; but if a device has answered only to the previous
+ * key on this directed route before, the SMP gets the previous key. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
 /* Sets the M_Keys of a discovery's SMP. guid: the node GUID that the device claims; 0: not known.
  * If there is no answer, the SMP is sent again. The first tries carry the M_Key that the device is

@@ -3,18 +3,19 @@
  * Chooses the next round.
  *
  * A failed link comes first: if local repair is possible, a port probe precedes all other rounds.
- * Then come, usually in this order: enabling or disabling a port, targeted sweeps, heavy sweeps,
- * reroutes, changes of M_Keys, light sweeps, rebalances, steps of the incremental rebalance. After
- * a take-over with tables that the manager read in standby, one light sweep precedes all rounds
- * except port probes. It finds a link that failed at the moment of the take-over. Next come the
- * writes of MasterSMLID, so that hosts and switches soon send to this manager.
+ * Then come, usually in this order: changes of one port (enabling, disabling or resetting it),
+ * targeted sweeps, heavy sweeps, reroutes, changes of M_Keys, light sweeps, rebalances, steps of
+ * the incremental rebalance. After a take-over with tables that the manager read in standby, one
+ * light sweep precedes all rounds except port probes. It finds a link that failed at the moment of
+ * the take-over. Next come the writes of MasterSMLID, so that hosts and switches soon send to this
+ * manager.
  *
  * A single trap starts a round at once. While traps keep coming, all rounds except port probes wait
  * for a pause (sweep.trap_settle_ms).
  *
- * While the manager is frozen (freeze.c), it enables and disables no port, writes no MasterSMLID,
- * and makes no step of the incremental rebalance. freeze.c keeps the requests for reroutes,
- * rebalances and changes of M_Keys, so this file does not see them.
+ * While the manager is frozen (freeze.c), it enables, disables and resets no port, writes no
+ * MasterSMLID, and makes no step of the incremental rebalance. freeze.c keeps the requests for
+ * reroutes, rebalances and changes of M_Keys, so this file does not see them.
  *
  * Port probes must not delay sweeps for ever. If a sweep has waited too long and no probe has led
  * to a repair in this time, a targeted sweep of the same switches replaces the requested probes.

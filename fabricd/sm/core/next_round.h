@@ -28,7 +28,7 @@ struct sm_facts {
     /* A background heavy sweep is complete, but nodes changed while it ran. */
     bool background_behind;
     bool reroute, rebalance, light;
-    bool port; /* enabling or disabling a port is requested */
+    bool port; /* enabling, disabling or resetting a port is requested */
     /* A round is requested that writes the current M_Key to ports that are known to have another
      * one. */
     bool keys;

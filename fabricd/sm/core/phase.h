@@ -67,7 +67,7 @@ enum sm_round_kind {
     SM_ROUND_REBALANCE,
     /* asks each switch for SwitchInfo, to see whether a port has changed */
     SM_ROUND_LIGHT,
-    SM_ROUND_PORT, /* enables or disables one port */
+    SM_ROUND_PORT, /* enables, disables or resets one port */
     /* Probes ports, and repairs the routes around failed ISLs. */
     SM_ROUND_REPAIR,
     /* Carries out a step of the incremental rebalance. */

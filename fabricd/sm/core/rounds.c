@@ -27,7 +27,8 @@
  * could wait for ever: a device that rejects the manager's writes causes one targeted sweep after
  * the other. */
 #define BEFORE_KEYS_MOST 16
-/* After each BACKOFF_STEP targeted sweeps in a row, the pause before the next sweep doubles. */
+/* After each BACKOFF_STEP rounds in a row during each of which a further trap came, the pause
+ * before the next round doubles. */
 #define BACKOFF_STEP 8
 #define BACKOFF_MOST 6 /* maximum number of doublings of the pause */
 

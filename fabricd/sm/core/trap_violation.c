@@ -57,8 +57,8 @@ struct row {
 
 struct sm_violations {
     struct row row[ROWS];
-    /* maps map_key() of a violation counter to its value when it was last read; has only counters
-     * that are not 0 */
+    /* maps map_key() of a violation counter to its value when it was last read; counters that were
+     * 0 are usually left out */
     struct fab_map known;
     /* true: a heavy sweep has ended since the start, so `known` has the counters of all ports */
     bool swept;
@@ -263,9 +263,9 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
 
 /* ---- traps ---- */
 
-/* Returns by how much the counter has risen; 0: the device does not confirm the trap. The function
- * also returns 0 if the source LID of the trap does not belong to the port. (It does not check this
- * for external ports of switches, which have no LID.) */
+/* Returns by how much the counter has risen (1 if it is at its maximum); 0: the device does not
+ * confirm the trap. The function also returns 0 if the source LID of the trap does not belong to
+ * the port. (It does not check this for external ports of switches, which have no LID.) */
 static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
 {
     struct sm_violations *x = r->sm->core->violations;

@@ -9,11 +9,11 @@
  * The proof of a repair presumes that labels ascend along all paths of the active tables
  * (libfabmgr/repair/proof.c). The blocks that are read confirm this for the paths that the repair
  * changes, and for the entries that send packets to these paths. At 11,664 hosts, these are some
- * thousand blocks of all switches. Other blocks can differ only if the former master changed few
- * entries after this manager had read them. A local repair or an incremental rebalance of fabricd
- * changes few entries, and keeps the labels ascending. New tables of an engine change nearly all
- * blocks, so the blocks that are read show them. The heavy sweep that follows the repair reads all
- * other blocks.
+ * thousand blocks, of all switches together. Other blocks can differ only if the former master
+ * changed few entries after this manager had read them. A local repair or an incremental rebalance
+ * of fabricd changes few entries, and keeps the labels ascending. New tables of an engine change
+ * nearly all blocks, so the blocks that are read show them. The heavy sweep that follows the repair
+ * reads all other blocks.
  *
  * With the setting `replication`, the phase does not rely on this argument about other blocks. It
  * waits until this manager has compared the order of its labels with the order that the former

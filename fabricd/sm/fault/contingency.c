@@ -17,7 +17,7 @@
  *
  * The order of the cases is: first the links that flapped or had errors, then the switches, then
  * all other links. If the plans fill the memory that contingency.memory allows, a new plan replaces
- * plans of cases that come later in this order.
+ * plans of an earlier state whose cases come later in this order.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  * rate */
 #define WRITE_RATE 25000
 
-/* Returns what the computation of the missing plans is waiting for, as a phrase; "": it is running,
- * or pauses between two slices. */
+/* Returns what the computation of the missing plans is waiting for, as a phrase; "": it is
+ * running, pauses between two slices, or begins soon. */
 static const char *waits_for(const struct sm *s)
 {
     const struct sm_contingency_state *a = &s->fault->contingency;

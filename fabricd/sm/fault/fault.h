@@ -14,7 +14,8 @@ void sm_fault_fini(struct sm *s);
  * targeted sweep that checks the result of the probe. No sweep is needed if a trap caused the
  * probe, and only held-down links had changed. */
 void sm_probe_ended(struct sm *s, int status);
-/* Returns whether a port probe has read a node that no targeted sweep has read since. */
+/* Returns whether a port probe has read a node for which the targeted sweep that checks the probe
+ * is not requested yet. */
 bool sm_probe_unchecked(const struct sm *s);
 /* Like sm_probe_unchecked, but for one node. */
 bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid);

@@ -217,8 +217,8 @@ static void drop(struct sm *s)
     sm_repair_search_abort(s);
 }
 
-/* Ends the round without a repair. A targeted sweep follows. The times of its record count from the
- * trap that caused the probe, if a trap caused it. */
+/* Ends the round without a repair. A targeted sweep follows. The times in the record of that sweep
+ * count from the trap that caused the probe, if there was one. */
 static int give_up(struct sm *s, const struct sm_repair_search *x)
 {
     log_info("sm", "no local repair, a targeted sweep follows: %s",

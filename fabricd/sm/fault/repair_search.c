@@ -62,8 +62,9 @@ static int list_failed(struct sm *s, struct sm_repair_search *x)
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
-/* Uses the contingency plan. Sets the status to NOT_FOUND if there is no plan for these links, if
- * the plan is not valid any more, or if it has detours although a failed link is up. */
+/* Uses the contingency plan. Sets the status to NOT_FOUND if there is no plan for these links,
+ * if the plan is not valid any more, or if it has detours although one of these links is still
+ * up. */
 static void take_plan(struct sm_repair_search *x, struct fab_repair *state,
                       const struct fab_lft *tables)
 {

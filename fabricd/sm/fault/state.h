@@ -46,9 +46,9 @@ struct sm_probe { /* result of a port probe */
     bool more;
 };
 #define SM_LOST_SWITCHES 8
-/* Number of suspects (at the beginning of the list) of which a port probe always reads all
- * ports. One would not be enough: a failed switch is itself a suspect if it sent a trap before
- * it failed. */
+/* Number of suspects (at the beginning of the list) of which a port probe reads all ports, unless
+ * it knows a failed switch before it comes to them. One would not be enough: a failed switch is
+ * itself a suspect if it sent a trap before it failed. */
 #define SM_FIRST_SUSPECTS 3
 /* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
@@ -178,7 +178,8 @@ struct sm_fault {
     uint32_t next_suspect, next_port;
     struct sm_probe probe;
     struct sm_lost_switches lost;
-    /* nodes that a port probe has read, and that no targeted sweep has read after it */
+    /* nodes that a port probe has read, and for which the targeted sweep that checks the probe is
+     * not requested yet */
     struct sm_guids unchecked;
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;

@@ -261,8 +261,8 @@ static void keep_refused(struct sm *s)
     ha->refused_count = kept;
 }
 
-/* Emits an event for each refused manager, except those that an earlier election reported with the
- * same state, priority and place (same_claim). */
+/* Emits an event for each refused manager, except those that an earlier election reported with
+ * the same port GUID, state, priority and place (same_claim). */
 static void report_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;

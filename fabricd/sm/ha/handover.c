@@ -5,10 +5,10 @@
  * ACKNOWLEDGE, and the master then goes to standby. OpenSM sends only the answer.
  *
  * Without a command, a master hands over only to a manager that has precedence
- * (fab_smstate_successor), and not before this manager has had time to read the tables in standby:
- * otherwise no link that fails would be routed around until its first heavy sweep ends, after 10 s
- * at 11,664 hosts. If a manager repeatedly became master and lost the role again, it gets
- * no hand-over for some time (holds.h).
+ * (fab_smstate_successor), and not before that manager has had time to read the tables in standby.
+ * Without these tables, it could not route around a failed link before its first heavy sweep ends,
+ * after 10 s at 11,664 hosts. If a manager repeatedly became master and lost the role again, it
+ * gets no hand-over for some time (holds.h).
  *
  * After a hand-over by command, this manager may have precedence over the new master. The new
  * master would then hand the role back. To prevent this, this manager lowers its priority so far
@@ -29,13 +29,13 @@
 
 /* minimum time in us from a failed hand-over to the next one */
 #define AGAIN_US UINT64_C(10000000)
-/* Times in us. SETTLE_US: HANDOVER must be sent within this time after the hand-over was begun.
- * LOOK_US: interval at which the manager checks whether HANDOVER can be sent. */
+/* time in us after the beginning of a hand-over: by then, HANDOVER must be sent (on_time) */
 #define SETTLE_US 1000000
 /* NODE_READS: number of requests for each node by which a manager in standby reads the fabric.
  * READING_MOST_US: maximum time in us for which a hand-over waits for these reads. */
 #define NODE_READS 9
 #define READING_MOST_US UINT64_C(180000000)
+/* interval in us at which the manager checks whether HANDOVER can be sent */
 #define LOOK_US 2000
 
 uint64_t sm_handover_held_until(const struct sm *s, uint64_t guid)

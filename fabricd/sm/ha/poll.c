@@ -6,8 +6,8 @@
  *
  * A standby manager reads the SMInfo of all other managers twice a second (watch.c). If the master
  * is gone and all others have answered recently, these answers are enough for an election at once;
- * the sweep follows the election. Otherwise the election is a part of the sweep, which takes a
- * second in a fabric of 11,664 hosts.
+ * a sweep follows the election, unless another manager is then master. Otherwise the election is a
+ * part of the sweep, which takes a second in a fabric of 11,664 hosts.
  *
  * A poll is sent once, and its answer must come before the next poll; the time-outs of other SMPs
  * do not apply. A take-over therefore begins at most FAB_SMSTATE_POLLS + 1 intervals after the

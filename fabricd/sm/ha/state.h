@@ -203,7 +203,7 @@ void sm_watch_cancel(struct sm *s);
  * trusted managers that have not answered: they may hang. */
 void sm_watch_note_missing(struct sm *s);
 /* If this manager is master, emits an event for each other manager that the election has found as
- * master. */
+ * master, unless the last such event was about the same manager. */
 void sm_watch_report_masters(struct sm *s);
 /* The manager at `port` has asked this manager for SMInfo. If no election has found that manager
  * yet, asks it for its own SMInfo. */
@@ -256,9 +256,9 @@ bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info
 /* Returns whether subnet.managers lists the manager `guid` at the switch port to which `port` is
  * connected. */
 bool sm_trust_listed(const struct sm *s, uint32_t port, uint64_t guid);
-/* A port may have another manager. Returns the M_Key for requests to it: the M_Key of the port if
- * subnet.managers lists this manager or if it has proved that it knows the key. Otherwise 0, which
- * tells it nothing. */
+/* Returns the M_Key for SMInfo requests to the manager that may be at this port: the M_Key of the
+ * port if subnet.managers lists this manager, or if its node has proved that it knows the key;
+ * otherwise 0, which tells an attacker nothing. */
 uint64_t sm_trust_m_key(const struct sm *s, uint32_t port);
 /* A SubnGet(SMInfo) has come from another manager. Returns true if the answer may have the SM_Key.
  * If the request had the right M_Key, notes that its sender has proved itself. */

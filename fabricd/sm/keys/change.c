@@ -5,9 +5,10 @@
  *
  * SubnSet(PortInfo) carries the port's key in the header and the new key in the attribute. If the
  * answer is lost, the port may still have executed the request. A repetition with the old key would
- * then be a key violation. The manager therefore sends the Set only once, and then asks with a Get
- * that carries the new key. If this Get fails, another Get carries the old key. A port counts as
- * changed only when it has shown the new key.
+ * then be a key violation. The manager therefore does not repeat the Set at once, but asks with a
+ * Get that carries the new key. If this Get fails, another Get carries the old key. Only if the
+ * port then shows the old key, the manager sends the Set again, at most SETS_MOST times in all. A
+ * port counts as changed only when it has shown the new key.
  *
  * While a port is being changed, its key in the snapshot is 0 (not known). If the port answers to
  * neither key, the key stays 0 and a sweep identifies it again. No MFT requests and no requests of

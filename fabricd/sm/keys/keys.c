@@ -60,9 +60,10 @@ static enum key_state state_of(const struct sm *s, uint32_t port)
     return info->m_key == sm_m_key_wanted(s, port) ? KEY_CURRENT : KEY_OTHER;
 }
 
-/* Removes ports from the list of ports that may have the previous key (in the key file): ports that
- * have shown the current key, and ports without a key. Returns the number of removed ports.
- * *ret_behind: number of ports of the fabric whose key must still be changed. */
+/* Removes ports from the list of ports that may have the previous key (in the key file): ports
+ * that have shown the current key, and ports without a key. Returns the number of removed ports.
+ * *ret_behind: number of ports of the fabric whose key must still be changed, or that are in
+ * this list and hide their key; 1 if memory ran out. */
 static size_t strike_out(struct sm *s, size_t *ret_behind)
 {
     const struct fab_fabric *f = s->model.fabric;

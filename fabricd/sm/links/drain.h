@@ -30,9 +30,10 @@ void sm_drain_drop(struct sm *s, struct sm_drain *d);
 /* Sets the timer that ends drains whose time is over. */
 void sm_drain_arm(struct sm *s);
 /* Functions of drain_cover.c. */
-/* Finds the links of snapshot `f` that routes must avoid if the switches guid[0] to guid[nodes -
- * 1], or one link, are drained. v: the view with the active tables. link: id of a port of the link;
- * NULL: no link is drained. Returns OK, INVAL or NOMEM. */
+/* Finds the links of snapshot `f` that routes must avoid if switches (their node GUIDs: guid[0] to
+ * guid[nodes - 1]) or one link are drained. v: the view with the active tables. link: id of a port
+ * of the link; NULL: no link is drained. Returns OK, NOMEM, or INVAL if the link is not an ISL that
+ * is up. */
 int sm_drain_cover(const struct fab_view *v, const struct fab_fabric *f, const uint64_t *guid,
                    uint32_t nodes, const uint32_t *link, struct fab_drain *ret);
 

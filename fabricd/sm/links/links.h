@@ -102,10 +102,11 @@ void sm_drain_round_ended(struct sm *s, int status);
 
 /* ---- offenders (offenders.c) ---- */
 
-/* Isolates a misbehaving host: its switch port is disabled. If this is not allowed (offenders.c),
- * emits offender-not-isolated instead. Call this function only if the settings (`offenders`) demand
- * the isolation. port: the host's port in the snapshot. cause: what the host did, as a phrase for
- * operators. The caller must be sure that this host did it; a source LID is no proof. */
+/* Isolates a misbehaving host: its switch port is disabled. If this is not allowed
+ * (offenders.c), emits offender-not-isolated instead, at most once in 10 minutes. Call this
+ * function only if the settings (`offenders`) demand the isolation. port: the host's port in the
+ * snapshot. cause: what the host did, as a phrase for operators. The caller must be sure that
+ * this host did it; a source LID is no proof. */
 void sm_offender_found(struct sm *s, uint32_t port, const char *cause);
 
 /* ---- ports (port_setting.c) ---- */
@@ -153,10 +154,10 @@ int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
  * requests a targeted sweep. */
 bool sm_silent_check(struct sm *s, uint64_t guid);
 bool sm_is_silent(const struct sm *s, uint64_t guid);
-/* Returns the switches that have probably failed: in a check within the last seconds, they did not
- * answer, and no neighbour reported a link to them as up; or they are neighbours of such a switch
- * that did not answer, either. Other code adds switches by sm_silent_note_failed. The set is valid
- * until the next call of a function in this header. */
+/* Returns the switches that have probably failed: in a check within the last seconds, they did
+ * not answer, and no neighbour reported a link to them as up; or they are neighbours of such a
+ * switch, and did not answer either. Other code adds switches by sm_silent_note_failed. The set
+ * is valid until the next call of a function in this header. */
 const struct sm_guids *sm_silent_failed(struct sm *s);
 /* Adds a switch to the set of sm_silent_failed. Returns false if the set has it already. */
 bool sm_silent_note_failed(struct sm *s, uint64_t guid);

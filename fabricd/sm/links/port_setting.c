@@ -302,8 +302,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* Finds the directed route for the write. If the write is to a switch and there is such a route, it
- * avoids the link that the write takes down, because the answer would be lost on this link. */
+/* Finds the directed route for the write. For a switch, prefers a route that does not use the
+ * link which the write takes down, because the answer would be lost on this link. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

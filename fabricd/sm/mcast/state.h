@@ -94,8 +94,8 @@ struct sm_multicast {
     struct fab_blocks held;
     /* bitset of the MLID groups whose MFT blocks may need a write */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    /* bitset of switches that get no MFT requests: they are silent, or have not answered two
-     * requests */
+    /* bitset of switches that get no MFT requests until the next retry: they are silent, refused
+     * a request, or did not answer two requests */
     uint64_t *unresponsive;
     uint32_t unresponsives;
     /* Switches that did not answer a request. failed_now: they did not answer one of the running
@@ -126,8 +126,8 @@ void sm_multicast_kick(struct sm *s);
 void sm_multicast_planned(struct sm *s, int status);
 
 /* Functions of multicast_store.c. */
-/* Reads the groups from the store. Returns OK or NOMEM. If the database is damaged, logs an error,
- * and the result is empty. */
+/* Reads the groups from the store. Returns OK or NOMEM. If the database cannot be read or is
+ * damaged, logs an error, and the result is empty. */
 int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret);
 void sm_stored_groups_fini(struct sm_stored_groups *x);
 /* A join may change nothing, because the group and the member exist already. But if the store has
@@ -196,13 +196,14 @@ int sm_joint_done(struct sm *s, struct sm_joint_proof *p, const uint64_t *groups
 int sm_mfts_plan_proved(struct sm *s);
 int sm_mfts_init(struct sm *s); /* returns OK or NOMEM */
 void sm_mfts_fini(struct sm *s);
-/* If a plan of MFT writes is running, enters its next stage; otherwise makes a plan. Returns OK or
- * NOMEM. */
+/* If no plan of MFT writes is running, makes one. If all requests of the running stage are
+ * answered, enters the next stage of the plan or, after its last stage, makes the next plan.
+ * Returns OK or NOMEM. */
 int sm_mfts_go_on(struct sm *s);
 void sm_mfts_drop(struct sm *s); /* cancels the running proof and all unanswered requests */
 void sm_mfts_open_all(struct sm *s);
-/* The trees will be updated to the fabric `now`, in which switches have other ids. Moves the known
- * MFT blocks to these ids before. Returns OK or NOMEM. */
+/* The trees will be updated to the fabric `now`, in which switches may have other ids. Moves the
+ * known MFT blocks to these ids before. Returns OK or NOMEM. */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now);
 /* Marks all MFT blocks as unknown. The caller must call sm_mfts_move next. */
 void sm_mfts_reset(struct sm *s);

@@ -27,8 +27,8 @@ struct sm_port_path {
     struct fab_path path;
 };
 struct sm_model {
-    /* The snapshot from the last sweep, updated by acknowledged writes. NULL: no sweep has ended
-     * yet. */
+    /* The snapshot from the last sweep, updated by acknowledged writes and by local repairs.
+     * NULL: no sweep has ended yet. */
     struct fab_fabric *fabric;
     /* the places where ports were last seen: from the last sweep or, before the first sweep, from
      * the store; NULL: not known */

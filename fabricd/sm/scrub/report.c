@@ -8,7 +8,8 @@
 #include "fabricd/sm/scrub/state.h"
 
 /* Writes the value of a field as text. Port numbers, levels and LIDs are decimal; P_Keys, port
- * masks and prefixes are hexadecimal. M_Keys are never written. */
+ * masks and prefixes are hexadecimal. Of an M_Key, the text only says whose key it is ("another
+ * key", "its own key"). */
 static void write_value(uint16_t attr_id, const char *field, uint64_t value, char text[24])
 {
     bool hex = attr_id == FAB_ATTR_PKEY_TABLE || attr_id == FAB_ATTR_MFT ||

@@ -64,16 +64,16 @@ void sm_background_touch(struct sm *s, uint64_t guid)
 
 /* ---- unresponsive ports ---------------------------------------------------------------------- */
 
-/* Returns true if the pass that has just ended has read both ends of the link of this unresponsive
- * port. */
+/* Returns true if the pass that has just ended asked the node at the near end of this
+ * unresponsive port and, if the GUID at the far end is known, also the node there. */
 static bool was_asked(const struct sm_background *v, const struct fab_unresponsive *p)
 {
     return is_among(v->asked, v->asked_count, p->near_guid) &&
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
 }
 
-/* Called when a pass has ended. Makes the new list of unresponsive ports: those that this pass has
- * found, and those of earlier passes for which this pass has not read both ends of the link. */
+/* Called when a pass has ended. Makes the new list of unresponsive ports: those that this pass
+ * has found, and those of earlier passes whose nodes this pass has not asked (was_asked). */
 static int keep_unresponsive(struct sm_background *v)
 {
     uint32_t count, kept;

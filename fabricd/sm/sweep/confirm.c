@@ -2,11 +2,12 @@
 /*
  * Confirms sudden losses before anything is written. A loss is sudden in two cases: more than
  * sweep.confirm_loss percent of the nodes do not answer, although neighbours report links to them
- * as up; or the manager's own node has no link any more. The manager drops the snapshot of a sweep
- * that found a sudden loss, and does a heavy sweep after a pause of one second. If that sweep finds
- * the same number of lost nodes, the loss is confirmed. If the number differs, one more sweep
- * follows; a sudden loss in that sweep counts as confirmed. If the neighbours report the links to
- * lost nodes as down, the loss is proved and needs no confirmation.
+ * as up; or the manager's own node has no link any more. (If sweep.confirm_loss is 0, no loss
+ * counts as sudden.) The manager drops the snapshot of a sweep that found a sudden loss, and does a
+ * heavy sweep after a pause of one second. If that sweep finds the same number of lost nodes, the
+ * loss is confirmed. If the number differs, one more sweep follows; a sudden loss in that sweep
+ * counts as confirmed. If the neighbours report the links to lost nodes as down, the loss is proved
+ * and needs no confirmation.
  *
  * While the manager's own node has no link, the former snapshot stays: the manager could write
  * nothing, and most likely all nodes are still there. The pauses grow to ten seconds.

@@ -2,12 +2,12 @@
 /*
  * Phase "light sweep" sends one SubnGet(SwitchInfo) to each switch.
  *
- * A port probe follows for switches that report a changed port (PortStateChange, IBA 14.2.5.4). So
- * a local repair can handle a link that failed or came back, even if the trap was lost. A targeted
- * sweep follows for switches whose LinearFDBTop changed, and for nodes that were unresponsive
- * before. If a switch does not answer within the time of one try, the manager asks it over other
- * paths (links/silent_check.c). If no switch answers, the fault is near the manager, and a heavy
- * sweep follows.
+ * For switches that report a changed port (PortStateChange, IBA 14.2.5.4), a port probe follows, or
+ * a targeted sweep if no local repair is possible. So a local repair can handle a link that failed
+ * or came back, even if the trap was lost. A targeted sweep follows for switches whose LinearFDBTop
+ * changed, and for nodes that were unresponsive before. If a switch does not answer within the time
+ * of one try, the manager asks it over other paths (links/silent_check.c). If no switch answers,
+ * the fault is near the manager, and a heavy sweep follows.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@ struct sm_background { /* state of background_sweep.c */
 };
 /* The confirmation of a sudden loss (confirm.c). */
 struct sm_confirming {
-    /* while the timer is pending, the next sweep that may confirm the loss has not begun yet */
+    /* pending: the next sweep that may confirm the loss is not requested yet */
     struct loop_timer *timer;
     /* number of sweeps in a row that found the loss; 0: no loss waits for a confirmation */
     uint32_t sweeps;

@@ -4,10 +4,10 @@
  *
  * A manager in standby stores the decisions of the master as they arrive. When it is elected, it
  * claims the lead of the replication. Before it uses tables, it waits at most WAIT_US for the last
- * rows of the former master, and loads them. If these rows isolate or drain links that are in its
- * snapshot, the sweep begins again without them. If etcd does not answer in this time, the manager
- * continues with the rows that it has. If further rows arrive later, it loads them and sweeps
- * again.
+ * rows of the former master, and loads them. If these rows change which links are isolated or
+ * drained, or if sweeps must leave out devices that are not approved, the heavy sweep begins again.
+ * If etcd does not answer in this time, the manager continues with the rows that it has. If further
+ * rows arrive later, it loads them and sweeps again.
  *
  * The manager asks hosts to register again only if registrations may be missing. There are three
  * such cases: the former master took no part in the replication; its last beat says that it had not
@@ -238,11 +238,12 @@ const struct sm_phase sm_phase_take_over = {.name = "taking over",
                                             .leave = leave_wait,
                                             .abort = abort_wait};
 
-/* Called when rows of another manager have arrived. A master loads them now, unless it still waits
- * for more. A standby manager sweeps if the isolated and drained links in the rows are not those
- * that its snapshot assumes. Without this sweep, the master could send a HANDOVER by a directed
- * route over a link that this snapshot lacks. This manager could then not determine the sender from
- * the return path (trust.c), and would refuse the HANDOVER. */
+/* Called when rows of another manager have arrived. A master requests a heavy sweep, which loads
+ * them, unless phase "taking over" is still waiting for more. A standby manager sweeps if the
+ * isolated and drained links in the rows are not those that its snapshot assumes. Without this
+ * sweep, the master could send a HANDOVER by a directed route over a link that this snapshot
+ * lacks. This manager could then not determine the sender from the return path (trust.c), and
+ * would refuse the HANDOVER. */
 static void on_news(void *ctx)
 {
     struct sm *s = ctx;
