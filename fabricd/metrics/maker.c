@@ -55,7 +55,7 @@ static void free_page(void *ctx)
 }
 
 /* Gives up a reference. If it was the last one, another thread frees the page, because the kernel
- * takes milliseconds to free 100 MB. */
+ * takes milliseconds to free 100 MB. If the maker was freed before, this thread frees the page. */
 void page_buffer_unref(struct page_buffer *b)
 {
     if (!b || --b->refs > 0)

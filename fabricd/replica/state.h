@@ -126,7 +126,8 @@ struct replica {
     void *news_ctx;
 };
 
-/* Waits until a member changes, at most for `us` microseconds. The caller holds the mutex. */
+/* Waits until another thread has changed a member and signals it (`wake`), at most for `us`
+ * microseconds. Returns at once if the replica is being stopped. The caller holds the mutex. */
 void replica_wait(struct replica *r, uint64_t us);
 /* Returns true if this manager leads and is level. The caller holds the mutex. */
 bool replica_level_locked(const struct replica *r);

@@ -190,8 +190,8 @@ static uint64_t guid_at(const struct change *c, uint32_t index)
 }
 
 /* Sets the alias GUID at an index of the port, and stores it; a GUID of 0 removes the alias GUID.
- * Does nothing if the GUID is that of a device, or an alias GUID of another port. Returns OK or
- * NOMEM. */
+ * Changes nothing, and returns OK, if the GUID is that of a device (is_of_a_device), or an alias
+ * GUID of another port. Returns OK or NOMEM. */
 static int put(const struct change *c, uint32_t index, uint64_t guid)
 {
     uint64_t old = guid_at(c, index);
@@ -207,8 +207,9 @@ static int put(const struct change *c, uint32_t index, uint64_t guid)
     return FAB_OK;
 }
 
-/* Refuses a request that changes an alias GUID which is a member of a multicast group. Returns the
- * MAD status of the answer; 0: the change is permitted. */
+/* Checks whether a request may change or remove the selected alias GUIDs. Returns the MAD status
+ * with which to refuse it: REQ_DENIED if one of these alias GUIDs is a member of a multicast group,
+ * or BUSY if the groups are not known yet. 0: the request is permitted. */
 static uint16_t may_rename(const struct change *c, bool set)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);

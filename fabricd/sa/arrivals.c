@@ -55,7 +55,8 @@ static int compare(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Lists the endports in service, and port 0 of each switch. */
+/* Lists the endports in service, and ports 0 of switches in service, in ascending order of
+ * GUIDs. */
 static int list_ends(const struct fab_view *v, struct sa_ends *ret)
 {
     const struct fab_fabric *f = v->fabric;

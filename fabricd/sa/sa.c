@@ -10,10 +10,11 @@
  * status of answers is BUSY before the first view is published and, if partitions are configured,
  * before the first view with the P_Keys of all ports.
  *
- * A request gets no answer in six cases: it is malformed; this manager is not master; it is a Set
- * or Delete while this manager hands over to the next master; its SM_Key is neither 0 nor the
- * sa_key (15.2.1.1, C15-0.1.5); its port sends more requests per second than the quota permits
- * (quota.c); or it repeats a request whose response is in progress (table.c).
+ * A request is ignored in six cases: it is malformed; this manager is not master; it is a Set or
+ * Delete while this manager hands over to the next master; its SM_Key is neither 0 nor the sa_key
+ * (15.2.1.1, C15-0.1.5); its port sends more requests per second than the quota permits (quota.c);
+ * or it repeats a request whose response is in progress (table.c). An answer is lost if the queue
+ * of answers is full (reply.c), or if the kernel does not accept it (transfer.c).
  */
 #include "fabricd/sa/sa.h"
 
