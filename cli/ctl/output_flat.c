@@ -2,7 +2,7 @@
 /*
  * The formats csv (RFC 4180) and wide print each table with one column for each key of the JSON
  * output. If a row contains a record, the values of the record have columns such as "rate.width":
- * the key of the record, a point and the key of the value. A list (out_is_list) prints only its
+ * the key of the record, a dot and the key of the value. A list (out_is_list) prints only its
  * tables. So does any other output that begins with a table. Each of the remaining outputs prints
  * its values outside of tables as one row, and no tables.
  *
@@ -36,7 +36,7 @@ struct rows {
 struct flat {
     struct rows table;    /* the present table */
     struct rows record;   /* the values that are outside of all tables; they form one row */
-    char prefix[KEY_LEN]; /* keys of the open records, each followed by a point */
+    char prefix[KEY_LEN]; /* keys of the open records, each followed by a dot */
     size_t row_prefix;    /* length that `prefix` had when the present row began */
     /* table_seen: the output has had a table; in_live: the header of the present live table is
      * printed */

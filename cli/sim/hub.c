@@ -297,8 +297,9 @@ static void swap_addresses(uint8_t *packet)
     memcpy(packet + SQPN_AT, was, 4);
 }
 
-/* Returns the number of bytes of the MAD that are valid. An RMPP answer keeps the length that the
- * client gave, because it tells how many records the MAD has. All other MADs have FAB_MAD_SIZE. */
+/* Returns the number of bytes of the MAD that are valid. An RMPP MAD of the SA class keeps the
+ * length that the client gave, if this length is possible, because it tells how many records the
+ * MAD has. All other MADs have FAB_MAD_SIZE. */
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;

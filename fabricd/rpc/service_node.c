@@ -82,7 +82,8 @@ void list_nodes(struct call *c, const void *request)
 struct past {
     struct gone g;
     Fabric__V1__GetNodeResponse *m;
-    /* GUID of the node that the client named; messages name the end of a link at this node first */
+    /* GUID of the node that the client named; for each link, messages name the end at this node
+     * first */
     uint64_t near;
 };
 

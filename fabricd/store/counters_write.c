@@ -185,8 +185,9 @@ static int store_node(struct counters_writer *w, struct counters_known *node)
     return status;
 }
 
-/* Finds each node of the round in w->node, and appends new nodes. place[i] becomes the index in
- * w->node of the round's node i. */
+/* Finds the place in w->node of each node of the round. A new node, and a node that has more ports
+ * than before, gets the place of an expired node or a new place (place_node). place[i] becomes the
+ * index in w->node of the round's node i. */
 static int place_nodes(struct counters_writer *w, const struct counters_round *r, uint32_t *place)
 {
     int status = FAB_OK;

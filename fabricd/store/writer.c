@@ -17,10 +17,10 @@
  * the thread therefore compares the file at the path with the file that it opened. If they differ,
  * the transaction fails as it does on a full disk.
  *
- * All other records enter the queue even if it is full. The queue has at most one set of leases and
- * one view, because a new one replaces the earlier one. Before a registration of a host, the caller
- * checks store_is_behind. The remaining records, for example decisions of operators and rows of the
- * audit log, are few.
+ * Records of all other kinds enter the queue even if it has more than QUEUE_MAX records. The queue
+ * has at most one set of leases and one view, because a new one replaces the earlier one. Before a
+ * registration of a host, the caller checks store_is_behind. The remaining kinds, for example
+ * decisions of operators and rows of the audit log, have few records.
  *
  * The thread commits a registration at once, because a host waits for the answer. Records that
  * arrive during a transaction are part of the next transaction.
