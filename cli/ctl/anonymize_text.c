@@ -127,10 +127,10 @@ static bool is_home(const char *text, size_t at)
     return at >= strlen(home) && memcmp(text + at - strlen(home), home, strlen(home)) == 0;
 }
 
-/* Returns how much of a token is copied at once. If the token is a word that plain words follow,
- * this is only the length of the word, because a name may begin after it: in "link-uid 1000", the
- * name is "uid 1000". Otherwise the token may be a version number, and the function returns the
- * length of the whole token. */
+/* Returns the length of the part of a token that is copied at once. If the token begins with a word
+ * that plain words follow, this part is only the first word, because a name may begin after it: in
+ * "link-uid 1000", the name is "uid 1000". Otherwise the token may be a version number, and the
+ * part is the whole token. */
 static size_t first_piece(const char *token, size_t len)
 {
     size_t n = 0;

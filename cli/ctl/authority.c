@@ -199,7 +199,7 @@ int authority_revoke(struct authority *a, const char *name, char *why, size_t wh
     return rc;
 }
 
-/* Returns the number of days for which a certificate is valid. */
+/* Returns the number of days for which a certificate is valid, at least 1. */
 static unsigned period_of(const X509 *cert)
 {
     int days = 0, seconds = 0;

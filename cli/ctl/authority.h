@@ -47,8 +47,8 @@ void authority_close(struct authority *a); /* `a` may be NULL */
 int authority_issue(struct authority *a, const char *name, char *const *others, size_t count,
                     unsigned days, char *why, size_t why_len);
 /* Adds the current certificate of `name`, and the older ones that renewals have replaced, to the
- * revocation list. NOT_FOUND: there is no such certificate. EXISTS: the certificate is already in
- * the list. */
+ * revocation list. INVAL: the name is not valid. NOT_FOUND: there is no such certificate. EXISTS:
+ * the certificate is already in the list. */
 int authority_revoke(struct authority *a, const char *name, char *why, size_t why_len);
 
 struct authority_renewed {
@@ -59,9 +59,9 @@ struct authority_renewed {
  * are those of the current certificate, which stays valid. If `name` is AUTHORITY_OWN_NAME, gives
  * the authority and its revocation list a new period of validity; the key of the authority and all
  * certificates stay valid. days: length of the new period; 0: as long as the present period.
- * NOT_FOUND: there is no certificate for `name`. EXISTS: the certificate is revoked. INVAL: the new
- * certificate would expire after the authority or, if `name` is AUTHORITY_OWN_NAME, before the
- * present certificate of the authority. */
+ * NOT_FOUND: there is no certificate for `name`. EXISTS: the certificate is revoked. INVAL: the
+ * name is not valid, or the new certificate would expire after the authority or, if `name` is
+ * AUTHORITY_OWN_NAME, before the present certificate of the authority. */
 int authority_renew(struct authority *a, const char *name, unsigned days,
                     struct authority_renewed *ret, char *why, size_t why_len);
 

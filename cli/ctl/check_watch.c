@@ -23,7 +23,8 @@ struct watching {
     struct session *s;
     const struct fab_cabling_plan *plan;
     struct fab_cabling_estimate estimate;
-    bool clear; /* true: standard output is a terminal, and each update replaces the one before */
+    bool clear; /* true: the output is text on a terminal, and each update replaces the one
+                 * before */
     bool done;  /* true: the fabric is as planned */
 };
 

@@ -201,7 +201,8 @@ static void connect_again(struct session *s)
         nanosleep(&(struct timespec){.tv_sec = RETRY_MS / 1000}, NULL);
 }
 
-/* Returns true if WatchEvents must be called again. In this case, also prepares the next call. */
+/* Returns true if WatchEvents must be called again. In this case, also prepares the next call: sets
+ * the sequence number after which it begins, or connects again. */
 static bool goes_on(struct watching *w, const struct fab_client_error *error)
 {
     bool slow = error->code == FAB_GRPC_RESOURCE_EXHAUSTED && w->resume_after != 0;

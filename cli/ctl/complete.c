@@ -80,8 +80,8 @@ static void offer_names(const struct line *l, const struct cmd *list, const char
     free(text);
 }
 
-/* Offers the names of nodes, each followed by a slash. If the word to complete has a slash, offers
- * the ports of the node before the slash. */
+/* Offers the names of nodes, each followed by a slash. If the word to complete already has a slash,
+ * offers instead the ports of the node before the slash. */
 static void offer_ports(const struct line *l)
 {
     const char *slash = strrchr(l->current, '/');

@@ -44,8 +44,8 @@ const char *contexts_default(const struct contexts *c);
 int contexts_choose(const char *name);
 
 /* Fills in those members of *options that the user has not given on the command line. Takes each
- * value from the context `c` (NULL: none) or, if the context lacks it, from the environment. If
- * neither has an address, fills in the default address. */
+ * value from the context `c` (NULL: none) or, if the context lacks it, from the environment; the
+ * TLS name only from the context. If neither has an address, fills in the default address. */
 void contexts_connect(const struct context *c, struct fab_client_options *options);
 /* Writes the name of the configuration file of the user; "": neither XDG_CONFIG_HOME nor HOME names
  * a directory. */

@@ -2,13 +2,13 @@
 /*
  * The formats csv (RFC 4180) and wide print each table with one column for each key of the JSON
  * output. If a row contains a record, the values of the record have columns such as "rate.width":
- * the key of the record, a point and the key of the value. A list (out_is_list) prints only its
+ * the key of the record, a dot and the key of the value. A list (out_is_list) prints only its
  * tables. So does any other output that begins with a table. Each of the remaining outputs prints
  * its values outside of tables as one row, and no tables.
  *
  * Rows may have different keys, so the rows of a table are stored until the table ends. The columns
- * are in the order in which the keys were first seen. A live table prints each row at once, with
- * the columns of its first row.
+ * are in the order in which the keys were first seen. A live table prints each row at once, after a
+ * header with the columns of its first row.
  */
 #include "cli/ctl/output_format.h"
 

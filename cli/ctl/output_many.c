@@ -31,9 +31,10 @@ struct many {
     size_t column_count, rows;
     char *key; /* key of the list */
     bool skip, in_row;
-    /* Only for the formats with one row for each item (csv, wide, name). item: nothing of the
-     * current item is printed yet; the item is printed as a row; or it began with a table, and is
-     * printed unchanged. inner: number of open tables in the row; these tables are left out */
+    /* Only for the formats with one row for each item (csv, wide, name). item: what is known about
+     * the current item. ITEM_BEGINS: nothing of it has come yet. ITEM_ROW: it is printed as a row.
+     * ITEM_TABLE: it began with a table, and is printed unchanged. inner: number of open tables in
+     * the row; these tables are left out */
     enum { ITEM_BEGINS, ITEM_ROW, ITEM_TABLE } item;
     unsigned inner;
 };

@@ -88,9 +88,9 @@ static enum fab_grpc_code get_generation(struct topology *w, uint64_t *ret,
 }
 
 /* Handles the error of a request. If the manager does not answer, perhaps because it is being
- * restarted, prints the error once, and connects again. If the manager has no tables yet, only
- * prints the error once. After any other error, prints it, and returns an exit code that ends the
- * command. */
+ * restarted, or has no resources for the request, prints the error once, and connects again. If the
+ * manager has no tables yet, only prints the error once. After any other error, prints it, and
+ * returns an exit code that ends the command. */
 static int endure(struct topology *w, const struct fab_client_error *error)
 {
     struct fab_client_error again;

@@ -31,7 +31,8 @@ static const struct fab_congestion_adapter *adapter_of(const struct cc *cc,
 }
 
 /* A switch has one setting for all ports that have no setting of their own. Returns this setting:
- * the one computed for a port that leads to a host or, without such a port, for any port. */
+ * the one computed for a port that leads to a host or, without such a port, for any port. NULL: no
+ * port of the switch has a setting. */
 static const struct fab_congestion_port *switch_wide(const struct cc *cc, const struct cc_device *d)
 {
     const struct fab_congestion_port *any = NULL;

@@ -93,15 +93,16 @@ struct cc_status {
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
-/* A device without the computed settings: its state is UNSUPPORTED, FOREIGN_KEY or FAILED.
- * cc_not_programmed writes the first `max` of these devices to ret[], and returns the number of all
- * of them. */
+/* The state of a device. cc_not_programmed writes the first `max` devices in the states
+ * UNSUPPORTED, FOREIGN_KEY and FAILED to ret[], and returns the number of all devices in these
+ * states. */
 struct cc_device_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
     uint8_t port;
     enum cc_state state;
-    /* true: the device did not answer the last request; false: it refused the request */
+    /* true: the device did not answer the last request; false: it answered, perhaps with a
+     * refusal */
     bool unresponsive;
     uint8_t tries;
     /* true: the manager has given up the device. It tries again after one of these events: the
@@ -122,8 +123,8 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
 void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
 /* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to
  * the key file, and begins to change the key of all devices. If give_up is true, devices that may
- * still have the previous key do not prevent the rotation. If managers share the key, the rotation
- * begins when a majority has confirmed the new key. If `local` is true, the rotation begins at
+ * still have the previous key do not prevent the rotation. If managers share the key and `local` is
+ * false, the rotation begins only when a majority has confirmed the new key; otherwise it begins at
  * once.
  *
  * On an error, why[] has the reason. Returns UNSUPPORTED if fabricd did not generate the key or

@@ -23,7 +23,8 @@ static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
     return groups;
 }
 
-/* Returns the number of endports that may send in a class; 0: all endports may send. */
+/* Returns the number of endports that may send in a class; 0: all endports may send, or no endport
+ * is in the groups of the class. */
 static uint32_t senders(const struct fab_fabric *f, const struct fab_qos_matcher *m, uint8_t class)
 {
     uint64_t groups = sending_groups(m->classes, class);

@@ -7,11 +7,11 @@
  * previous key. Only then does the manager use the new key. At every moment each device therefore
  * has one of the two keys in the file, even if the manager is killed.
  *
- * The rotation is complete when all devices in the fabric have shown the new key. This does not
- * count devices that do not answer, have a foreign key or do not support congestion control.
- * Devices that are absent or do not answer stay in the list of GUIDs in the file. The previous key
- * stays in the file until the next rotation. With it, the manager can still manage a device that
- * returns, and give it the new key.
+ * The rotation is complete when all devices in the fabric have shown the new key, except devices
+ * that do not answer, have a foreign key or do not support congestion control. Devices that are
+ * absent or do not answer stay in the list of GUIDs in the file. The previous key stays in the file
+ * until the next rotation. With it, the manager can still manage a device that returns, and give it
+ * the new key.
  */
 #include <inttypes.h>
 #include <stdio.h>

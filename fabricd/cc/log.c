@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the congestion logs of devices (IBA annex A10). In each counter interval the manager reads
- * the log of every device whose state is neither pending nor unsupported. The requests are spread
- * evenly over the interval, and are sent only while the subnet manager is idle.
+ * Reads the congestion logs of devices (IBA annex A10). In each pass, the manager reads the log of
+ * every device whose state is neither pending nor unsupported. A pass takes one counter interval,
+ * or less if the lease of the CC_Key demands it (pass_us). The requests are spread evenly over the
+ * pass, and are sent only while the subnet manager is idle.
  *
  * A request with a wrong key starts the lease of a device's key, and a request with the right key
  * stops it. The manager therefore sends at least three requests with the CC_Key within one lease

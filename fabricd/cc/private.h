@@ -81,7 +81,9 @@ struct cc_logs {
     uint64_t reads, events;
 };
 
-/* A job programs one device. It reads and writes the attributes in this order. */
+/* The steps of a job, which programs one device. Each step reads and writes one attribute, in this
+ * order. A switch has no steps TABLE and CA, and an adapter has no steps SWITCH and PORTS. Without
+ * CC_Keys, there is no step KEY. */
 enum cc_step {
     CC_STEP_KEY,
     CC_STEP_INFO,
@@ -114,15 +116,15 @@ struct cc_job {
     uint8_t key_sets;
     /* CC_KeyLeasePeriod of the device, in seconds; 0: no lease */
     uint16_t lease_s;
-    /* CC_Key in the header of all requests of this job */
+    /* CC_Key in the header of the next requests of this job */
     uint64_t key;
     uint8_t gmp[FAB_GMP_DATA];
 };
 
 struct cc_keys { /* state of key.c */
     struct store_m_key file;
-    /* number of devices that do not have the current key yet; devices that the manager has given up
-     * are not counted */
+    /* number of devices to which the manager must still give the current key; not counted: devices
+     * that it has given up, that have a foreign key, or that refuse the class */
     uint32_t due;
     uint64_t counted_us; /* time in us (manager's clock) at which `due` was last counted */
     /* true: since `due` was last counted, a device has shown a key that differs from its earlier

@@ -7,10 +7,10 @@
  *
  * Each request carries the CC_Key of the device; key_info.c finds out the key and changes it. A
  * device with a foreign key does not answer a Set, so the manager does not program it. A device
- * that does not support the class or does not answer gets the state unsupported. The manager asks
- * an unresponsive device CC_TRIES times, at growing intervals, and then only after one of the
- * events that cc.h lists (gives_up). A device that may still have the previous CC_Key is asked
- * without limit.
+ * that does not support the class, or has never answered, gets the state unsupported. If a device
+ * does not answer, or does not accept the settings, the manager tries CC_TRIES times, at growing
+ * intervals, and then only after one of the events that cc.h lists (gives_up). Only if the device
+ * may still have the previous CC_Key, the manager goes on to try every FORMER_US.
  *
  * The manager reads a programmed device again every LOOK_INTERVALS counter intervals. Another
  * program may have changed the settings, or the device may have restarted. If the settings differ,
@@ -30,7 +30,8 @@
 /* maximum number of devices that are examined in a timer tick */
 #define SCAN_MOST 4096u
 #define RETRY_US 60000000u
-/* Time in us between two requests to a device that may have the previous CC_Key. */
+/* Time in us between two later tries with a device that has failed CC_TRIES times, but may still
+ * have the previous CC_Key. */
 #define FORMER_US UINT64_C(600000000)
 /* number of counter intervals after which a programmed device is read again */
 #define LOOK_INTERVALS 5
@@ -151,8 +152,8 @@ void cc_job_go_on(struct cc_job *j)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Stores the size of the congestion control table that the device reports. If the computed table
- * does not fit, the settings must be computed again. */
+/* Stores the size of the congestion control table that the device reports. An adapter without a
+ * table is unsupported. If the computed table does not fit, the settings must be computed again. */
 static void learn_ability(struct cc_job *j, const uint8_t *attr)
 {
     struct cc *cc = j->cc;

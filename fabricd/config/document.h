@@ -10,8 +10,9 @@ struct document_file {
     const char *text;
     size_t len;
 };
-/* Reads the files as one policy. With files == 0, makes an empty policy. Returns OK, or an error of
- * fab_policy_declared_read with the reason in why[], which begins with "FILE:LINE:COLUMN: " if the
+/* Reads the files as one policy. With files == 0, makes an empty policy. Returns OK; or LIMIT (too
+ * many files, or files that are too long together), FORMAT, NOMEM or an error of
+ * fab_policy_declared_read, with the reason in why[], which begins with "FILE:LINE:COLUMN: " if the
  * position is known. After success, the caller keeps *doc as long as it calls document_place, which
  * needs the names of the files in it, and then calls fab_policy_doc_fini. */
 int document_read(const struct document_file *file, size_t files, struct fab_doc *doc,

@@ -232,7 +232,8 @@ int classes_take(const struct raw_qos *raw, struct report *report, struct config
 /* ---- replication.c ---- */
 
 struct config_replication;
-/* Reads the list of etcd servers, and checks that the settings for TLS are complete. Returns OK or
+/* Reads the list of etcd servers and the wrapping key, checks that the settings for TLS are
+ * complete, and sets the default of the prefix. Does nothing if there are no servers. Returns OK or
  * NOMEM; or INVAL, FORMAT or an error of secret_read, with a message in the report. */
 int replication_take(const struct raw_replication *raw, struct report *report, struct config *c);
 void replication_fini(struct config_replication *r);

@@ -55,8 +55,9 @@ static const char *read_word(const char *at, const char *stops, char word[WORD_L
     return end;
 }
 
-/* Reads a quality: a number from 0 to 1 with at most three digits after the point. Returns 0, which
- * means "not acceptable", if the text is not such a number. */
+/* Reads a quality: a number from 0 to 1 with at most three digits after the point; a number from 1
+ * to 1.999 counts as 1. Returns 0, which means "not acceptable", if the text is not such a number.
+ */
 static double read_quality(const char *text)
 {
     size_t digits = strlen(text) > 2 ? strspn(text + 2, "0123456789") : 0;

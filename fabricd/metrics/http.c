@@ -8,8 +8,8 @@
  * HTTP server does not limit connections.)
  *
  * maker.c makes the pages. Clients that asked for a page at the same time share one copy in memory.
- * At most PAGES_MOST pages are in memory. When one more page is finished, the server closes the
- * connections of the clients that read the oldest page.
+ * At most PAGES_MOST finished pages are in memory. When one more page is finished, the server
+ * closes the connections of the clients that read the oldest page.
  */
 #include <errno.h>
 #include <event2/buffer.h>

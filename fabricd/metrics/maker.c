@@ -55,7 +55,7 @@ static void free_page(void *ctx)
 }
 
 /* Gives up a reference. If it was the last one, another thread frees the page, because the kernel
- * takes milliseconds to free 100 MB. */
+ * takes milliseconds to free 100 MB. If the maker was freed before, this thread frees the page. */
 void page_buffer_unref(struct page_buffer *b)
 {
     if (!b || --b->refs > 0)
@@ -142,7 +142,8 @@ static void tell_omitted(struct page_maker *m, const struct port_rows *rows)
                .limit = m->in.config->metrics.max_series);
 }
 
-/* Called when all ports are copied: writes the families of the manager, and starts the thread. */
+/* Called when all ports are copied: writes the families of the manager, if the form has them, and
+ * gives the job to the thread. */
 static void write_rest(struct page_maker *m, struct job *j)
 {
     struct page to = {&j->page->text, j->form.format};

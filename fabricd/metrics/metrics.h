@@ -39,8 +39,8 @@ struct metrics_input {
     const struct replica *replica; /* NULL: the state is not replicated */
     const struct alerts *alerts;   /* NULL: no targets of alerts are configured */
 };
-/* Writes a page of metrics in OpenMetrics on the calling thread. To save time, the page has, of all
- * ports, only those whose links had errors recently. */
+/* Writes a page of metrics in OpenMetrics on the calling thread. To save time, the families about
+ * ports have samples only for ports whose links had errors recently. */
 void metrics_page(const struct metrics_input *in, struct fab_text *text);
 
 struct metrics;

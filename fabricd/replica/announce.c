@@ -4,8 +4,8 @@
  * (fabricd/sm/apply/announce.c). A new master needs it before it has read all tables.
  *
  * The leader writes the announcement to the key `order`, in the transactions that send rows. The
- * text names the revision of the leader's claim. So each new claim invalidates the announcement of
- * the leader before.
+ * text names the revision of the leader's claim. Each new claim therefore invalidates the
+ * announcement of the leader before.
  *
  * A leader that gets no answer from etcd cannot replace its announcement. Announcements therefore
  * expire. A new leader uses the announcement of the former one only if a beat of the former leader
@@ -35,9 +35,9 @@
  * stopped for a long time (SIGSTOP), and another manager may lead now. */
 #define LEAST_US 300000
 #define CHANGING "changing"
-/* The word before the hash of the links. Both come after the list of switches. Managers of earlier
- * versions announce no hash. They do not understand an announcement that has one, and so do not
- * rely on it. */
+/* The word between the list of switches and the hash of the links. Managers of earlier versions
+ * announce no hash. They do not understand an announcement that has one, and so do not rely on it.
+ */
 #define LINKS " links "
 #define LINKS_LEN (sizeof(LINKS) - 1 + 16)
 
@@ -75,8 +75,8 @@ void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count, u
     pthread_mutex_unlock(&r->mutex);
 }
 
-/* Returns whether the announcement is still the one that every claim implies. The caller holds the
- * mutex. */
+/* Returns true if the announcement of this manager is "changing", which is also what every new
+ * claim implies. The caller holds the mutex. */
 static bool is_changing(const struct replica *r)
 {
     return r->announce == NULL || strcmp(r->announce, CHANGING) == 0;

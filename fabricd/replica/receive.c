@@ -82,10 +82,10 @@ static int take(void *ctx, const char *key, const char *value, int64_t mod_revis
     return FAB_OK;
 }
 
-/* Returns true if the received beat comes from another leader: this manager follows; or the beat is
- * older than this manager's claim, and an earlier beat of the former leader has arrived. The last
- * beats of the former leader may arrive when this manager has already begun to claim the lead. The
- * caller holds the mutex. */
+/* Returns true if the received beat is regarded as that of another leader, in two cases: this
+ * manager follows; or an earlier beat of the former leader has arrived, and this beat is older than
+ * this manager's claim, or the claim is not made yet. (The last beats of the former leader may
+ * arrive when this manager has already begun to claim the lead.) The caller holds the mutex. */
 static bool is_former_beat(const struct receiving *x)
 {
     const struct replica *r = x->r;
@@ -100,9 +100,9 @@ static void note(struct receiving *x, int64_t revision)
     struct replica *r = x->r;
     if (x->leader[0] != '\0')
         replica_note_leader(r, x->leader);
-    /* The store keeps a marked row of this manager, and drops the received row. If that happened to
-     * rows that arrived together with the claim of another manager, the receiver must read them
-     * again. */
+    /* Another manager leads. Until its claim arrived here, the store kept the marked rows of this
+     * manager, and dropped received values of the same rows. This may have happened to rows that
+     * arrived together with the claim, so the receiver must read all rows again. */
     if (r->role == REPLICA_FOLLOWS && !replica_led_last(r) && r->keeps_after != UINT64_MAX)
         replica_drop_marks(r, UINT64_MAX);
     if (x->heard && is_former_beat(x)) {

@@ -93,8 +93,8 @@ void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx);
  * may use. guid NULL: the tables are changing, and follow no order. Does not wait. */
 void replica_announce(struct replica *r, const uint64_t *guid, uint32_t count, uint64_t links);
 /* Returns true if no other manager relies any more on an earlier announcement of this manager. The
- * caller has waited for this since the time since_us (monotonic clock). Without a majority, the
- * function returns true 6 s after the last answer. */
+ * caller has waited for this since the time since_us (monotonic clock). If no majority confirms the
+ * present announcement, the function returns true 6 s (EXPIRY_US) after the last answer of etcd. */
 bool replica_is_announced(const struct replica *r, uint64_t since_us);
 /* Returns a number that identifies the last announcement that arrived from any leader; 0: none
  * has arrived. */

@@ -60,19 +60,21 @@ struct replica {
     enum replica_role role;
     /* true: the store has marked rows since the sender last fetched the marked rows */
     bool marked;
-    bool been_read; /* true: the receiver has read all rows at least once */
+    bool been_read; /* true: the receiver has read all rows, and need not read them again before a
+                     * claim */
     bool reread;    /* true: the receiver must read all rows again */
     int64_t fence;  /* revision of the key `leader` when this manager claimed it */
-    /* Time in us (monotonic clock) of this manager's claim. Each interruption of the receiver sets
-     * it to a later time, so that the next one does not come too soon. */
+    /* Time in us (monotonic clock) of this manager's claim. If the receiver is interrupted because
+     * its watch has not reported the claim, this member gets a later time, so that the next
+     * interruption does not come too soon. */
     uint64_t claimed_us;
     unsigned answering; /* index of the etcd server that answered the sender last */
     /* All changes up to this revision of etcd are in the queue of the store. */
     int64_t received_revision;
     /* The version (number) of a mark. When rows of other managers arrive, the store removes the
-     * marks of changed rows whose version is at most keeps_after, and keeps the later ones (struct
-     * store_received). 0: the store removes no mark, because this manager led last, as far as the
-     * receiver has heard, and its marks are newer than the rows in etcd. */
+     * marks that the same rows have here, if their version is at most keeps_after, and keeps later
+     * marks (struct store_received). 0: the store removes no mark, because this manager led last,
+     * as far as the receiver has heard, and its marks are newer than the rows in etcd. */
     uint64_t keeps_after;
     /* number of the last mark when this manager was elected master */
     uint64_t elected_version;
@@ -81,8 +83,8 @@ struct replica {
     uint64_t leader_instance, leader_guid;
     bool had_former;      /* true: another manager led before this manager */
     uint64_t former_guid; /* port GUID of the manager that led before this one */
-    /* time in us at which the last beat of the leader arrived (monotonic clock); 0: none has
-     * arrived yet */
+    /* time in us at which the last beat of another leader arrived (monotonic clock); 0: none has
+     * arrived, or those that have arrived no longer count */
     uint64_t heard_us;
     uint64_t heard_pending;
     uint64_t confirmed_version;
@@ -126,7 +128,8 @@ struct replica {
     void *news_ctx;
 };
 
-/* Waits until a member changes, at most for `us` microseconds. The caller holds the mutex. */
+/* Waits until another thread has changed a member and signals it (`wake`), at most for `us`
+ * microseconds. Returns at once if the replica is being stopped. The caller holds the mutex. */
 void replica_wait(struct replica *r, uint64_t us);
 /* Returns true if this manager leads and is level. The caller holds the mutex. */
 bool replica_level_locked(const struct replica *r);

@@ -6,8 +6,8 @@
  *
  * A client without permissions could fill the audit log with refused calls, until older rows are
  * pruned. This file therefore records refusals only at a limited rate: REFUSALS_BURST at once, then
- * REFUSALS_A_SECOND per second. The next row says how many refusals were not recorded. There is one
- * limit for refused calls and another for refused certificates. So a peer without a valid
+ * REFUSALS_A_SECOND per second. The next END row says how many refusals were not recorded. There is
+ * one limit for refused calls and another for refused certificates. So a peer without a valid
  * certificate cannot hide the refused calls of others.
  */
 #include "fabricd/rpc/audit.h"
@@ -48,7 +48,7 @@ struct audit {
     /* Token buckets (libfabmgr/base/bucket.h) that limit how many refused calls and refused
      * certificates are recorded. */
     uint64_t calls, certificates;
-    /* number of refusals that were not recorded since the last row was stored */
+    /* number of refusals that were not recorded since the last END row */
     uint64_t unrecorded;
 };
 
@@ -130,7 +130,8 @@ void audit_begin(struct audit *a, struct audit_row *row)
     store_put_audit(a->store, row);
 }
 
-/* Puts an END row into the queue of the store. Returns false if the store does not accept it. */
+/* Puts an END row into the queue of the store. Returns false if there is no store, or if the store
+ * does not accept the row. */
 static bool put_end(struct audit *a, struct audit_row *row)
 {
     char message[1200];

@@ -27,12 +27,14 @@ void audit_begin(struct audit *a, struct audit_row *row);
 /* a call that waits until the row with its result is on the disk */
 struct audit_held;
 typedef void audit_stored(void *ctx, bool stored);
-/* Stores an END row with the result of a call. Returns NULL if the caller may send the result at
- * once. Otherwise the caller must wait: `done` is called when the row is stored (`stored` is true)
- * or cannot be stored. */
+/* Stores an END row with the result of a call, unless the call was refused without a BEGIN row and
+ * the limit of refusals is reached (audit.c). Returns NULL if the caller may send the result at
+ * once, also if memory ran out. Otherwise the caller must wait: `done` is called when the row is
+ * stored (`stored` is true) or cannot be stored. */
 struct audit_held *audit_end(struct audit *a, struct audit_row *row, audit_stored *done, void *ctx);
-/* Stores an END row about a client whose certificate was refused. The rate of such rows has a
- * separate limit, because anybody can cause them. */
+/* Stores an END row about a client whose certificate was refused, unless the limit of such rows is
+ * reached. This limit is separate from that of refused calls, because anybody can cause such rows.
+ */
 void audit_refused(struct audit *a, struct audit_row *row);
 /* Forgets the callback that audit_end got, because the call has ended early. The row is still
  * stored. */

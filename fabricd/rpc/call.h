@@ -86,8 +86,9 @@ void call_audit_object(struct call *c, const char *fmt, ...) __attribute__((form
 
 /*
  * Hooks of a call that the service finishes later. The gRPC layer calls `gone` if the call ends
- * before call_finish: the client cancelled it, its deadline passed, or the connection broke. From
- * then on, the service must not use the call.
+ * before call_finish: the client cancelled it, its deadline passed, the connection broke, the rest
+ * of the request was not valid, or the caller lost the role that the method needs. From then on,
+ * the service must not use the call.
  *
  * The gRPC layer calls `drain` when the client has taken all messages sent so far. `drain` may be
  * NULL. If it is not NULL, the gRPC layer sends the response headers at once.

@@ -71,8 +71,8 @@ static bool split(const char *what, size_t *ret_len, int *ret_port)
     return true;
 }
 
-/* Returns true if no node that is gone can be meant, too, because the text names one node exactly:
- * an adapter by its number or its whole name, or any switch or router. */
+/* Returns true if the text names one node of the fabric exactly, so that it cannot also mean nodes
+ * that are gone: any switch or router, or an adapter by its GUID, its LID or its whole name. */
 static bool is_exact(const struct concern *c, const struct fab_view_filter *filter)
 {
     struct fab_view_number number;
@@ -83,8 +83,8 @@ static bool is_exact(const struct concern *c, const struct fab_view_filter *filt
            (strlen(n->name) == c->node_len && strncmp(n->name, c->what, c->node_len) == 0);
 }
 
-/* Adds the nodes or ports of the fabric that the text names. Returns true if no node that is gone
- * can be meant, too. */
+/* Adds the nodes or ports of the fabric that the text names. Returns true if the text cannot also
+ * mean nodes that are gone (is_exact). */
 static bool add_current(struct reading *r, const struct fab_hosts *hosts)
 {
     struct concern *c = r->c;
@@ -107,8 +107,11 @@ static bool add_current(struct reading *r, const struct fab_hosts *hosts)
 
 /* ---- nodes that are gone --------------------------------------------------------------------- */
 
-/* Returns true if NODE of the text is the name of the gone node, its first word, or the name of its
- * host or rack in the operator's file of locations. */
+/* Returns true if the text means this gone node. If the text is known to be a rack (r->rack is set,
+ * or the text has the prefix FAB_FILTER_RACK), only the rack of the node counts, as the operator's
+ * file of locations gives it. Otherwise the part of the text before "/PORT" must be the name of the
+ * node, the first word of this name, or the name of its host in that file. As long as the text has
+ * named no node, it may also be the name of the rack. */
 static bool is_meant(const struct reading *r, const struct store_gone_node *n)
 {
     const struct concern *c = r->c;
@@ -193,7 +196,8 @@ static void add_end_of(struct reading *r, uint32_t port)
 }
 
 /* Adds the ports at the other ends of the links of r->place: of the link of a port, or of the links
- * of all ports of an adapter or router. For a switch as a whole, adds none. */
+ * of all ports of an adapter or router. For a switch as a whole, adds none. If the node is gone:
+ * the other end of the last link of the port or, for a node as a whole, of the node. */
 static void add_ends(struct reading *r)
 {
     const struct fab_fabric *f = r->view->fabric;

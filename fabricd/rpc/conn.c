@@ -10,11 +10,12 @@
  * The TLS handshake of a connection runs on another thread (handshake.h). The connection has no
  * bufferevent until this handshake is complete.
  *
- * Each connection has one timer. The timer fires when the handshake takes too long, when a call
- * reaches its deadline, or when the client counts as stalled or idle, whichever is first. When a
- * service finishes a call later (on_wake), the timer fires in the next iteration of the event loop.
- * If on_wake handled the connection at once, it could free the connection while the service still
- * uses it.
+ * Each connection has one timer. The timer fires when the handshakes or the headers of a request
+ * take too long, when a call reaches its deadline, when the client counts as stalled or idle, or
+ * when received bytes are still to be handled (take_in), whichever is first. When a service
+ * finishes a call later (on_wake), the timer fires in the next iteration of the event loop. If
+ * on_wake handled the connection at once, it could free the connection while the service still uses
+ * it.
  *
  * Connections are counted in three pools: local clients, network clients after their handshakes,
  * and network clients before the end of their handshakes. So the clients of one pool cannot lock
@@ -81,8 +82,8 @@ struct conn {
     /* the TLS handshake in progress; NULL: the handshake has ended, or the socket is a Unix
      * socket */
     struct handshake *handshake;
-    /* The next members are NULL until the handshake is complete. `ssl` is always NULL for a Unix
-     * socket. */
+    /* `bev`, `ssl` and `grpc` are NULL until the TLS handshake is complete. `ssl` is always NULL
+     * for a Unix socket. */
     struct bufferevent *bev;
     SSL *ssl; /* TLS state of the socket */
     struct grpc *grpc;
@@ -291,7 +292,7 @@ static bool make_way(struct conn *newcomer)
 }
 
 /* Moves a connection from POOL_HANDSHAKE to POOL_NETWORK when its handshakes are complete. Returns
- * false if POOL_NETWORK is full and no connection can be closed. */
+ * false if POOL_NETWORK is full, and this connection must be closed (make_way). */
 static bool settle(struct conn *c)
 {
     if (c->pool != POOL_HANDSHAKE || c->grpc == NULL || !grpc_ready(c->grpc))

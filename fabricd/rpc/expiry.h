@@ -21,7 +21,8 @@ void expiry_free(struct expiry *e); /* `e` may be NULL */
 
 /* Makes the object watch `files`, which the server uses from now on, instead of the files of the
  * last call. `times` has the times at which they expire. Emits events at once for files that expire
- * soon. If this function returns NOMEM, it has changed nothing. */
+ * soon or have expired. Does not repeat an event if the file still has the same time of expiry. If
+ * this function returns NOMEM, it has changed nothing. */
 int expiry_set(struct expiry *e, const struct tls_expiry *times, const struct config_tls *files);
 /* Writes to ret[] a sentence about the files that expire soon or have expired; "" if there are
  * none. */

@@ -5,7 +5,8 @@
 
 #include "fabricd/rpc/server.h"
 
-/* Sends new events to every follower. `ctx` is the struct rpc. */
+/* Makes each follower send its new events. If a follower is so late that the journal has dropped
+ * its next event, ends its call instead. `ctx` is the struct rpc. */
 void followers_turn(void *ctx);
 
 #endif

@@ -5,9 +5,9 @@
  * A call exists as long as its HTTP/2 stream. When the request headers have arrived, the server
  * accepts or refuses the call. Then it reads one message and passes this message to the method. The
  * method finishes the call at once or, after call_later, at any later time. If the call ends before
- * the method has finished it (the client resets it, its deadline passes, or the connection breaks),
- * the server calls the hook `gone` once. A method with `many` (call.h) gets each message of the
- * client, and the server finishes the call after the last one.
+ * the method has finished it (call.h says when), the server calls the hook `gone` that the method
+ * gave to call_later. A method with `many` (call.h) gets each message of the client, and the server
+ * finishes the call after the last one.
  *
  * Messages are never compressed, because answers are small and every client must accept the
  * encoding "identity".
@@ -32,7 +32,7 @@ struct call {
     TAILQ_ENTRY(call) entry;
     struct grpc *grpc;
     struct h2_stream *stream;
-    const struct method *method; /* NULL: the server refused the call */
+    const struct method *method; /* NULL: the server has no such method */
     struct fab_grpc_reader reader;
     uint64_t deadline; /* deadline set by the client; UINT64_MAX: none */
     /* time by which the request must be complete; UINT64_MAX: the request is complete */

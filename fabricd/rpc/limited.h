@@ -5,8 +5,8 @@
 
 #include "fabricd/base/call_counts.h"
 
-/* For each limit: the time in us of the last line in the log about this limit, and the number of
- * clients that have met the limit since then. */
+/* For each limit: the time in us of the last line in the log about this limit, and how often
+ * clients have met the limit since then. */
 struct limited {
     struct call_counts *counts; /* counters of the metrics; NULL: nobody reads them */
     struct {

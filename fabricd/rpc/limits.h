@@ -51,8 +51,7 @@
 /* Maximum time in us for which the server handles received bytes of one connection before it
  * continues with other connections. */
 #define RPC_TURN_US 500ull
-/* after each slice of this number of received bytes, the server checks whether RPC_TURN_US is used
- * up */
+/* number of received bytes after which the server checks whether RPC_TURN_US is used up */
 #define RPC_SLICE 128u
 /* Maximum time in us from the acceptance of a connection to the end of the TLS and HTTP/2
  * handshakes. */
@@ -73,9 +72,9 @@
  * by RPC_FRAMES_RATE per second. It also grows by RPC_FRAMES_ANSWER for each HEADERS frame that the
  * server sends, and for each DATA frame of at least RPC_FRAMES_DATA bytes. Its maximum is
  * RPC_FRAMES_BURST. A call costs 2 or 3 frames, and its answer brings 8 or 12, so a client can make
- * calls at any rate. A client uses up its budget, and is disconnected, if it sends frames that
- * bring nothing (RST_STREAM, SETTINGS, PING, CONTINUATION, WINDOW_UPDATE, PRIORITY, empty DATA) at
- * more than RPC_FRAMES_RATE per second. */
+ * calls at any rate. Other frames (RST_STREAM, SETTINGS, PING, CONTINUATION, WINDOW_UPDATE,
+ * PRIORITY, empty DATA) bring nothing. A client that sends more than RPC_FRAMES_RATE of them per
+ * second for some time uses up its budget, and is disconnected. */
 #define RPC_FRAMES_BEGIN 1000u
 #define RPC_FRAMES_BURST 4000u
 #define RPC_FRAMES_RATE 500u

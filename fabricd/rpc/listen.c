@@ -10,7 +10,9 @@
  * If the process runs out of file descriptors, a TLS address accepts no connections for one second.
  * For each Unix socket, the manager keeps SPARES descriptors in reserve: it releases them to accept
  * a client, and then closes another connection to fill the reserve again. So network clients and
- * idle clients never lock out a local user.
+ * idle clients do not lock out a local user. A Unix socket accepts no connections for one second
+ * only if the reserve is empty and no connection can be closed, or if accept fails for another
+ * reason.
  */
 #include "fabricd/rpc/listen.h"
 
@@ -99,7 +101,8 @@ static bool release(struct listener *l)
     return freed || (l->path != NULL && conn_set_make_room(l->conns));
 }
 
-/* Returns false if this address has opened too many connections in a short time. */
+/* Returns false if this address, or another one with the same bucket, has opened too many
+ * connections in a short time. */
 static bool may_connect(struct listener *l, uint64_t peer, uint64_t now)
 {
     static const struct fab_bucket_rate rate = {1000000 / RPC_PEER_RATE, RPC_PEER_BURST};
@@ -115,7 +118,7 @@ static void refuse_rate(struct listener *l, int fd, const struct sockaddr *from,
     close(fd);
 }
 
-/* After RPC_ACCEPTS connections, stops accepting until RPC_ACCEPT_US have passed, so that other
+/* After RPC_ACCEPTS connections within RPC_ACCEPT_US, accepts none for RPC_ACCEPT_US, so that other
  * work has its turn. */
 static void count_accept(struct listener *l, uint64_t now)
 {

@@ -2,9 +2,10 @@
 /*
  * Decisions of operators need a majority of the etcd servers (fabricd/replica), because a manager
  * that takes over would otherwise not know them. A call that decides something is refused if no
- * majority answers. Otherwise its result waits until a majority has confirmed the change. A new
- * master makes no decision before it has loaded those of the former masters: meanwhile, calls wait.
- * Clients that accept a decision without a majority set the metadata key "fabric-local" to "yes".
+ * majority answers. Otherwise its result waits until a majority has confirmed the change, at most
+ * MAJORITY_MS. A new master makes no decision before it has loaded those of the former masters:
+ * meanwhile, calls wait. Clients that accept a decision without a majority set the metadata key
+ * "fabric-local" to "yes".
  */
 #ifndef FABRICD_RPC_MAJORITY_H
 #define FABRICD_RPC_MAJORITY_H

@@ -61,16 +61,17 @@ struct report {
     struct fab_verdict verdict;
     struct fab_quality quality;
 };
-/* Computes, verifies and measures the tables of r->engine. Called on the worker thread only.
- * Returns false if the study has failed or was stopped. */
+/* Computes, verifies and measures the tables of r->engine. If the engine does not support the
+ * fabric, r->status and r->why say so, and the function returns true. Returns false if the study
+ * has failed or was stopped. Called on the worker thread only. */
 bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids);
 /* Returns true if the engine has made tables for the fabric, and the tables have passed the
  * verification. */
 bool report_good(const struct report *r);
-/* Assigns VLs to all traffic classes, and verifies the tables with the VLs of all classes.
- * Called on the worker thread only, after report_good() returned true. Returns false if the
- * study has failed or was stopped. */
+/* Assigns VLs to all traffic classes, and verifies the tables with the VLs of all classes. Does
+ * nothing if the policy has fewer than two classes. Called on the worker thread only, after
+ * report_good() returned true. Returns false if the study has failed or was stopped. */
 bool report_compose(struct report *r, struct study *s, const struct fab_fabric *fabric,
                     const struct fab_lids *lids);
 /* Verifies and measures the tables in *r. Called on the worker thread only. Returns false if the

@@ -59,7 +59,8 @@ struct rpc_input {
 int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len);
 /* Reads the files of the TLS settings again. New connections use the new contents. Closes the open
  * connections of clients whose certificates are no longer accepted. On an error nothing changes,
- * and why[] names the file. Returns OK, INVAL, DENIED or NOMEM. */
+ * and why[] names the file. Does nothing if no address uses TLS. Returns OK, INVAL, DENIED or
+ * NOMEM. */
 int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_t why_len);
 /* Refuses the calls in progress whose callers no longer have the role that these calls need. Called
  * when the setting rpc.roles may have changed. */

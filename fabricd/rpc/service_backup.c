@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements Backup. A separate thread writes the encrypted backup to a file without a name in the
- * state directory. The file therefore vanishes if the call ends early or the manager is killed. The
- * loop thread then sends the file in pieces. It reads a piece only when the client has taken the
- * previous piece, so a backup of any size needs only the memory of one piece.
+ * state directory. Such a file vanishes if the call ends early or the manager is killed. The loop
+ * thread then sends the file in pieces; it reads a piece only when the client has taken the
+ * previous piece. A backup of any size therefore needs only the memory of one piece.
  *
  * The client sends a key that it derived from its passphrase with scrypt. The manager therefore
- * needs no memory for scrypt. It also never has the passphrase, which may open other backups, too.
+ * needs no memory for scrypt. It never has the passphrase, which may also open other backups.
  */
 #include <errno.h>
 #include <openssl/crypto.h>

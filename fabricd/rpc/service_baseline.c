@@ -129,7 +129,8 @@ static bool is_moved(const struct sm_unapproved *list, uint32_t count, const str
            list[low].what.place.port == p->port && list[low].what.why == FAB_UNAPPROVED_MOVED;
 }
 
-/* Fills in a page: first the devices that are not approved, then the devices of the baseline. The
+/* Fills in a page: first the devices that are not approved, then, unless waiting_only is true, the
+ * devices of the baseline. A device of the baseline that was moved is only in the first part. The
  * page token has the index of the next entry in this order. */
 static void fill_entries(struct answer *a, struct sm *sm, const struct fab_view *v,
                          bool waiting_only, const struct page *page,

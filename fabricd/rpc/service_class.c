@@ -21,8 +21,8 @@
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
 /* Returns the bitset of the VLs that a class uses on ISLs. *ret_least is the smallest share of
- * bandwidth, in per mille, that the VLArbitration tables of the ISLs guarantee to the class. In
- * large fabrics, examines only PORTS_LOOKED_AT ports, to limit the time. */
+ * bandwidth, in per mille, that the VLArbitration tables of the ISLs guarantee to the class; 1000:
+ * there is no ISL. In large fabrics, examines only PORTS_LOOKED_AT ports, to limit the time. */
 static uint16_t check_isls(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;

@@ -376,8 +376,9 @@ static bool is_named(const struct fab_view *v, const struct sm_drain_info *d, co
     return strcmp(place, d->name) == 0;
 }
 
-/* Ends the drains that the client named. In a dry run, only counts them. Adds their number to
- * *ret_ended. */
+/* Ends the drains that the request names, or all drains (q->all), except those that are ending
+ * already. In a dry run, only counts them. Adds the number of ended (in a dry run: counted) drains
+ * to *ret_ended, even if the function fails for a later drain and returns its error. */
 static int end_named(struct call *c, const struct fab_view *v, const Fabric__V1__EndDrainRequest *q,
                      const struct sm_drain_info *list, uint32_t count, uint32_t *ret_ended)
 {

@@ -19,8 +19,8 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns the port to which the node is connected; NULL: the node has no link, or memory ran
- * out. */
+/* Returns the port to which the node is connected; if it has several links, the port at the other
+ * end of the first one. NULL: the node has no link, or memory ran out. */
 static Fabric__V1__PortRef *place_of(struct answer *a, const struct fab_view *v, uint32_t node)
 {
     const struct fab_node *n = &v->fabric->nodes[node];

@@ -16,9 +16,10 @@ struct turned_away {
     /* number of failed handshakes that were not logged since the last message */
     uint64_t unlogged;
 };
-/* Call this function for each failed handshake. If the certificate of the client was refused, it is
- * recorded in the audit log. Otherwise the failure is logged, unless the client only closed the
- * connection. If many handshakes fail, the log names only some of the clients. */
+/* Call this function for each failed handshake. If the certificate of the client was refused, this
+ * is recorded in the audit log, at a limited rate (audit_refused). Otherwise the failure is logged,
+ * unless the client only closed the connection. If many handshakes fail, the log names only some of
+ * the clients. */
 void turned_away_note(struct turned_away *t, struct audit *audit, const struct handshake_result *r);
 
 #endif

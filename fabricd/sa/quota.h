@@ -8,8 +8,9 @@
 int sa_quota_start(struct sa *s); /* returns OK or NOMEM */
 void sa_quota_stop(struct sa *s);
 
-/* Numbers of registrations of one kind. own: those of the requester. all: those of all ports. more:
- * those that the request would add. */
+/* Numbers of registrations of one kind. own: those of the requester. all: those of all ports; 0 if
+ * the request adds nothing to this number, so that its quota does not apply. more: those that the
+ * request would add. */
 struct sa_quota_use {
     size_t own, all, more;
 };

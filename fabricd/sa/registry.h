@@ -69,7 +69,7 @@ void sa_registry_stop(struct sa *s);
  * to the sender of `mad`) wait for the database. */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
 /* Sends the answer when the registration is committed to the database. If it cannot be committed,
- * answers BUSY. */
+ * answers BUSY. The caller must have called sa_keep_ready for this request, with the result OK. */
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 

@@ -29,8 +29,8 @@
 #define SEND_A_TURN 64
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
-/* Maximum number of ended subscriptions that get an event of their own within TELL_AGAIN_US. A
- * later event gives the number of all others. */
+/* Maximum number of ended subscriptions that get an event of their own within TELL_AGAIN_US. One
+ * later event gives the number of the others (sa_report_gone). */
 #define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 
@@ -56,8 +56,9 @@ static bool shares(const struct fab_view *v, uint32_t port, const struct fab_eve
 }
 
 /* Returns true if the subscription selects the issuers of notices by GID or by a range of LIDs. If
- * its subscriber shares no partition with such an issuer, the subscription ends; other
- * subscriptions only skip the notice. */
+ * its subscriber shares no partition with such an issuer, the subscription ends. Other
+ * subscriptions only skip the notice, and so do all subscriptions if the notice is one of the
+ * manager (traps 64 to 67). */
 static bool names_ports(const struct fab_inform_info *info)
 {
     return info->gid[0] != 0 || info->gid[1] != 0 || info->lid_begin != ALL_LIDS;
@@ -115,8 +116,9 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
     sa_put(s, &out);
 }
 
-/* Sends up to SEND_A_TURN reports. Returns BUSY if there may be more reports to send, or NOT_FOUND
- * if there are no more. */
+/* Sends up to SEND_A_TURN reports. Returns NOT_FOUND if there is no report to send now. Returns
+ * BUSY if there may be more: SEND_A_TURN reports were sent, or LOOK_A_TURN subscriptions and
+ * notices were examined. */
 static int send_some(struct sa *s, const struct fab_view *v)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;
@@ -198,8 +200,9 @@ void sa_report_tick(void *ctx)
     sa_report_work(s);
 }
 
-/* Emits an event for a subscription that ended. If many subscriptions end at once, the first
- * TELL_SINGLY get an event each, and one later event gives the number of the rest. */
+/* Emits an event for a subscription that ended. In each interval of TELL_AGAIN_US, only the first
+ * TELL_SINGLY subscriptions get an event each. The number of the others is emitted when the first
+ * subscription ends after this interval. */
 void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why)
 {
     struct sa_registry *r = s->registry;

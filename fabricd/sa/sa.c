@@ -2,18 +2,20 @@
 /*
  * Handles requests of hosts to the subnet administrator (IBA chapter 15).
  *
- * A Get is answered at once from the published view (libfabmgr/sa). Responses of many records are
- * collected in parts, for one host after the other (table.c), and then sent by RMPP (transfer.c).
- * Sets and Deletes change the registrations of hosts (registered.c).
+ * A Get is answered at once from the published view (libfabmgr/sa), unless it must examine more
+ * than GET_BUDGET records. The answers to such a Get, and responses of many records, are collected
+ * in parts, for one host after the other (table.c), and then sent by RMPP (transfer.c). Sets and
+ * Deletes change the registrations of hosts (registered.c).
  *
  * A sweep does not delay answers, because a published view does not change during a sweep. The
  * status of answers is BUSY before the first view is published and, if partitions are configured,
  * before the first view with the P_Keys of all ports.
  *
- * A request gets no answer in six cases: it is malformed; this manager is not master; it is a Set
- * or Delete while this manager hands over to the next master; its SM_Key is neither 0 nor the
- * sa_key (15.2.1.1, C15-0.1.5); its port sends more requests per second than the quota permits
- * (quota.c); or it repeats a request whose response is in progress (table.c).
+ * A request is ignored in six cases: it is malformed; this manager is not master; it is a Set or
+ * Delete while this manager hands over to the next master; its SM_Key is neither 0 nor the sa_key
+ * (15.2.1.1, C15-0.1.5); its port sends more requests per second than the quota permits (quota.c);
+ * or it repeats a request whose response is in progress (table.c). An answer is lost if the queue
+ * of answers is full (reply.c), or if the kernel does not accept it (transfer.c).
  */
 #include "fabricd/sa/sa.h"
 

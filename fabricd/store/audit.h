@@ -27,7 +27,8 @@
 
 enum audit_kind {
     /* A change is about to be made. This row is stored before the change, so even a change that a
-     * killed manager made has a row. An END row with the same `call` follows. */
+     * killed manager made has a row. An END row with the same `call` follows, unless the manager is
+     * killed before the call has ended. */
     AUDIT_BEGIN = 1,
     /* A call has ended; the row has its result. */
     AUDIT_END = 2,

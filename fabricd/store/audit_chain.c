@@ -303,7 +303,9 @@ struct pruning {
     int64_t oldest_us; /* time in us of the first row that stays */
 };
 
-/* Finds the rows to prune, and verifies them. The last row of the log is never pruned. */
+/* Finds the rows to prune, at most PRUNE_MAX, and verifies them. The last row of the log is never
+ * pruned. Returns FORMAT if one of these rows is wrong. Also returns NOMEM, or an error of
+ * sql_status. */
 static int find_prunable(const struct audit_chain *c, const struct audit_key *key, sqlite3 *db,
                          const struct audit_limits *l, int64_t now_us, struct pruning *p)
 {

@@ -130,7 +130,8 @@ static int stop(struct save *s)
 }
 
 /* Puts the first `size` bytes of a file into the backup. Returns FORMAT if the file has become
- * shorter in the meantime, and REFUSED if the backup was stopped. */
+ * shorter in the meantime, and REFUSED if the backup was stopped. Also returns IO, or an error of
+ * put(). */
 static int put_file(struct save *s, const char *name, int fd, uint64_t size)
 {
     char bytes[65536];

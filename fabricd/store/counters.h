@@ -118,12 +118,12 @@ enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUN
 /* Returns the value by which ports are ranked. Data and packets are those of both directions
  * together, and errors those of all error counters together. */
 uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
-/* Adds up the samples of each port that end after `since` and not after `until`. Returns the `most`
- * ports with the greatest values, the greatest value first. If the samples at `since` were deleted,
- * begins with the roll-up that contains this time. *ret_ports: number of all ports that have a
- * value: a known rate, if ports are ranked by data or packets; a number above 0, if they are ranked
- * by waits or errors. Calls stopped() from time to time, and returns BUSY if stopped() returned
- * true. Also returns NOMEM, FORMAT, or an error of sql_status (sql.h). */
+/* Adds up, for each port, the samples that end after `since` and not after `until`. *ret gets the
+ * `most` ports with the greatest values, the greatest value first. If the samples at `since` were
+ * deleted, begins with the roll-up that contains this time. *ret_ports: number of all ports that
+ * have a value: a known rate, if ports are ranked by data or packets; a number above 0, if they are
+ * ranked by waits or errors. Calls stopped() from time to time, and returns BUSY if stopped()
+ * returned true. Also returns NOMEM, FORMAT, or an error of sql_status (sql.h). */
 int counters_read_top(struct counters *c, int64_t since, int64_t until, enum counters_by by,
                       uint32_t most, bool (*stopped)(void *ctx), void *ctx,
                       struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports);

@@ -124,8 +124,8 @@ struct errors {
     bool has[FAB_TREND_STEPS]; /* true: the history has a roll-up of this quarter of an hour */
 };
 
-/* Returns how many errors of the link itself a sample of the port has. *ret_worst: the error
- * counter that rose most; not set if no counter rose. */
+/* Returns how many errors of the link itself a sample of the port has. *ret_worst: the counter with
+ * the most of these errors; not set if there are none. */
 static uint64_t errors_of(const struct fab_counters_block *b, uint32_t port, uint32_t sample,
                           enum fab_counter *ret_worst)
 {

@@ -16,9 +16,9 @@
  * deleted. */
 #define FORGOTTEN_KEPT 10000
 
-/* Adds to the table the nodes that the request `forget` will forget. Must be called before the
- * request is carried out, because that deletes these nodes from the registry. Returns the errors of
- * sql_status. */
+/* Adds to the table the nodes that the request `forget` will forget. Does nothing if no operator
+ * decided the request (forget->decided). Must be called before the request is carried out, because
+ * that deletes these nodes from the registry. Returns the errors of sql_status. */
 int forgotten_note(sqlite3 *db, const struct record_forget *forget);
 /* Forgets each node that is gone and that is in the table, if the operator forgot it after this
  * manager last saw it. Returns the errors of sql_status. */

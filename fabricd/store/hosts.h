@@ -7,8 +7,8 @@
 #include "fabricd/store/sql.h"
 
 /* Writes the row of the registration `r` in the open transaction; if r->there is false, deletes
- * this row instead. Returns an error of sql_run or fab_wire_rec_pack, or INVAL if r->kind is
- * unknown. */
+ * this row instead. For HOSTS_ASKED, writes a row of the table meta. Returns an error of sql_run or
+ * fab_wire_rec_pack, or INVAL if r->kind is unknown. */
 int hosts_write(struct sql *q, const struct record_hosts *r);
 
 /* Loads all rows of a kind, in the order of their keys. `ret` is the address of a pointer to the

@@ -50,8 +50,9 @@ struct store_pending;
 int store_pending_open(const struct store *s, struct store_pending **ret, char *why,
                        size_t why_len);
 void store_pending_close(struct store_pending *p); /* `p` may be NULL */
-/* Reads at most `limit` marked rows with their present values. *ret_all: the number of all marked
- * rows. Returns OK, NOMEM, or an error of sql_status (sql.h). */
+/* Reads at most `limit` marked rows with their present values. Leaves out rows of tables that this
+ * version of fabricd does not know. *ret_all: the number of all marks. Returns OK, NOMEM, or an
+ * error of sql_status (sql.h). */
 int store_pending_read(struct store_pending *p, size_t limit, struct store_rows *ret,
                        uint64_t *ret_all);
 

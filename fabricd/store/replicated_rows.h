@@ -34,8 +34,8 @@ struct record_replica {
     uint64_t instance; /* for REPLICA_INSTANCE */
 };
 
-/* Carries out a request in the open transaction. Rows that the schema does not accept are logged
- * and left out. Returns NOMEM or the errors of sql_status. */
+/* Carries out a request in the open transaction. Rows of another manager (REPLICA_RECEIVED) that
+ * the schema does not accept are logged and left out. Returns NOMEM or the errors of sql_status. */
 int replicated_write(struct replicated *r, sqlite3 *db, const struct record_replica *request);
 
 #endif

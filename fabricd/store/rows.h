@@ -6,8 +6,8 @@
 #include "fabricd/store/record.h"
 #include "fabricd/store/sql.h"
 
-/* Writes a record of any kind except RECORD_AUDIT, in the open transaction. Returns the errors of
- * sql_status, and NOMEM. */
+/* Writes a record in the open transaction. The kinds RECORD_AUDIT and RECORD_REPLICA have functions
+ * of their own; for them, returns INVAL. Returns the errors of sql_status, and NOMEM. */
 int rows_write(struct sql *q, const struct record *r);
 
 #endif

@@ -33,12 +33,12 @@ struct store_sharing {
 int store_put_shared_key(struct store *s, const struct store_sharing *w,
                          const struct store_m_key *k);
 /* Reads the row with the wrapped key file, and unwraps it. *ret_confirmed: true: a majority has
- * confirmed the row. Errors: NOT_FOUND; DENIED: the row was wrapped with another key; FORMAT;
- * NOMEM; or an error of sql_status (sql.h), if the row cannot be read. If the row was read, but is
- * not usable, why[] has the reason. */
+ * confirmed the row; also set if the row exists, but is not usable. Errors: NOT_FOUND; DENIED: the
+ * row was wrapped with another key; FORMAT; NOMEM; or an error of sql_status (sql.h), if the row
+ * cannot be read. If the row was read, but is not usable, why[] has the reason. */
 int store_get_shared_key(struct store *s, const struct store_sharing *w, enum store_key_of of,
                          struct store_m_key *ret, bool *ret_confirmed, char *why, size_t why_len);
-/* Returns true if the row with this key is not confirmed by a majority yet. */
+/* Returns true if the row with this key exists, and a majority has not confirmed it yet. */
 bool store_shared_key_waits(struct store *s, enum store_key_of of);
 
 /* Replaces the key file `was` by the shared key file `now`. If fabricd made the current key of

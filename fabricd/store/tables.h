@@ -52,8 +52,10 @@ struct registry {
 /* Loads the hash of the registry. The other members of *r stay empty. Returns the errors of
  * sql_status. */
 int registry_load(struct registry *r, sqlite3 *db);
-/* Writes the differences between `r` and the view into the open transaction. *ret: the registry
- * after the commit, which shares no memory with `r`. Returns NOMEM or the errors of sql_run. */
+/* Writes what the view changes in the registry into the open transaction: nothing if the hash is
+ * still r->hash; all rows if r->fabric is NULL; otherwise the differences between r->fabric and the
+ * view. *ret: the registry after the commit, which shares no memory with `r`. Returns NOMEM or the
+ * errors of sql_run. */
 int registry_write(const struct registry *r, struct sql *q, const struct fab_view *view,
                    int64_t now, struct registry *ret);
 /* Renews last_seen in the rows of all nodes, ports and links that are in the fabric, and in the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The writer thread. Callers add records to the batch `pending` under a mutex, which is held for
- * only a few instructions. The thread waits GATHER_US for more records, moves all of them to the
- * batch `work`, and writes `work` in one transaction. Only store_flush and store_close wait for the
- * thread.
+ * only a few instructions. The thread waits up to GATHER_US for more records (is_hurried says when
+ * it waits less), moves all of them to the batch `work`, and writes `work` in one transaction. Only
+ * store_flush and store_close wait for the thread.
  *
  * If a transaction fails because the disk is full or another program locks the database, the thread
  * keeps `work` and tries to write it again, at growing intervals. The queue grows during this time.
@@ -17,13 +17,14 @@
  * the thread therefore compares the file at the path with the file that it opened. If they differ,
  * the transaction fails as it does on a full disk.
  *
- * All other records enter the queue even if it is full. The queue has at most one set of leases and
- * one view, because a new one replaces the earlier one. Before a registration of a host, the caller
- * checks store_is_behind. The remaining records, for example decisions of operators and rows of the
- * audit log, are few.
+ * Records of all other kinds enter the queue even if it has more than QUEUE_MAX records. The queue
+ * has at most one set of leases and one view, because a new one replaces the earlier one. Before a
+ * registration of a host, the caller checks store_is_behind. The remaining kinds, for example
+ * decisions of operators and rows of the audit log, have few records.
  *
- * The thread commits a registration at once, because a host waits for the answer. Records that
- * arrive during a transaction are part of the next transaction.
+ * The thread commits urgent records (writer_put_urgent), for example registrations and rows of the
+ * audit log, at once, because a host or an operator waits for the answer. Records that arrive
+ * during a transaction are part of the next transaction.
  */
 #include "fabricd/store/writer.h"
 
@@ -153,8 +154,8 @@ static int trim_events(struct writer *w, uint32_t keep)
     return status;
 }
 
-/* Prunes the audit log. If a row is wrong, prunes nothing, because the rows are evidence of
- * tampering. */
+/* Prunes the audit log, if this transaction has rows of the log. If a row was ever found wrong,
+ * prunes nothing until the manager restarts, because the rows are evidence of tampering. */
 static int prune_audit(struct writer *w)
 {
     struct audit_limits limits;
@@ -237,9 +238,9 @@ static void accept_audit(struct writer *w)
                    (unsigned long long)w->chain.head.seq, mac);
 }
 
-/* Loads the copy of the LID leases from the database again. Called when leases of another manager
- * were stored. If the load fails, the copy is empty; the next set of leases is then written as a
- * whole. */
+/* Loads the copy of the LID leases from the database again. Called when rows of another manager may
+ * have changed leases. If the load fails, the copy is empty; the next set of leases is then written
+ * as a whole. */
 static void renew_leases(struct writer *w)
 {
     struct lease_table fresh = {0};
@@ -331,8 +332,8 @@ static int write_work(struct writer *w, uint32_t keep)
 
 /* ---- after a transaction ---- */
 
-/* Counts a failure, and doubles the time until the next try. The caller holds the writer's
- * mutex. */
+/* Counts a failure, and doubles the time until the next try, up to RETRY_MAX_US. The caller holds
+ * the writer's mutex. */
 static void note_failure(struct writer *w)
 {
     memcpy(w->reason, w->failure, sizeof(w->reason));
@@ -343,8 +344,8 @@ static void note_failure(struct writer *w)
         w->retry_us = RETRY_MAX_US;
 }
 
-/* Notes that the last transaction succeeded, and logs how many records were dropped before it. The
- * caller holds the writer's mutex. */
+/* Notes that the last transaction succeeded, or that the file of the database is at its path again,
+ * and logs how many records were dropped before it. The caller holds the writer's mutex. */
 static void note_success(struct writer *w)
 {
     if (w->dropped != w->dropped_told)
@@ -600,7 +601,7 @@ void writer_flush(struct writer *w)
 /* ---- the queue ---- */
 
 /* A caller puts a record into the queue between begin_put, which locks the mutex, and end_put,
- * which unlocks it. end_put wakes the writer thread if the queue was empty, or if it now has
+ * which unlocks it. end_put wakes the writer thread if was_empty is true, or if the queue now has
  * QUEUE_HURRY records. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {
