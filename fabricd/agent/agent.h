@@ -10,8 +10,8 @@
 #include "libfabmgr/mads/mads.h"
 
 struct agent;
-/* A function that receives all MADs that are not answers to requests of this agent, for example
- * requests of other nodes, and traps. */
+/* A function that receives all MADs except responses: requests of other nodes, traps and reports.
+ */
 typedef void agent_unsolicited(void *ctx, const struct transport_mad *mad);
 
 /* Creates an agent for SMPs, at QP0. Returns NOMEM. */

@@ -221,8 +221,8 @@ struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port);
  * thresholds. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
              const struct pm_port *now);
-/* Updates isolations and exemptions, and isolates the links with the most errors among the links
- * that wait for isolation. */
+/* Updates isolations and exemptions. Also requests the isolation of links that wait for it: the
+ * worst first, at most ACTS (unhealthy.c) in one call. */
 void pm_act(struct pm *pm);
 
 /* ---- drain.c ---- */

@@ -106,8 +106,8 @@ static bool is_named_by(const struct fab_node_names *names, const char *text)
     return false;
 }
 
-/* Returns true if the text is a pinned name, or the name or its first word of a node that is
- * gone. */
+/* Returns true if the text is a pinned name, the name of a node that is gone, or the first word of
+ * such a name. */
 static bool was_known(const struct policy *p, const char *text)
 {
     struct store_gone_found found = {0};

@@ -43,7 +43,8 @@ int policy_join(const struct fab_policy *base, const struct fab_declared *d, str
 }
 
 /* Returns NOT_FOUND if a traffic class names a partition or group that the joined policy lacks.
- * Returns OK if fabricd.yaml alone has this fault, too. */
+ * Returns OK if fabricd.yaml alone has this fault, too. Also returns OK if the applied policy has
+ * both classes and partitions, or neither, because both then come from the same text. */
 static int check_classes(const struct fab_policy *base, const struct fab_declared *d,
                          const struct fab_policy *joined, char *why, size_t len)
 {

@@ -261,8 +261,8 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
  * the manager. Returns false if no suspect is left, if no route leads to any suspect, or after an
  * error. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
-/* Removes the nodes that have no directed route. Some of them still have links, but only to
- * adapters, which do not forward packets. */
+/* Removes the nodes that have no directed route. Some of them still have links, but only to each
+ * other or to adapters, which do not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
 /* Handles the loss of a link at port far_port of `far`. Routes are computed again before the next
  * wave. In a targeted sweep, this port becomes a suspect if it is a switch port; an adapter port is

@@ -80,8 +80,8 @@ struct fab_mads_request {
     /* GMPs: the FAB_GMP_DATA bytes after the common header; NULL: they are in data[]. The bytes
      * must stay valid until done() is called. */
     const uint8_t *gmp;
-    /* Called exactly once for each request, unless the caller cancels the request. done() may
-     * submit further requests. NULL: nothing is called. */
+    /* Called exactly once for each accepted request, unless the caller cancels the request or frees
+     * the session. done() may submit further requests. NULL: nothing is called. */
     fab_mads_done *done;
     void *ctx;
     uint64_t tag; /* argument of done() */
