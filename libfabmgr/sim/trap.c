@@ -59,8 +59,9 @@ static uint64_t notice_key(uint32_t port, uint16_t trap)
     return (uint64_t)port << 16 | trap;
 }
 
-/* Sends a trap and queues its repetition. If there is no memory, the trap is not repeated. `port`
- * is the id of the port that sends the trap, with its LID as the source. */
+/* Sends a trap, and queues its repetition unless timing.trap_us is 0. If there is no memory, the
+ * trap is sent only once. `port` is the id of the port that sends the trap, with its LID as the
+ * source. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     uint64_t key = notice_key(port, notice->trap);
