@@ -266,8 +266,9 @@ static void note_loss(struct losses *l, const struct fab_fabric *f, uint32_t por
              f->nodes[fab_fabric_port(f, port)->node].name);
 }
 
-/* For each partition, finds the endports that would lose it, or would become limited instead of
- * full members. Adds a line about these endports to the confirmations of the plan. */
+/* For each partition, finds the endports of adapters and routers that would lose it, or would
+ * become limited instead of full members. Adds a line about these endports to the confirmations of
+ * the plan. */
 static void find_losses(struct policy_plan *plan, const struct fab_view *v,
                         const struct fab_partitions *old, const struct fab_pkeys *before,
                         const struct fab_pkeys *after)

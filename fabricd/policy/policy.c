@@ -18,8 +18,8 @@
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
-/* Copies the parts of a policy that an applied policy can replace. The CC_Key is not among them,
- * because a key rotation changes it in config->policy. */
+/* Copies the parts of a policy that an applied policy can replace. The CC_Key and its lease period
+ * are not among them: a key rotation changes the key in config->policy. */
 static void copy_sections(const struct fab_policy *from, struct fab_policy *to)
 {
     fab_policy_partitions_unref(to->partitions);

@@ -59,7 +59,8 @@ int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why
  * store may not have yet; NULL: the store has it. Does nothing if no fabric is known yet. */
 void policy_decide(struct policy *p, const struct fab_declared *before, const char *by);
 /* Called when a crash or a hand-over may have interrupted the decisions of the version in force.
- * Sets a timer, which carries them out once this manager is master and knows the fabric. */
+ * Unless the store has the number of this version as settled, sets a timer, which carries them out
+ * once this manager is master and knows the fabric. */
 void policy_settle_begin(struct policy *p);
 void policy_settle(void *ctx);
 

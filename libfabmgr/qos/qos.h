@@ -58,8 +58,9 @@ void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report 
                        char *text, size_t len);
 /* Returns the share of a port's bandwidth, in per mille, that VL arbitration guarantees to class
  * number `level`. The share is computed for the worst case, in which all other classes send packets
- * of the link's MTU. Returns 1000 if there is only one class, and 0 if several classes share the
- * only VL of the port. */
+ * of the link's MTU. Returns 1000 if there is only one class, and 0 if the manager sets no VL
+ * arbitration tables at the port (fab_target_arb), for example because several classes share its
+ * only VL. */
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level);
 

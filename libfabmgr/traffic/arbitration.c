@@ -14,7 +14,7 @@ struct table {
 
 /* Returns the VL of the next table entry whose VL is in the bitset `mask`, and sets *turn to this
  * entry; -1: the table has no such entry. If the current entry qualifies and has weight left, it is
- * the next entry. */
+ * the next entry. Skips entries with weight 0. */
 static int find(const struct table *table, struct traffic_arbiter *turn, uint32_t mask)
 {
     for (uint32_t tried = 0; tried <= table->count && table->count > 0; tried++) {
