@@ -47,8 +47,8 @@ int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t s
  * temperature. `degrees` is in degrees Celsius, -100 to 100. */
 int fab_sim_heat(struct fab_sim *s, uint32_t node, uint8_t port, int degrees);
 /* Sets the firmware version of the node. `version` is a text such as "28.39.1002": three numbers of
- * at most 9999, separated by dots. version == NULL: the node has its usual firmware again. Returns
- * INVAL if the text is no version. */
+ * at most 9999, separated by points. version == NULL: the node has its usual firmware again.
+ * Returns INVAL if the text is no version. */
 int fab_sim_firmware(struct fab_sim *s, uint32_t node, const char *version);
 /* Number of fans of a switch; an adapter has none. */
 #define FAB_SIM_FANS 4u
