@@ -34,7 +34,7 @@ struct daemon {
     struct hardware *hardware;
     struct recording recording; /* the recording that --replay plays */
     struct replica *replica;    /* NULL: the state is not replicated */
-    /* [enum store_key_of] true: the key file existed before this start */
+    /* [enum store_key_of] true: the key file existed before this start, or could not be read */
     bool had_keys[2];
     struct sm *sm;
     struct counters *history; /* history of counters; NULL: fabricd keeps none */
@@ -75,11 +75,13 @@ int daemon_take_keys(struct daemon *d, struct config *c, char *why);
 /* Functions of shared_keys.c. daemon_note_keys notes which key files exist. Call this function
  * before daemon_take_keys, which makes missing files. */
 void daemon_note_keys(struct daemon *d);
-/* Takes over the keys that the managers share. Called once, at the start. Returns the errors of
- * daemon_take_keys, or UNSUPPORTED if this manager does not understand the shared state. */
+/* Takes over the keys that the managers share; does nothing if the state is not replicated. Called
+ * once, at the start. Returns UNSUPPORTED if this manager does not understand the shared state, the
+ * errors of daemon_take_keys, or an error of a key file, with the reason in why[]. */
 int daemon_adopt_keys(struct daemon *d, char *why);
-/* Reads the settings again (SIGHUP). A worker thread reads them, because the name service, which
- * looks up the names of users in rpc.roles, may take a long time to answer. `ctx` is the daemon. */
+/* Reads the settings again (SIGHUP); without a settings file, only logs that there is none. A
+ * worker thread reads them, because the name service, which looks up the names of users in
+ * rpc.roles, may take a long time to answer. `ctx` is the daemon. */
 void daemon_reload(void *ctx);
 
 #endif

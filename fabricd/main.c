@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The main program. It reads the arguments, starts all parts of fabricd in the order below, runs
- * the loop, and stops the parts in reverse order. It also notifies systemd. reload.c changes the
- * settings of running parts.
+ * the loop, and stops the parts, most of them in reverse order. It also notifies systemd. reload.c
+ * changes the settings of running parts.
  *
  * config -> store -> bus -> alerts -> transport (umad or the simulated fabric) -> policy -> replica
  * -> sm -> pm -> inventory -> cc -> sa -> rpc -> metrics

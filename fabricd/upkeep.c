@@ -26,8 +26,8 @@ struct upkeep {
     int64_t day;
 };
 
-/* Once a day (UTC), stores a snapshot of the topology; the store drops it if the topology has not
- * changed. */
+/* Once a day (UTC), stores a snapshot of the topology, unless the settings keep no automatic
+ * snapshots. The store drops the snapshot if the topology has not changed. */
 static void make_snapshot(struct upkeep *u, int64_t now)
 {
     char name[STORE_SNAPSHOT_NAME];

@@ -10,8 +10,10 @@
 #include "libfabmgr/mads/mads.h"
 
 struct agent;
-/* A function that receives all MADs that are not answers to requests of this agent, for example
- * requests of other nodes, and traps. */
+/* A function that receives the MADs that the session does not handle. At the queue pair of the
+ * agent, these are all MADs except responses, for example requests of other nodes, traps and
+ * reports. At the other queue pair, these are all MADs. The function does not get undelivered
+ * requests that the transport returns. */
 typedef void agent_unsolicited(void *ctx, const struct transport_mad *mad);
 
 /* Creates an agent for SMPs, at QP0. Returns NOMEM. */

@@ -82,6 +82,7 @@ int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx);
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx);
 /* Publishes a copy of *e, in which the bus sets seq and time_us. Passes it to all subscribers, in
  * the order in which they subscribed. If a handler calls this function, the new event waits until
- * all subscribers have received the event that the handler got. */
+ * all subscribers have received the event that the handler got; if there is no memory, it is passed
+ * on at once. */
 void bus_publish(struct bus *b, const struct event *e);
 #endif

@@ -41,8 +41,8 @@ extern const struct hardware_probe hardware_probes[HARDWARE_PROBES];
 bool hardware_applies(const struct hardware_probe *p, const struct fab_node_info *node);
 /* Counts the bytes of the attribute in which the device has set bits that fabricd does not know.
  * Sets *ret_first to the offset of the first of these bytes. Returns 0 if fabricd knows all bits
- * that are set, if the report does not interpret the attribute (attr is NULL), or if memory ran
- * out. */
+ * that are set, if the report does not interpret the attribute (attr is NULL), if the answer is
+ * shorter than the attribute, or if memory ran out. */
 uint32_t hardware_unknown_bytes(const struct hardware_probe *p, const uint8_t *bytes, size_t len,
                                 uint32_t *ret_first);
 

@@ -108,8 +108,9 @@ void inventory_visits_stop(struct inventory *inv);
 
 /* Ends a visit with the result `state`. If it is INVENTORY_READ, stores what the visit has read. */
 void inventory_take(struct inventory *inv, struct inventory_visit *v, enum inventory_state state);
-/* Finds the devices with odd firmware, emits events about those that were not odd before, and
- * counts the devices by firmware. */
+/* Finds the devices with odd firmware, and counts the devices by firmware. Emits events about
+ * devices that were not odd in the comparison before (ODD_EVENTS in changes.c); the first
+ * comparison after the start emits none. */
 void inventory_find_odd(struct inventory *inv);
 
 #endif

@@ -52,7 +52,7 @@ void loop_watch_free(struct loop_watch *w);
 int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx);
 
 /* Makes the loop call fn(ctx) on its thread, in one of the next iterations. If the loop ends before
- * that, fn is not called. Any thread may call loop_post. Returns OK, NOMEM or IO. */
+ * that, fn is not called. Any thread may call loop_post. Returns OK or NOMEM. */
 int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
 /* Runs work(ctx) on the worker thread for long computations, then done(ctx) on the loop thread.

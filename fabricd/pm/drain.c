@@ -3,8 +3,8 @@
  * Measures whether the ports of drained links and nodes still carry traffic. While a drain is in
  * the state DRAINING or DRAINED, this file reads the data counters of its ports every READ_US,
  * whenever the subnet manager is idle, even if counters.interval is 0. A port counts as idle if
- * PortXmitData and PortRcvData rose by less than IDLE_BYTES_PER_S between two reads: management
- * packets may still pass.
+ * PortXmitData and PortRcvData together rose by at most IDLE_BYTES_PER_S per second between two
+ * reads: management packets may still pass.
  *
  * A port counts as busy if it could not be read, or if a 32-bit counter has reached its maximum. A
  * port whose link is down counts as idle.
@@ -142,7 +142,8 @@ static void request(struct pm *pm, struct pm_drain *d, uint32_t i, uint16_t lid)
 }
 
 /* Returns the LID to which requests for the counters of the port are sent. Returns 0 if the node is
- * not in the fabric, or if the link of the port is down: then the port carries no traffic. */
+ * not in the fabric, if there are no tables yet, or if the link of the port is down: then the port
+ * carries no traffic. */
 static uint16_t lid_of(const struct fab_view *v, const struct sm_drain_port *at)
 {
     const struct fab_fabric *f = v->fabric;

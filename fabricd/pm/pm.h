@@ -141,8 +141,8 @@ struct pm_congested {
     uint32_t senders;
 };
 /* Writes at most `max` congested ports to ret[], sorted by kind and then by severity. If there are
- * more, these are the first in the list of nodes, and not the worst. Returns the number of all
- * congested ports. */
+ * more than `max`, ret[] gets those that come first in the list of nodes, not the worst ones.
+ * Returns the number of all congested ports. */
 uint32_t pm_congested_ports(const struct pm *pm, struct pm_congested *ret, uint32_t max);
 void pm_congested_sort(struct pm_congested *all, uint32_t count);
 /* Counts the congested ports of each kind, for the advice of congestion control (fabricd/cc) and

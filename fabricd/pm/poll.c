@@ -285,7 +285,7 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
 
 /* Stores a new reading of the traffic counters of a port, and computes its sample. `reset`: an
  * error counter is lower than before; the traffic counters were then probably cleared, too, so no
- * rates are computed. */
+ * rates are computed. If the port had to wait for credits, also requests PortXmitWait per VL. */
 static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
                          const struct fab_traffic *now, bool reset)
 {

@@ -186,7 +186,7 @@ void pm_history_state(struct pm *pm, struct pm_node *n, uint8_t port, bool up);
 /* Ends the present round, and passes its samples to the thread of the history. */
 void pm_history_end(struct pm *pm);
 /* Emits events about findings in the history (rising errors, asymmetric links), and about failures
- * to write it. */
+ * to write it. Does nothing if the last look was less than a second ago. */
 void pm_history_look(struct pm *pm);
 int pm_history_start(struct pm *pm); /* returns NOMEM */
 /* Sets `ports`, `bytes_per_s` and `packets_per_s` of the status. */
@@ -221,8 +221,8 @@ struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port);
  * thresholds. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
              const struct pm_port *now);
-/* Updates isolations and exemptions, and isolates the links with the most errors among the links
- * that wait for isolation. */
+/* Updates isolations and exemptions. Also requests the isolation of links that wait for it: the
+ * worst first, at most ACTS (unhealthy.c) in one call. */
 void pm_act(struct pm *pm);
 
 /* ---- drain.c ---- */

@@ -3,9 +3,10 @@
  * Finds unhealthy links. The manager watches a link, at both ends, from the first increase of an
  * error counter; it watches at most WATCH_MOST links. If a counter rises by its threshold within
  * counters.within (the window), the link becomes unhealthy, and the manager emits an event. The
- * link has recovered when no counter has crossed its threshold for RECOVERED_AFTER windows. If a
- * counter crossed its threshold and then stops at its maximum value, nobody can see whether the
- * errors continue, so the link stays unhealthy.
+ * link has recovered when no counter has crossed its threshold for RECOVERED_AFTER windows (or
+ * RECOVERED_AFTER times counters.interval, if that is longer). If a counter crossed its threshold
+ * and then stops at its maximum value, nobody can see whether the errors continue, so the link
+ * stays unhealthy.
  *
  * Depending on counters.on_errors, the manager isolates unhealthy links, the worst first. It
  * isolates a link only for faults of the link itself, and not for errors that congestion or distant
@@ -23,8 +24,8 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-/* A link has recovered if no counter crossed its threshold in this number of consecutive windows
- * (counters.within). */
+/* A link has recovered if no counter crossed its threshold for this number of windows
+ * (counters.within) or of intervals (counters.interval), whichever takes longer. */
 #define RECOVERED_AFTER 5
 /* maximum number of isolations that are requested in one timer tick */
 #define ACTS 8

@@ -106,8 +106,8 @@ static bool is_named_by(const struct fab_node_names *names, const char *text)
     return false;
 }
 
-/* Returns true if the text is a pinned name, or the name or its first word of a node that is
- * gone. */
+/* Returns true if the text is a pinned name, the name of a node that is gone, or the first word of
+ * such a name. */
 static bool was_known(const struct policy *p, const char *text)
 {
     struct store_gone_found found = {0};
@@ -266,8 +266,9 @@ static void note_loss(struct losses *l, const struct fab_fabric *f, uint32_t por
              f->nodes[fab_fabric_port(f, port)->node].name);
 }
 
-/* For each partition, finds the endports that would lose it, or would become limited instead of
- * full members. Adds a line about these endports to the confirmations of the plan. */
+/* For each partition, finds the endports of adapters and routers that would lose it, or would
+ * become limited instead of full members. Adds a line about these endports to the confirmations of
+ * the plan. */
 static void find_losses(struct policy_plan *plan, const struct fab_view *v,
                         const struct fab_partitions *old, const struct fab_pkeys *before,
                         const struct fab_pkeys *after)

@@ -6,9 +6,9 @@
  * version lacks a decision that an earlier version had, the manager takes this decision back.
  *
  * The store has the number of the last version whose decisions were all carried out. If a crash or
- * a take-over interrupted the work on newer versions, policy_settle completes it: it takes back the
- * decisions of all versions from that one on. A timer calls this function until this manager is
- * master and knows the fabric.
+ * a take-over interrupted the work on newer versions, policy_settle completes it: from the
+ * decisions of all versions from that one on, it takes back those that the newest version lacks. A
+ * timer calls this function until this manager is master and knows the fabric.
  */
 #include <inttypes.h>
 #include <stdio.h>

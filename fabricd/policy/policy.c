@@ -18,8 +18,8 @@
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
-/* Copies the parts of a policy that an applied policy can replace. The CC_Key is not among them,
- * because a key rotation changes it in config->policy. */
+/* Copies the parts of a policy that an applied policy can replace. The CC_Key and its lease period
+ * are not among them: a key rotation changes the key in config->policy. */
 static void copy_sections(const struct fab_policy *from, struct fab_policy *to)
 {
     fab_policy_partitions_unref(to->partitions);
@@ -43,7 +43,8 @@ int policy_join(const struct fab_policy *base, const struct fab_declared *d, str
 }
 
 /* Returns NOT_FOUND if a traffic class names a partition or group that the joined policy lacks.
- * Returns OK if fabricd.yaml alone has this fault, too. */
+ * Returns OK if fabricd.yaml alone has this fault, too. Also returns OK if the applied policy has
+ * both classes and partitions, or neither, because both then come from the same text. */
 static int check_classes(const struct fab_policy *base, const struct fab_declared *d,
                          const struct fab_policy *joined, char *why, size_t len)
 {

@@ -100,7 +100,8 @@ int policy_apply(struct policy *p, struct policy_plan *plan, const char *by, con
                  uint64_t *ret_version, char *why, size_t why_len);
 /* Appends a policy as lines (libfabmgr/policy/lines.h): the sections of this version, and the
  * sections of fabricd.yaml that the version does not have. `version` 0: only the sections of
- * fabricd.yaml. Returns NOT_FOUND, NOMEM or an error of the store, with the reason in why[]. */
+ * fabricd.yaml. Returns NOT_FOUND or an error of the reader, with the reason in why[]; or NOMEM or
+ * an error of the store, without a reason. */
 int policy_lines(const struct policy *p, uint64_t version, struct fab_text *to, char *why,
                  size_t why_len);
 

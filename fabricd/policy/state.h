@@ -50,16 +50,17 @@ void policy_note(struct policy_plan *plan, struct fab_text *list, const char *fm
     __attribute__((format(printf, 3, 4)));
 
 /* Defined in decide.c. The decisions are isolated links and approvals. */
-/* Returns an error, with the reason in why[], if the manager would refuse a decision of the
- * plan. */
+/* Returns an error, with the reason in why[], if the manager would refuse a decision of the plan.
+ * Returns BUSY, without a reason, if no fabric is known yet. */
 int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
-/* Carries out the decisions of the version in force. Takes back the decisions that this version
- * lacks, but that an earlier version had: `before`, or a version in the store, from the last one on
- * whose decisions were all carried out. before: the previous version, which the store may not have
- * yet; NULL: the store has it. */
+/* Carries out the decisions of the version in force. Takes back decisions of earlier versions that
+ * this version lacks. The earlier versions are `before`, and the versions in the store, beginning
+ * with the last one whose decisions were all carried out. before: the previous version, which the
+ * store may not have yet; NULL: the store has it. Does nothing if no fabric is known yet. */
 void policy_decide(struct policy *p, const struct fab_declared *before, const char *by);
 /* Called when a crash or a hand-over may have interrupted the decisions of the version in force.
- * Sets a timer, which carries them out once this manager is master and knows the fabric. */
+ * Unless the store has the number of this version as settled, sets a timer, which carries them out
+ * once this manager is master and knows the fabric. */
 void policy_settle_begin(struct policy *p);
 void policy_settle(void *ctx);
 

@@ -51,8 +51,9 @@ static void emit_stopped(struct recorder *r, const char *reason)
                .bytes = r->written, .reason = reason);
 }
 
-/* Ends the recording: writes the last entry with the reason, and closes the file. What was recorded
- * before can be replayed. */
+/* Ends the recording: writes the last entry with the reason, and closes the file. Emits the event
+ * recording-stopped, unless `end` is STOPPED and the file was written without an error. What was
+ * recorded before can be replayed. */
 static void stop(struct recorder *r, enum fab_recording_end end, const char *reason)
 {
     struct tape *tape = r->tape;

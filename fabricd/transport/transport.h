@@ -127,8 +127,8 @@ int transport_umad_observe(struct loop *l, const char *where, struct transport *
  * before `to`. Returns OK or NOMEM. */
 int transport_readonly_open(struct transport *to, struct transport **ret);
 /* Opens a port of the simulated fabric in this process. `at` is the GUID or description of the node
- * whose port is used; NULL: the first adapter. The caller still owns `sim`. Returns OK, or
- * NOT_FOUND or NOMEM with the reason in why[]. */
+ * whose port is used; NULL: the first adapter with a link or, if there is none, the first switch.
+ * The caller still owns `sim`. Returns OK, or NOT_FOUND or NOMEM with the reason in why[]. */
 int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, struct transport **ret,
                        char *why, size_t why_len);
 /* Sets the simulator's clock to the present time of the loop. Call this function before you cause a

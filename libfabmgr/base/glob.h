@@ -20,8 +20,9 @@
 /* Returns true if the text has a '*', a '?' or a list of numbers in brackets. Brackets with other
  * content are part of a name. */
 bool fab_base_is_glob(const char *text);
-/* Returns true if the pattern matches the whole text. The time is at most proportional to the
- * length of the pattern times the length of the text. */
+/* Returns true if the pattern matches the whole text, and the text has at most FAB_GLOB_TEXT_MAX
+ * bytes. The time is at most proportional to the length of the pattern times the length of the
+ * text. */
 bool fab_base_glob_matches(const char *glob, size_t glob_len, const char *text, size_t len);
 
 #endif

@@ -20,7 +20,8 @@ struct fab_number_range {
     uint32_t width;
 };
 /* Reads a number or range at the beginning of the text, and the ',' or ']' that follows. Returns
- * the position after this ',' or ']'; NULL: the text has another form. */
+ * the position after this ',' or ']'; NULL: the text has another form, a number has more than
+ * FAB_RANGE_DIGITS_MAX digits, or the range is descending; *ret may have changed nevertheless. */
 const char *fab_base_read_range(const char *text, struct fab_number_range *ret);
 /* Returns the position after the list of numbers and ranges that ends with ']', or NULL if the text
  * does not begin with such a list. */

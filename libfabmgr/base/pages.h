@@ -58,9 +58,9 @@ int fab_base_pages_unshare(struct fab_pages *p);
  * the meantime. If there is no memory, this function does nothing. Only the thread that unshares
  * and edits versions may call this function. */
 void fab_base_pages_prepare(const struct fab_pages *p);
-/* Returns page i of the version of *p, so that the caller can change it. If other versions share
- * the page, the function copies it first. *p must be the only handle of its version. Returns NULL,
- * with nothing changed, if there is no memory. */
+/* Returns page i of the version of *p, so that the caller can change it. If the page was made in an
+ * earlier version, the function copies it first. *p must be the only handle of its version. Returns
+ * NULL, with nothing changed, if there is no memory. */
 uint8_t *fab_base_pages_edit(struct fab_pages *p, size_t i);
 
 /* Returns how many bytes all versions of the history of *p use together. The pages of the first

@@ -100,7 +100,8 @@ struct fab_cabling_check {
      * port to which a cable connects it; the index of its planned link. FAB_NONE in the last three
      * arrays: none. */
     uint32_t *port_site, *planned, *actual, *link;
-    /* [port_count] rail of each port, from 1; 0: the rail is not known (rails.c) */
+    /* [port_count] rail of each port, from 1, and in the element of port 0 of a switch the rail of
+     * the switch; 0: the rail is not known (rails.c) */
     uint8_t *rail;
     /* [site_count] ids of the sites in the order of their keys; numbers in keys are compared by
      * value, so that node-9 comes before node-10 */

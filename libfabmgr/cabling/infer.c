@@ -116,7 +116,7 @@ static uint8_t majority_rail(const struct fab_cabling_check *c, const struct fab
 }
 
 /* Adds to the result those adapters at a switch whose rail differs from that of most adapters at
- * this switch. */
+ * this switch. Also raises s->rails to the rail of most adapters, if this is higher. */
 static void find_odd_rails(struct fab_cabling_shape *s, const struct fab_cabling_site *site)
 {
     const struct fab_cabling_check *c = s->check;

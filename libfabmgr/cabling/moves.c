@@ -100,8 +100,8 @@ static unsigned filling_distance(const struct work *w, uint32_t p)
 static void remove_one(struct work *w, uint32_t end[2])
 {
     uint32_t far[2] = {w->cable[end[0]], w->cable[end[1]]};
-    /* The next move fills the port that becomes free at the other end of the removed cable. So of
-     * the two cables, that is removed for which this move is shorter. */
+    /* The next move fills the port that becomes free at the other end of the removed cable. So this
+     * code removes the one of the two cables for which the next move is shorter. */
     unsigned i = filling_distance(w, far[1]) < filling_distance(w, far[0]) ? 1 : 0;
     add(w, FAB_CABLING_REMOVE, end[i], far[i], FAB_NONE);
     w->cable[end[i]] = w->cable[far[i]] = FAB_NONE;

@@ -125,8 +125,9 @@ static uint32_t find_seed(const struct pattern *p)
     return best;
 }
 
-/* Makes the group of `seed`: the switches that have mostly the same upper neighbours as `seed`. The
- * common neighbours must be more than half of each of the two sets. */
+/* Makes the group of `seed`: the switches of its level that are in no group yet and have mostly the
+ * same upper neighbours as `seed`. The common neighbours must be more than half of each of the two
+ * sets. */
 static void collect_group(struct pattern *p, uint32_t seed)
 {
     uint32_t size = p->first[seed + 1] - p->first[seed];

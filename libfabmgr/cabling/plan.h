@@ -64,8 +64,8 @@ int fab_cabling_plan_add_fabric(struct fab_cabling_plan *p, const struct fab_fab
 
 /* ---- for the readers of files ---------------------------------------------------------------- */
 
-/* Finds the node with this name, or adds it. Returns NOMEM, or RANGE if the name is empty or too
- * long. */
+/* Finds the node whose name has the same key as this name (name.h), or adds a node. Returns NOMEM,
+ * or RANGE if the name is empty or too long. */
 int fab_cabling_plan_node(struct fab_cabling_plan *p, const char *name, size_t len,
                           uint32_t *ret_node);
 int fab_cabling_plan_set_rack(struct fab_cabling_plan *p, uint32_t node, const char *rack,

@@ -11,9 +11,9 @@ struct fab_cabling_progress {
     /* number of planned links, and number of those that are cabled correctly */
     uint32_t planned, correct;
 };
-/* Counts the planned links for each rack, and sorts the racks by name. A link counts for the rack
- * of that of its two ports which has the lower value of fab_cabling_precedence; if both values are
- * equal, for the rack of the port with the lower id. The caller frees *ret. Returns OK or NOMEM. */
+/* Counts the planned links for each rack, and sorts the racks by name. A link counts for one rack
+ * only: the rack of its port with the lower value of fab_cabling_precedence or, if both values are
+ * equal, of its port with the lower id. The caller frees *ret. Returns OK or NOMEM. */
 int fab_cabling_progress(const struct fab_cabling_check *c, struct fab_cabling_progress **ret,
                          size_t *ret_count);
 

@@ -115,8 +115,9 @@ static unsigned find_column(const struct csv *c, enum column column)
     return FIELDS_MAX;
 }
 
-/* Reads the row of column names, which may be in a comment. If a comment has no column names, sets
- * *ret_named to false. */
+/* Reads the row of column names, which may be in a comment. Sets *ret_named to true if the row has
+ * the columns of both nodes and both ports. If it does not, *ret_named does not become true, and
+ * the function returns FORMAT unless the row is a comment. */
 static int read_header(struct csv *c, bool comment, bool *ret_named)
 {
     int rc = split(c);

@@ -49,8 +49,8 @@ struct fab_client_error {
 };
 
 /* Connects to a server. INVALID_ARGUMENT: the address is malformed, a TLS file is missing or not
- * valid, or the reason is too long. Functions of this header that can fail return a gRPC status
- * code, and write this code and a message to *ret_error. */
+ * valid, or the reason is too long. UNAVAILABLE: the connection cannot be made. Functions of this
+ * header that can fail return a gRPC status code, and write it and a message to *ret_error. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* c may be NULL */

@@ -20,9 +20,9 @@
  */
 bool fab_counters_rises(const uint64_t errors[FAB_TREND_STEPS]);
 
-/* Returns true if two ends of a link differ: the rate that one end sent differs by more than a
- * tenth, and by 1 MB/s or more, from the rate that the other end received. sent, received: means
- * over the same period, in bytes per second. */
+/* Returns true if two ends of a link differ: the rate that one end sent differs from the rate that
+ * the other end received by more than a tenth of the higher rate, and by 1 MB/s or more. sent,
+ * received: means over the same period, in bytes per second. */
 bool fab_counters_differ(uint64_t sent, uint64_t received);
 
 #endif

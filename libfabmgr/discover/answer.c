@@ -237,10 +237,12 @@ static bool leads_on(const struct fab_discover *d, const struct known_node *p, u
     return p->ref == d->self && port == d->self_port;
 }
 
-/* Handles the PortInfo of a port. If the link is up, queries NodeInfo over it in two cases: the
- * node at the other end is unknown; or it is known only from the base snapshot, and the port is in
- * Init, which means that the link was trained again and may now lead to another node. Exception:
- * while a silent switch is behind the port, NodeInfo is queried only if the port is in Init. */
+/* Handles the PortInfo of a port. If the port is not LinkUp, removes its link from the snapshot. If
+ * it is LinkUp, and directed routes can lead over the link, queries NodeInfo over it in two cases:
+ * the node at the other end is unknown; or it is known only from the base snapshot, and the port is
+ * in Init, which means that the link was trained again and may now lead to another node. Exception:
+ * while a silent switch is behind the port, NodeInfo is queried only if the port is in Init. If the
+ * route would be too long, lists the port as unresponsive (LIMIT) instead. */
 static int port_seen(struct fab_discover *d, struct known_node *p, uint8_t port,
                      const struct fab_port_info *info)
 {

@@ -100,9 +100,9 @@ enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b
  * *ret_list. Returns OK or NOMEM. */
 int fab_discover_baseline_compare(const struct fab_baseline *b, const struct fab_fabric *f,
                                   struct fab_unapproved **ret_list, size_t *ret_count);
-/* Finds the place of a port that has a link. For a port of an adapter or router, this is the switch
- * port at the other end. A link between switches is found only from its end with the lower GUID.
- * Returns false if the port has no place. */
+/* Finds the place of a port that has a link. For a port of an adapter or router, this is the port
+ * at the other end, usually of a switch. A link between switches is found only from its end with
+ * the lower GUID. Returns false if the port has no place. */
 bool fab_discover_baseline_place(const struct fab_fabric *f, uint32_t port, struct fab_place *ret);
 
 #endif

@@ -44,8 +44,8 @@ struct fab_discover_config {
      * behind them. The manager's own port and the switch to which it is connected are never left
      * out. */
     struct fab_baseline *baseline;
-    /* Silent switches; NULL: none. They are not queried, and stay in the result as long as a
-     * neighbour reports a link to them as up (keep.c). */
+    /* Silent switches; NULL: none. They are not queried, except over a port in Init, and stay in
+     * the result as long as a neighbour reports a link to them as up (keep.c). */
     struct fab_silent *silent;
     /* The last snapshot; NULL: none. Since a heavy sweep does not query silent switches, it copies
      * them from this snapshot, and also the nodes that can be reached only through them. */

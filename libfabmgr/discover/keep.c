@@ -222,9 +222,11 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
     return far != FAB_NONE && fab_fabric_port(d->former, far)->present;
 }
 
-/* Lists as unresponsive each port that is up and has no known device behind it. Nodes that were
- * copied from the last snapshot can have such ports, if the device was unresponsive at that time.
- * The entry makes a later sweep query the device when the silent switch answers again. */
+/* Lists as unresponsive each port that is up, has no known device behind it, and is not listed yet.
+ * Leaves out a port of a copied node if the other end has reported its link as down (had_link).
+ * Nodes that were copied from the last snapshot can have such ports, if the device was unresponsive
+ * at that time. The entry makes a later sweep query the device when the silent switch answers
+ * again. */
 static int list_unknown(struct fab_discover *d)
 {
     int status = FAB_OK;

@@ -250,9 +250,10 @@ bool fab_discover_leads_to_silent(const struct fab_discover *d, const struct kno
  * the manager has excluded. */
 int fab_discover_keep_base(struct fab_discover *d);
 /* For a heavy sweep: copies the silent switches, which the sweep did not find, from the last
- * snapshot to the result. Then marks all silent switches that did not answer. If the limit of nodes
- * or ports is reached, copies no more nodes; this is no error. The caller calls this function
- * before it makes the result. */
+ * snapshot to the result. Then marks all silent switches that did not answer. Also lists as
+ * unresponsive each port that is up, but has no known device behind it (list_unknown). If the limit
+ * of nodes or ports is reached, copies no more nodes and lists no such ports; this is no error. The
+ * caller calls this function before it makes the result. */
 int fab_discover_keep_silent(struct fab_discover *d);
 
 /* Functions of targeted.c. Those with an int result return OK or NOMEM. */
@@ -261,8 +262,8 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
  * the manager. Returns false if no suspect is left, if no route leads to any suspect, or after an
  * error. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
-/* Removes the nodes that have no directed route. Some of them still have links, but only to
- * adapters, which do not forward packets. */
+/* Removes the nodes that have no directed route. Some of them still have links, but only to each
+ * other or to adapters, which do not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
 /* Handles the loss of a link at port far_port of `far`. Routes are computed again before the next
  * wave. In a targeted sweep, this port becomes a suspect if it is a switch port; an adapter port is

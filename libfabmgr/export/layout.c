@@ -2,11 +2,12 @@
 /*
  * Places switches in a picture of the fabric.
  *
- * The lowest row has the switches with hosts. Every other switch is one row above its lowest
- * neighbour. The lowest row is sorted by racks and names. Every row above is sorted by the mean
- * position of the neighbours below (the barycentre method of Sugiyama, Tagawa and Toda, 1981),
- * which puts a spine above its leaves. If all switches have hosts, as in a torus, or none has, the
- * picture has rows of equal length (columns_of).
+ * The lowest row has the switches with hosts, and the switches without a path to a host. Every
+ * other switch is one row above its lowest neighbour, but there are at most FAB_EXPORT_LEVELS rows.
+ * The lowest row is sorted by racks and names. Every row above is sorted by the mean position of
+ * the neighbours below (the barycentre method of Sugiyama, Tagawa and Toda, 1981), which puts a
+ * spine above its leaves. If all switches have hosts, as in a torus, or none has, the picture has
+ * rows of equal length (columns_of).
  */
 #include "libfabmgr/export/layout.h"
 

@@ -4,10 +4,10 @@
  *
  * One line stands for all links between two switches. If the counters of ports are known, colour
  * and width of the line show the load of the busiest of these links in its busier direction;
- * otherwise its width shows the number of links. Links that are degraded or not up have a broken
- * line. Such lines, and lines with a high load, are drawn over the others. A frame around leaves
- * stands for their rack. Each switch and line has a title, which viewers show under the mouse
- * pointer, with names and figures.
+ * otherwise its width shows the number of links. The line is dashed if one of these links is
+ * degraded or not up. Such lines, and lines with a high load, are drawn over the others. A frame
+ * around leaves stands for their rack. Each switch and line has a title, which viewers show under
+ * the mouse pointer, with names and figures.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -27,7 +27,8 @@ struct fab_device {
 int fab_fabric_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref);
 
 /* Sets a port to the states LinkUp and Init, and copies the width and speed fields of *rate to its
- * PortInfo. `port_guid` is the port's new GUID; 0: the port keeps its GUID. RANGE: no such port. */
+ * PortInfo. `port_guid` is the port's new GUID; 0: the port keeps its GUID. RANGE: no such port, or
+ * port 0. */
 int fab_fabric_device_plug(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
                            const struct fab_port_info *rate);
 

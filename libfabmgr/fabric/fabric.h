@@ -149,9 +149,9 @@ int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
  * may also change its nodes. Returns OK or NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
-/* Sets the member `name` of a node, which people read; NULL: its name is the NodeDescription. f
- * must be new from fab_fabric_builder_seal or fab_fabric_clone, because readers assume that it does
- * not change. */
+/* Sets the member `name` of a node, which people read; NULL: its name is the NodeDescription. Cuts
+ * a name after FAB_NODE_DESC_LEN bytes. f must be new from fab_fabric_builder_seal or
+ * fab_fabric_clone, because readers assume that it does not change. */
 void fab_fabric_set_name(struct fab_fabric *f, uint32_t node, const char *name);
 
 /* Removes the link of `port`, if it has one. f must be new from fab_fabric_next or

@@ -124,8 +124,9 @@ const struct fab_health_sample *fab_health_sample(const struct fab_health_histor
 }
 
 /* Returns true if a sample is recent: the middle of its time span lies within the last within_us
- * microseconds. If the beginning or the end of the time span decided, it would depend on chance
- * whether samples near the limit count, because the times of readings vary a little. */
+ * microseconds. The newest sample is always recent. If the beginning or the end of the time span
+ * decided, it would depend on chance whether samples near the limit count, because the times of
+ * readings vary a little. */
 static bool is_recent(const struct fab_health_history *h, uint32_t back, uint64_t within_us)
 {
     const struct fab_health_sample *s = fab_health_sample(h, back);

@@ -14,7 +14,9 @@
 #define FAB_DAMPING_FLAPS 16 /* number of flaps whose times are stored */
 
 struct fab_damping_rule {
-    /* a hold-down begins after this number of flaps within `within_us`; 1 to FAB_DAMPING_FLAPS */
+    /* A hold-down begins after this number of flaps within `within_us`; 1 to FAB_DAMPING_FLAPS.
+     * After a hold-down, a single flap begins the next one, until the link has been up for
+     * max_hold_down_us. */
     uint32_t flaps;
     /* time over which flaps are counted, in us */
     uint64_t within_us;

@@ -147,7 +147,8 @@ static uint32_t own_switch(const struct fab_fabric *f)
 }
 
 /* Returns the switch at which the search begins. If the manager's own switch is a stub, the search
- * begins at a neighbour of it that is no stub, and reaches the own switch from there. */
+ * begins at a neighbour of it that is no stub, if there is one, and reaches the own switch from
+ * there. */
 static uint32_t search_start(struct drainer *d, uint32_t own)
 {
     const struct fab_fabric *f = d->f;
@@ -313,8 +314,8 @@ void fab_health_drain_fini(struct fab_drain *d)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-/* Sets level[] to the number of hops of each switch to the nearest switch with hosts. Returns the
- * highest level. */
+/* Sets level[] to the number of hops of each switch to the nearest switch with hosts; FAB_NONE:
+ * there is no path. Returns the highest level. */
 static uint32_t find_levels(const struct fab_fabric *f, uint32_t *level, uint32_t *queue)
 {
     uint32_t head = 0, tail = 0, top = 0;

@@ -3,7 +3,9 @@
  * unhealthy, and links that an operator wants to exclude. There are three reasons not to exclude a
  * link: a part of the fabric would be unreachable; a switch would lose more than max_percent of its
  * links in one direction; or a leaf or pod would keep less than the capacity floor
- * (libfabmgr/health/floor.h). The result for each link says which of them applies. */
+ * (libfabmgr/health/floor.h). Not all of these reasons apply to links that an operator drains or
+ * isolates (struct fab_isolation_link). The result for each link has the reason that prevents its
+ * exclusion. */
 #ifndef LIBFABMGR_HEALTH_ISOLATION_H
 #define LIBFABMGR_HEALTH_ISOLATION_H
 

@@ -80,8 +80,8 @@ struct fab_mads_request {
     /* GMPs: the FAB_GMP_DATA bytes after the common header; NULL: they are in data[]. The bytes
      * must stay valid until done() is called. */
     const uint8_t *gmp;
-    /* Called exactly once for each request, unless the caller cancels the request. done() may
-     * submit further requests. NULL: nothing is called. */
+    /* Called exactly once for each accepted request, unless the caller cancels the request or frees
+     * the session. done() may submit further requests. NULL: nothing is called. */
     fab_mads_done *done;
     void *ctx;
     uint64_t tag; /* argument of done() */
@@ -149,10 +149,10 @@ uint32_t fab_mads_cancel_if(struct fab_mads *m, const void *ctx, fab_mads_match 
  * or if there are no requests. */
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to);
-/* Handles a received MAD, whose source LID is `slid`. Returns true if the MAD is a response,
- * whether or not the response matches a request. Returns false if the MAD is a request, trap or
- * report, which the caller handles. failed: the MAD is a request of this session that the transport
- * returned as undelivered; it is then handled like a time-out. */
+/* Handles a received MAD, whose source LID is `slid`. Returns true if the MAD is malformed, or is a
+ * response, whether or not the response matches a request. Returns false if the MAD is a request,
+ * trap or report, which the caller handles. failed: the MAD is a request of this session that the
+ * transport returned as undelivered; it is then handled like a time-out. */
 bool fab_mads_input(struct fab_mads *m, uint64_t now, uint16_t slid, const uint8_t *mad, size_t len,
                     bool failed);
 /* Ends a request with the status DENIED. The caller calls this function with the MAD that

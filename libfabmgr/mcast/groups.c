@@ -98,10 +98,11 @@ static uint8_t member_at(const struct fab_wire_mc_member_record *r, size_t offse
     return ((const uint8_t *)r)[offset];
 }
 
-/* Chooses the MTU, rate or lifetime of a new group (`which`: index of ranged[]). For an MTU or
- * rate, chooses the greatest value that fits the request and is at most `most`; if `most` is 0
- * (unknown), the request must name an exact value. For a lifetime, chooses the exact value that the
- * request names, otherwise `most`. Returns false if no value fits. */
+/* Chooses the MTU, rate or lifetime of a new group (`which`: index of ranged[]). If the request
+ * does not have both the value and its selector, chooses `most`. Otherwise, for an MTU or rate,
+ * chooses the greatest value that fits the request and is at most `most`; if `most` is 0 (unknown),
+ * the request must name an exact value. For a lifetime, chooses the exact value that the request
+ * names, otherwise `most`. Returns false if no value fits. */
 static bool choose_value(const struct fab_mcast_request *ask, unsigned which, uint8_t most,
                          uint8_t *ret)
 {

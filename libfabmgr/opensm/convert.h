@@ -73,8 +73,8 @@ bool fab_opensm_has(const struct fab_opensm_convert *c, const char *name);
 const char *fab_opensm_textf(struct fab_opensm_convert *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds a setting "group.key". Writes the setting with its value to item->setting, and sets the fate
- * of the item to TAKEN. If the value has control characters, the function adds no setting, and sets
- * the fate to DECIDE. */
+ * of the item to TAKEN. If the value has control characters, or there is no room for another
+ * setting, the function adds no setting, and sets the fate to DECIDE. */
 void fab_opensm_set(struct fab_opensm_convert *c, struct fab_opensm_item *item, const char *setting,
                     const char *value);
 /* Returns the text as a YAML scalar in single quotes. */

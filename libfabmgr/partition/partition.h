@@ -2,9 +2,10 @@
 /*
  * Computes the P_Key table of every port from the partitions that an operator configured.
  *
- * Index 0 has the P_Key of the default partition, or of a partition with the flag indx0. A key that
- * a port already holds stays at its index. So a change of a partition changes only the tables of
- * its members, and in these tables only the entry of this partition.
+ * Index 0 has the P_Key of a partition with the flag indx0; otherwise, the P_Key of the default
+ * partition; or, if the port is not a member of it, the lowest P_Key of the port. A key that a port
+ * already holds stays at its index. So a change of a partition changes only the tables of its
+ * members, and in these tables only the entry of this partition.
  */
 #ifndef LIBFABMGR_PARTITION_PARTITION_H
 #define LIBFABMGR_PARTITION_PARTITION_H

@@ -160,8 +160,8 @@ int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *tex
 int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
 struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* c may be NULL */
 void fab_policy_classes_unref(struct fab_classes *c);
-/* Returns true if both sets of classes result in the same LimitOfHighPriority of ports. `a` and `b`
- * may be NULL. */
+/* Returns true if it is certain that both sets of classes result in the same LimitOfHighPriority of
+ * ports. `a` and `b` may be NULL. */
 bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b);
 /* Returns the number of the class with that name; -1: there is no such class. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);

@@ -3,8 +3,9 @@
  * The applied policy: what an operator applies with 'fabricctl apply'. fabricd-policy(5) describes
  * its keys, and doc/policy.schema.json has the same rules for other programs.
  *
- * The policy consists of sections. A section replaces what fabricd.yaml says about the same
- * subject. If the policy does not have a section, the settings of fabricd.yaml apply.
+ * The policy consists of sections. A section replaces the settings of fabricd.yaml that
+ * fabricd-policy(5) names for it. If the policy does not have a section, the settings of
+ * fabricd.yaml apply.
  */
 #ifndef LIBFABMGR_POLICY_DECLARED_H
 #define LIBFABMGR_POLICY_DECLARED_H

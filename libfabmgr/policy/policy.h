@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The policy: how the operator wants the fabric to be managed. All values have defaults. A policy
- * does not change after it was validated. */
+/* The policy: how the operator wants the fabric to be managed. All values have defaults. After a
+ * policy was validated, libfabmgr does not change it; fabricd replaces parts of it when settings or
+ * keys change. */
 #ifndef LIBFABMGR_POLICY_POLICY_H
 #define LIBFABMGR_POLICY_POLICY_H
 

@@ -47,9 +47,10 @@ struct fab_qos_report {
 /* Extends *v from one class to all classes. Before the call, *v has the SLs and VLs that an engine
  * needs for one class. `vls` is the number of data VLs that every ISL has. Classes get VLs of their
  * own in the order of the policy, as long as VLs are left. The default class always keeps the VLs
- * that it would have alone. If there is only the default class, *v does not change. Returns OK, or
- * RANGE (with *v unchanged) if the engine needs more than `vls` VLs or more than 16 SLs, or if *v
- * was extended already. */
+ * that it would have alone. If the policy has a mapping of SLs to VLs (qos.sl2vl) that can be used,
+ * this mapping decides the VLs of all classes instead. If there is only the default class, *v does
+ * not change. Returns OK, or RANGE (with *v unchanged) if the engine needs more than `vls` VLs or
+ * more than 16 SLs, or if *v was extended already. */
 int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
                     struct fab_qos_report *ret_report);
 /* Writes a note of the report, number `note` from 0, as a sentence for the operator. */
@@ -57,8 +58,9 @@ void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report 
                        char *text, size_t len);
 /* Returns the share of a port's bandwidth, in per mille, that VL arbitration guarantees to class
  * number `level`. The share is computed for the worst case, in which all other classes send packets
- * of the link's MTU. Returns 1000 if there is only one class, and 0 if several classes share the
- * only VL of the port. */
+ * of the link's MTU. Returns 1000 if there is only one class, and 0 if the manager sets no VL
+ * arbitration tables at the port (fab_target_arb), for example because several classes share its
+ * only VL. */
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level);
 

@@ -70,7 +70,7 @@ int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint3
                                 fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
                                 uint8_t mad[FAB_MAD_SIZE]);
 /* Returns the slot of the subscription whose report has this transaction ID; FAB_SUBSCRIPTION_NONE:
- * no such report waits for a response. Only the low 32 bits of the ID count. */
+ * no such report waits for a response or to be sent again. Only the low 32 bits of the ID count. */
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid);
 void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot);
 /* Queues the reports that got no response in time, so that they are sent again. If a subscription

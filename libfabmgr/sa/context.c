@@ -103,7 +103,8 @@ static void set_links(struct fab_sa *sa)
         f->switch_count < f->node_count ? f->nodes[f->switch_count].first_port : f->port_count;
 }
 
-/* Assigns a row of the path cache to each switch that has endports. */
+/* Assigns a row of the path cache to each switch that has endports, and allocates the cache, unless
+ * it would be too large. */
 static void assign_rows(struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;

@@ -356,7 +356,7 @@ void fab_sim_tables_forget(struct fab_sim *s, uint32_t node);
 
 /* The next functions read or write one block (192 bytes) of an attribute of a general service
  * class. The simulator stores the blocks by port. fab_sim_table_read returns false if the block was
- * never written, fab_sim_table_write if there is no memory. */
+ * not written since the node last got power, fab_sim_table_write if there is no memory. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
@@ -389,8 +389,8 @@ void fab_sim_traffic_update(struct fab_sim *s, uint32_t port);
  * (traffic.c). */
 void fab_sim_traffic_rerouted(struct fab_sim *s);
 void fab_sim_traffic_fini(struct fab_sim *s);
-/* Computes the present values of counters that rise with time (fab_sim_increment). Call this
- * function before you read or set a counter of the port. */
+/* Computes the present values of counters that rise with time (fab_sim_increment, fab_sim_traffic).
+ * Call this function before you read or set a counter of the port. */
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);

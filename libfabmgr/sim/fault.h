@@ -5,8 +5,8 @@
  * link; the caller may name either port.
  *
  * All functions here whose result is an int return OK, NOT_FOUND (no such node or port, or no link
- * at the port), INVAL (a value out of its range) or NOMEM. fab_sim_increment also returns LIMIT
- * (too many counters are rising).
+ * at the port), INVAL (a value out of its range) or NOMEM. fab_sim_increment and fab_sim_bit_errors
+ * also return LIMIT (too many counters are rising).
  */
 #ifndef LIBFABMGR_SIM_FAULT_H
 #define LIBFABMGR_SIM_FAULT_H

@@ -59,8 +59,9 @@ static uint64_t notice_key(uint32_t port, uint16_t trap)
     return (uint64_t)port << 16 | trap;
 }
 
-/* Sends a trap and queues its repetition. If there is no memory, the trap is not repeated. `port`
- * is the id of the port that sends the trap, with its LID as the source. */
+/* Sends a trap, and queues its repetition unless timing.trap_us is 0. If there is no memory, the
+ * trap is sent only once. `port` is the id of the port that sends the trap, with its LID as the
+ * source. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     uint64_t key = notice_key(port, notice->trap);
@@ -197,9 +198,9 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
 }
 
 /* Fills the DataDetails of traps 257, 258 and 259: the source LID of the packet at byte 2, the
- * destination LID at 4, then the key and the queue pairs. Trap 259 also has the LID and port of the
- * switch that detected the violation, and flags that mark the valid fields. Also increments
- * P_KeyViolations or Q_KeyViolations of the port. */
+ * destination LID at 4, then the key. Traps 257 and 258 also have the queue pairs. Trap 259 has the
+ * LID and port of the switch that detected the violation, and flags that mark the valid fields.
+ * Also increments P_KeyViolations or Q_KeyViolations of the port. */
 static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t trap,
                                    struct fab_notice *n)
 {

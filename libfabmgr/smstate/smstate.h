@@ -24,7 +24,8 @@ struct fab_smstate {
     /* true: the polled manager was master when it last responded or, before the first poll, when
      * this manager became standby */
     bool was_master;
-    /* number of consecutive polls in which the polled manager responded, but was not master */
+    /* number of polls in which the polled manager was about to become master, since it was last
+     * master or this manager began to poll it */
     uint32_t waited;
     uint32_t waits_allowed;
     /* GUIDs of managers that beat this manager, but did not become master in time. Elections ignore

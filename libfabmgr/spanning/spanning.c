@@ -106,7 +106,8 @@ static void take_back(struct draft *d, size_t count)
 }
 
 /* Adds the dependencies of packets that enter a switch by port `in` and leave by port `out`.
- * Returns false if a dependency would close a cycle. */
+ * Returns false if a dependency would close a cycle, or there is no memory (d->failed); the caller
+ * must then remove the dependencies that were added before (take_back). */
 static bool connect(struct draft *d, uint32_t in, uint32_t out)
 {
     const uint32_t from = fab_fabric_port(d->f, in)->peer, num = fab_fabric_port(d->f, out)->num;
@@ -213,8 +214,9 @@ static uint32_t ends_in(const struct draft *d, uint32_t count)
     return ends;
 }
 
-/* Makes the tree of a connected part of the fabric. Tries roots until a tree contains all switches
- * of the part. If no tree does, takes the tree with the most switches that have endports. */
+/* Makes the tree of a connected part of the fabric. Tries roots, at most ROOTS_MAX, until a tree
+ * contains all switches of the part that have an MFT. If no tree does, takes the tree with the most
+ * switches that have endports. */
 static void span_part(struct draft *d, uint32_t part)
 {
     uint32_t size = 0, ends = 0, best = FAB_NONE, most = 0, most_ends = 0, seen = 0, tried = 0;

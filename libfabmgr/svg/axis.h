@@ -17,7 +17,7 @@ struct fab_svg_axis {
     int decimals;
 };
 /* Returns an axis from 0 to the first tick that is not below `most`, with at most `ticks` ticks
- * above 0. whole: values are integers, so the step is at least 1. scaled: labels of large values
+ * above 0. whole: values are integers, so the step is an integer. scaled: labels of large values
  * have an SI prefix. */
 struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool scaled);
 
@@ -25,7 +25,7 @@ struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool s
 void fab_svg_label(const struct fab_svg_axis *a, double value, char text[FAB_SVG_LABEL]);
 
 /* Writes a value with three significant digits and an SI prefix, such as "12.3 G". Integers below
- * 1000 get no decimals. */
+ * 1000 get no decimals, and other values below 1 get two. */
 void fab_svg_number(double value, char text[FAB_SVG_LABEL]);
 
 /* An axis of time. Its ticks are at round times, such as full hours. */

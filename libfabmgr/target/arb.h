@@ -43,9 +43,9 @@ struct fab_arb_cache {
 void fab_target_arb_cache_fini(struct fab_arb_cache *b);
 
 /* Computes the tables of a port. Returns false, with *ret all zero, if the manager must not set the
- * tables, because the port has one VL or too few table entries, or no entry that the operator has
- * configured fits the port. `cache` may be NULL. `f`, `p` and `v` must be the same in all calls
- * with one cache. */
+ * tables, because only one VL is in use at the port, the port has too few table entries, or no
+ * entry that the operator has configured fits the port. `cache` may be NULL. `f`, `p` and `v` must
+ * be the same in all calls with one cache. */
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
                     uint32_t port, struct fab_arb_cache *cache, struct fab_arb *ret);
 /* fab_target_arb_block copies one block of the tables, with a number from 1 to FAB_ARB_BLOCKS, to
@@ -66,7 +66,7 @@ uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_polic
 uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
                                   uint32_t mtu);
 /* Returns the share of a traffic class in thousandths of a percent. Classes without a configured
- * share divide equally what the configured shares leave. */
+ * share divide equally what the configured shares leave. If `c` is NULL, returns 100 percent. */
 uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class);
 
 #endif

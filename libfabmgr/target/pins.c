@@ -27,8 +27,8 @@ static void take(const char *pattern, const char **ret, size_t *count)
     ++*count;
 }
 
-/* Returns the number of patterns of the policy. Unless ret is NULL, also stores the patterns in
- * ret[]. */
+/* Returns the number of patterns of the policy. Omits patterns that consist only of stars. Unless
+ * ret is NULL, also stores the patterns in ret[]. */
 static size_t list_patterns(const struct fab_policy *p, const char **ret)
 {
     const struct fab_partitions *parts = p->partitions;

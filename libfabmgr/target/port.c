@@ -54,10 +54,10 @@ bool fab_target_can_reregister(const struct fab_port_info *info)
 }
 
 /* Sets the fields that endports have. If the port had another manager, or its link was down, the
- * registrations of its host are lost, so the function sets ClientReregister, which asks the host to
- * repeat them (IBA 14.4.11). If the device has an M_Key, the function keeps this M_Key, even if it
- * is not the wanted one. A separate round of the manager changes keys, because it can find out,
- * after a lost answer, whether the device has the old or the new key. */
+ * registrations of its host are lost, so the function sets ClientReregister, if the port supports
+ * it. This bit asks the host to repeat them (IBA 14.4.11). If the device has an M_Key, the function
+ * keeps this M_Key, even if it is not the wanted one. A separate round of the manager changes keys,
+ * because it can find out, after a lost answer, whether the device has the old or the new key. */
 static void address_fields(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                            bool was_down, struct fab_port_info *want)

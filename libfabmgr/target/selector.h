@@ -16,9 +16,9 @@ bool fab_target_name_matches(const char *desc, const char *pattern);
 /* Returns true if the pattern consists only of stars, and therefore matches every name. */
 bool fab_target_pattern_is_any(const char *pattern);
 /* Returns true if the pattern matches the name of the node, or the name that an operator gave to
- * the node. For an adapter or router, the name of the node is its pinned name
- * (fab_policy_pins_name), or its NodeDescription if `pins` is NULL. For a switch, it is always the
- * NodeDescription. */
+ * the node. A pattern that consists only of stars matches every node. For an adapter or router, the
+ * name of the node is its pinned name (fab_policy_pins_name), or its NodeDescription if `pins` is
+ * NULL. For a switch, it is always the NodeDescription. */
 bool fab_target_node_matches(const struct fab_pins *pins, const struct fab_node *n,
                              const char *pattern);
 /* Returns true if the selector `who` matches `port`, which must own a LID. A selector of kind

@@ -85,9 +85,10 @@ void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struc
  * memory. From then on, neither of them may write rows in place (fab_target_lft_row). */
 struct fab_lft fab_target_lft_share(const struct fab_lft *t);
 /* An owner changes an entry by three functions. fab_target_lft_unshare makes a separate version of
- * the tables for this owner, if they have other owners; this version still shares all pages.
- * fab_target_lft_own copies the page that has the entry, if another version shares this page.
- * fab_target_lft_set changes the entry. The first two functions return OK or NOMEM. */
+ * the tables for this owner, if they have other owners or newer versions; usually this version
+ * still shares all pages (base/pages.h). fab_target_lft_own copies the page that has the entry, if
+ * another version shares this page. fab_target_lft_set changes the entry. The first two functions
+ * return OK or NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
 /* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time. If
  * there is no memory, does nothing; fab_target_lft_unshare then takes longer. */

@@ -113,7 +113,8 @@ static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8
 
 /* Returns a bitset of the SLs that can send now: they have flows in their queues, congestion
  * control does not delay them, and their channels have credits for the next packet. Adds the VLs of
- * these SLs to the bitset *ret_vls. */
+ * these SLs to the bitset *ret_vls. Also removes flows whose end time has passed from the queues
+ * (drop_expired). */
 static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;

@@ -14,7 +14,7 @@ struct table {
 
 /* Returns the VL of the next table entry whose VL is in the bitset `mask`, and sets *turn to this
  * entry; -1: the table has no such entry. If the current entry qualifies and has weight left, it is
- * the next entry. */
+ * the next entry. Skips entries with weight 0. */
 static int find(const struct table *table, struct traffic_arbiter *turn, uint32_t mask)
 {
     for (uint32_t tried = 0; tried <= table->count && table->count > 0; tried++) {
@@ -69,7 +69,8 @@ uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uin
 
 /* If the current entry of the table is for `vl`, subtracts the bytes that this VL sends from the
  * remaining weight of the entry. The entry may be for another VL, because fab_traffic_arbitrate
- * does not use the tables if only one VL can send. Also updates p->high_left. */
+ * does not use the tables if only one VL can send. Also updates p->high_left. Without tables, only
+ * notes which VL has sent, for the round robin. */
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes)
 {

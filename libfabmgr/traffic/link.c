@@ -51,7 +51,8 @@ static void free_buffer(struct fab_traffic *t, const struct traffic_packet *pack
 }
 
 /* Returns the channel by which `packet`, which `port` sends, will leave the next switch;
- * TRAFFIC_NONE: the next switch has no route for the packet. */
+ * TRAFFIC_NONE: the next switch drops the packet, because it has no route for the packet, or the
+ * packet has passed TRAFFIC_HOPS switches. */
 static uint32_t next_channel(const struct fab_traffic *t, const struct traffic_packet *packet,
                              const struct traffic_port *port)
 {

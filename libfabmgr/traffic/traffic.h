@@ -103,8 +103,8 @@ struct fab_traffic;
 /* Creates the model. The objects to which *in points must outlive the model; flows[] is copied.
  * Returns INVAL if a flow has 0 bytes, or does not connect two different endports whose links are
  * up. Returns NOT_FOUND if the source of a flow has no LID, or its destination has no LID with the
- * flow's offset. Returns RANGE if the MTU, the buffer or an SL is out of range. Also returns
- * NOMEM. */
+ * flow's offset. Returns RANGE if the MTU is above 4096 or not a multiple of 64, the buffer is
+ * above 1 GiB, or an SL is out of range. Also returns NOMEM. */
 int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic_flow *flows,
                     uint32_t count, struct fab_traffic **ret);
 void fab_traffic_free(struct fab_traffic *t);

@@ -139,8 +139,8 @@ int fab_wire_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, co
                         uint8_t answer[FAB_MAD_SIZE]);
 /* Reads the header of a MAD. Sets *ret_data to a place in `bytes`: in an SMP to the 64 bytes of the
  * attribute, otherwise to the bytes after the common header. Returns TRUNCATED if `len` is too
- * small, or FORMAT if the base version or class version is unknown, or the hop count or hop pointer
- * is out of range. */
+ * small, or FORMAT if the base version is unknown, the class version is 0 or (in an SMP) not 1, or
+ * the hop count or hop pointer is out of range. */
 int fab_wire_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
                         const uint8_t **ret_data, size_t *ret_data_len);
 
@@ -211,7 +211,7 @@ struct fab_notice { /* defined in IBA 13.4.8.2 */
     uint8_t details[54];
 };
 /* Returns the LID in the DataDetails of traps 128-131, 144 and 145 (IBA 14.2.5.1); 0 for other
- * traps. */
+ * traps, and for notices that are not generic. */
 uint16_t fab_wire_notice_lid(const struct fab_notice *n);
 
 #define FAB_VIOLATION_HOPS 30
