@@ -161,9 +161,10 @@ static void choose_marks(struct replica *r, bool none)
     bool newest = none || (replica_led_last(r) && (r->role == REPLICA_FOLLOWS || !r->had_former));
     if (r->reread)
         r->reread = false; /* replica_drop_marks has already set keeps_after */
-    else if (newest)
+    else if (newest) {
         r->keeps_after = 0;
-    else if (r->role == REPLICA_FOLLOWS)
+        r->other_led = false;
+    } else if (r->role == REPLICA_FOLLOWS)
         r->keeps_after = UINT64_MAX;
 }
 

@@ -93,7 +93,8 @@ void replica_lead(struct replica *r)
         r->former_guid = 0;
         r->former_claim = 0;
         r->elected_version = version;
-        if (r->keeps_after != 0)
+        r->other_led = r->keeps_after != 0;
+        if (r->other_led)
             r->keeps_after = version;
     }
     pthread_cond_broadcast(&r->wake);

@@ -124,7 +124,7 @@ static bool note_former(struct replica *r, const char *value, int64_t revision)
     if (value != NULL)
         replica_note_leader(r, value);
     if (value != NULL && !replica_led_last(r)) {
-        heard = r->had_former || r->keeps_after != 0;
+        heard = r->had_former || r->other_led || r->keeps_after != 0;
         r->had_former = true;
         r->former_guid = r->leader_guid;
         r->former_claim = revision;

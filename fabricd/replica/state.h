@@ -74,6 +74,9 @@ struct replica {
      * store_received). 0: the store removes no mark, because this manager led last, as far as the
      * receiver has heard, and its marks are newer than the rows in etcd. */
     uint64_t keeps_after;
+    /* true: as far as the receiver has heard, another manager led last. (keeps_after does not tell
+     * this after an election: it is 0 if this manager had marked no row.) */
+    bool other_led;
     /* number of the last mark when this manager was elected master */
     uint64_t elected_version;
     /* time in us (monotonic clock) before which the sender must not claim again */
