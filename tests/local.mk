@@ -895,6 +895,11 @@ tests_unit_test_repair_SOURCES = tests/unit/test_repair.c tests/unit/repair_worl
 tests_unit_test_repair_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_lft_changes
+tests_unit_test_lft_changes_SOURCES = tests/unit/test_lft_changes.c
+tests_unit_test_lft_changes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_lft_changes_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_repair_session
 tests_unit_test_repair_session_SOURCES = tests/unit/test_repair_session.c
 tests_unit_test_repair_session_CFLAGS = $(TEST_CFLAGS)
