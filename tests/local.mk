@@ -376,6 +376,11 @@ tests_unit_test_decisions_SOURCES = tests/unit/test_decisions.c
 tests_unit_test_decisions_CFLAGS = $(TEST_CFLAGS) $(EVENT_CFLAGS) $(OPENSSL_CFLAGS)
 tests_unit_test_decisions_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_replica_changes
+tests_unit_test_replica_changes_SOURCES = tests/unit/test_replica_changes.c
+tests_unit_test_replica_changes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_replica_changes_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_replica_announce
 tests_unit_test_replica_announce_SOURCES = tests/unit/test_replica_announce.c
 tests_unit_test_replica_announce_CFLAGS = $(TEST_CFLAGS)
