@@ -4,7 +4,8 @@
 # fabric, under load. In each round a cable is pulled and the master is killed, or hangs, in the same instant
 # (standbys.py). Without options: 648 hosts. In the environment: MANAGERS (3), ROUNDS (20), SIGNAL (KILL or STOP),
 # WARM (1: the master dies only when the standby managers have read all tables), DECIDE (an operator's decision precedes
-# the death by up to this number of seconds), STANDBY_RATE (subnet.standby_rate), SIMULATOR (ibsim, or fabsim for `fabsim serve`), TEST_SEED, BUILD_DIR (with tests/bench/sa_flood). Prints figures only.
+# the death by up to this number of seconds), STANDBY_RATE (subnet.standby_rate), SIMULATOR (ibsim, or fabsim for
+# `fabsim serve`), TEST_SEED, BUILD_DIR (with tests/bench/sa_flood). Prints figures only.
 . "$(dirname "$0")/../integration/lib.sh"
 need etcd etcdctl openssl ibsim gcc
 . "$here/etcd.sh"
