@@ -240,7 +240,7 @@ class Bench:
             ', lost: %s' % ', '.join(lost[:3]) if lost else ''), flush=True)
         for line in re.findall(r'^join \d+: (?!0x0000).*', texts[1], re.M):
             print('#   ' + line)
-        if blocks > alone + 5 or took > 2:
+        if blocks > alone + 5 or took > 2 or routed > 2.1:
             self.explain()
         self.again(m, new, cable, link)
 
