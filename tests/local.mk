@@ -376,6 +376,11 @@ tests_unit_test_decisions_SOURCES = tests/unit/test_decisions.c
 tests_unit_test_decisions_CFLAGS = $(TEST_CFLAGS) $(EVENT_CFLAGS) $(OPENSSL_CFLAGS)
 tests_unit_test_decisions_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_replica_changes
+tests_unit_test_replica_changes_SOURCES = tests/unit/test_replica_changes.c
+tests_unit_test_replica_changes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_replica_changes_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_replica_announce
 tests_unit_test_replica_announce_SOURCES = tests/unit/test_replica_announce.c
 tests_unit_test_replica_announce_CFLAGS = $(TEST_CFLAGS)
@@ -894,6 +899,11 @@ UNIT_TESTS += tests/unit/test_repair
 tests_unit_test_repair_SOURCES = tests/unit/test_repair.c tests/unit/repair_world.h
 tests_unit_test_repair_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_lft_changes
+tests_unit_test_lft_changes_SOURCES = tests/unit/test_lft_changes.c
+tests_unit_test_lft_changes_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_lft_changes_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_repair_session
 tests_unit_test_repair_session_SOURCES = tests/unit/test_repair_session.c

@@ -179,6 +179,22 @@ static bool read_guid(const char *at, uint64_t *ret)
     return true;
 }
 
+int64_t replica_order_links(const struct replica *replica, int64_t *ret_claim, uint64_t *ret_links)
+{
+    struct replica *r = (struct replica *)(uintptr_t)replica;
+    *ret_claim = 0;
+    *ret_links = 0;
+    pthread_mutex_lock(&r->mutex);
+    const char *links = r->heard_order != NULL ? strstr(r->heard_order, LINKS) : NULL;
+    if (links != NULL && !read_guid(links + sizeof(LINKS) - 1, ret_links))
+        *ret_links = 0;
+    if (r->heard_order != NULL && sscanf(r->heard_order, "claim %" SCNd64, ret_claim) != 1)
+        *ret_claim = 0;
+    int64_t revision = r->heard_order != NULL ? r->heard_order_revision : 0;
+    pthread_mutex_unlock(&r->mutex);
+    return revision;
+}
+
 /* Reads the list of switches and the hash of the links. Returns OK, NOMEM, or INVAL. */
 static int read_order(const char *text, struct replica_order *ret)
 {

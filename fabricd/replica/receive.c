@@ -59,6 +59,16 @@ static int take_row(struct receiving *x, const char *name, const char *value)
     return status == FAB_E_NOT_FOUND ? FAB_OK : status;
 }
 
+/* Gives a record of changes to the loop thread, unless it is this manager's own. */
+static void note_changes(struct receiving *x, const char *value)
+{
+    struct replica *r = x->r;
+    pthread_mutex_lock(&r->mutex);
+    if (r->role != REPLICA_LEADS)
+        replica_record_heard(r, value);
+    pthread_mutex_unlock(&r->mutex);
+}
+
 static int take(void *ctx, const char *key, const char *value, int64_t mod_revision)
 {
     struct receiving *x = ctx;
@@ -78,6 +88,8 @@ static int take(void *ctx, const char *key, const char *value, int64_t mod_revis
         x->order = strdup(value);
         x->order_revision = mod_revision;
     }
+    if (value != NULL && strcmp(key, r->changes) == 0)
+        note_changes(x, value);
     x->heard_revision = strcmp(key, r->beat) == 0 ? mod_revision : x->heard_revision;
     return FAB_OK;
 }
@@ -161,9 +173,10 @@ static void choose_marks(struct replica *r, bool none)
     bool newest = none || (replica_led_last(r) && (r->role == REPLICA_FOLLOWS || !r->had_former));
     if (r->reread)
         r->reread = false; /* replica_drop_marks has already set keeps_after */
-    else if (newest)
+    else if (newest) {
         r->keeps_after = 0;
-    else if (r->role == REPLICA_FOLLOWS)
+        r->other_led = false;
+    } else if (r->role == REPLICA_FOLLOWS)
         r->keeps_after = UINT64_MAX;
 }
 

@@ -94,7 +94,8 @@ void replica_lead(struct replica *r)
         r->former_guid = 0;
         r->former_claim = 0;
         r->elected_version = version;
-        if (r->keeps_after != 0)
+        r->other_led = r->keeps_after != 0;
+        if (r->other_led)
             r->keeps_after = version;
     }
     pthread_cond_broadcast(&r->wake);
@@ -202,6 +203,12 @@ void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx)
     r->news_ctx = ctx;
 }
 
+void replica_on_changes(struct replica *r, void (*fn)(void *ctx), void *ctx)
+{
+    r->changed = fn;
+    r->changed_ctx = ctx;
+}
+
 void replica_get_status(const struct replica *replica, struct replica_status *ret)
 {
     struct replica *r = (struct replica *)(uintptr_t)replica;
@@ -301,6 +308,14 @@ static void look_at_watch(struct replica *r, const struct replica_status *s)
         etcd_interrupt(&r->to_receive);
 }
 
+static bool has_records(struct replica *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    bool has = r->heard_count > 0;
+    pthread_mutex_unlock(&r->mutex);
+    return has;
+}
+
 static void on_look(void *ctx)
 {
     struct replica *r = ctx;
@@ -314,6 +329,8 @@ static void on_look(void *ctx)
         r->told_received = s.received;
     if (has_news && r->news != NULL)
         r->news(r->news_ctx);
+    if (r->changed != NULL && has_records(r))
+        r->changed(r->changed_ctx);
     loop_timer_set(r->timer, LOOK_US);
 }
 
@@ -327,6 +344,7 @@ static void name_keys(struct replica *r)
     snprintf(r->beat, sizeof(r->beat), "%.150sbeat", r->all);
     snprintf(r->format, sizeof(r->format), "%.150sformat", r->all);
     snprintf(r->order, sizeof(r->order), "%.150sorder", r->all);
+    snprintf(r->changes, sizeof(r->changes), "%.150schanges", r->all);
     snprintf(r->members, sizeof(r->members), "%.150smember/", r->all);
     snprintf(r->rows, sizeof(r->rows), "%.150srow/", r->all);
 }
@@ -414,6 +432,7 @@ void replica_stop(struct replica *r)
     loop_timer_free(r->timer);
     free(r->announce);
     free(r->heard_order);
+    replica_record_fini(r);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->mutex);
     free(r);

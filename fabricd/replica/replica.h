@@ -13,6 +13,7 @@
  *     PREFIX/SUBNET/beat          when the leader last sent, and how many rows it had left to send
  *     PREFIX/SUBNET/row/TABLE/KEY the rows
  *     PREFIX/SUBNET/order         the up/down order that all active paths follow (announce.c)
+ *     PREFIX/SUBNET/changes       the LFT blocks that the leader has changed (changes.c)
  *     PREFIX/SUBNET/format        format of the rows (format.c)
  *     PREFIX/SUBNET/member/GUID   the managers that share the state
  *
@@ -106,11 +107,34 @@ struct replica_order {
     uint32_t count;
     uint64_t links; /* hash of the links that paths may use; 0: not announced */
 };
+/* Returns the number of the last announcement that arrived. *ret_claim: number of the claim that it
+ * belongs to; 0: none. *ret_links: the hash of its links; 0: it announced no order, or no links. */
+int64_t replica_order_links(const struct replica *r, int64_t *ret_claim, uint64_t *ret_links);
 /* Returns the order that the former leader had announced last. Returns NOT_FOUND if it had
  * announced none, if it may have changed the tables since, or if this manager is not level. Also
  * returns INVAL or NOMEM. An error, too, changes *ret: only ret->revision is then valid. The caller
  * frees ret->guid. */
 int replica_former_order(const struct replica *r, struct replica_order *ret);
+
+/* ---- the record of changes: what the leader has changed in the tables of the switches ---- */
+
+/* Records the changes with the numbers first to last, which the text names. first: the number after
+ * replica_recorded; a call replaces the record before. Does not wait. */
+void replica_record_changes(struct replica *r, uint64_t first, uint64_t last, const char *text);
+/* Returns the number of the last change in a record that a majority has confirmed; 0: none. */
+uint64_t replica_recorded(const struct replica *r);
+/* A record that has arrived. claim: number of the leader's claim; 0: the record cannot be read.
+ * first, last: the numbers of the changes that `text` names. If there are none, the text is "". */
+struct replica_changes {
+    int64_t claim;
+    uint64_t first, last;
+    char *text;
+};
+/* Takes the next record that has arrived from another leader; the caller frees ret->text. Returns
+ * false if there is none. */
+bool replica_next_changes(struct replica *r, struct replica_changes *ret);
+/* Sets the only listener fn. It is called on the loop thread, shortly after records arrived. */
+void replica_on_changes(struct replica *r, void (*fn)(void *ctx), void *ctx);
 
 enum replica_role { REPLICA_FOLLOWS, REPLICA_CLAIMS, REPLICA_LEADS };
 struct replica_status {

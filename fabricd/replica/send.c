@@ -34,8 +34,8 @@
 /* Time in us that the other etcd servers have to answer after one server has failed. If none of
  * them answers, the majority counts as lost. */
 #define OTHERS_US 1000000
-/* Besides the rows, a transaction may change the keys `beat` and `order`. */
-#define ROWS (ETCD_OPERATIONS - 2)
+/* Besides the rows, a transaction may change the keys `beat`, `order` and `changes`. */
+#define ROWS (ETCD_OPERATIONS - 3)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
@@ -124,7 +124,7 @@ static bool note_former(struct replica *r, const char *value, int64_t revision)
     if (value != NULL)
         replica_note_leader(r, value);
     if (value != NULL && !replica_led_last(r)) {
-        heard = r->had_former || r->keeps_after != 0;
+        heard = r->had_former || r->other_led || r->keeps_after != 0;
         r->had_former = true;
         r->former_guid = r->leader_guid;
         r->former_claim = revision;
@@ -169,6 +169,7 @@ static void claim(struct replica *r)
         r->leader_instance = r->instance;
         r->leader_guid = r->in.port_guid;
         replica_announce_claimed(r);
+        replica_record_claimed(r);
         pthread_cond_broadcast(&r->wake);
     }
     pthread_mutex_unlock(&r->mutex);
@@ -184,6 +185,8 @@ struct batch {
     char beat[60], *key[ROWS];
     char *order; /* value for the key `order`; NULL: it does not change */
     uint64_t order_version;
+    char *record; /* value for the key `changes`; NULL: it does not change */
+    uint64_t record_version;
     struct etcd_change change[ETCD_OPERATIONS];
     size_t changes;
 };
@@ -194,6 +197,7 @@ static void batch_fini(struct batch *b)
         free(b->key[i]);
     store_rows_fini(&b->rows);
     free(b->order);
+    free(b->record);
     free(b);
 }
 
@@ -230,6 +234,9 @@ static int batch_new(struct replica *r, struct batch **ret)
     b->order = replica_announce_text(r, &b->order_version);
     if (b->order != NULL)
         b->change[b->changes++] = (struct etcd_change){r->order, b->order};
+    b->record = replica_record_text(r, &b->record_version);
+    if (b->record != NULL)
+        b->change[b->changes++] = (struct etcd_change){r->changes, b->record};
     if (status == FAB_OK)
         *ret = b;
     else
@@ -264,6 +271,7 @@ static void sent(struct replica *r, struct batch *b, uint64_t took_us)
     pthread_mutex_lock(&r->mutex);
     note_answer(r, true);
     replica_announce_sent(r, b->order_version, true);
+    replica_record_sent(r, b->record_version);
     if (r->role != REPLICA_FOLLOWS)
         r->left = b->all - count;
     r->beat_left = b->left;

@@ -16,6 +16,8 @@
 #define REPLICA_KEY_MAX 200
 #define REPLICA_MEMBERS 16
 #define REPLICA_SEEN 4
+/* maximum number of records of changes that wait for the loop thread */
+#define REPLICA_HEARD 64
 
 /* A reading of etcd that began at the time `us` (monotonic clock), and found etcd at this
  * revision. */
@@ -24,6 +26,16 @@ struct replica_seen {
     int64_t revision;
 };
 
+/* The record of this manager's own changes (changes.c). */
+struct replica_record {
+    uint64_t first, last;
+    char *text;       /* NULL: no changes, or no memory */
+    uint64_t version; /* number of times that the record was replaced */
+    /* The version, plus 1, of the last record that a majority has confirmed since this manager's
+     * claim; 0: none. */
+    uint64_t sent;
+    uint64_t confirmed; /* `last` of the last record that a majority has confirmed */
+};
 /* A manager that shares the state (members.c). */
 struct replica_member {
     uint64_t guid, instance; /* guid: port GUID of the manager. instance: number of its database */
@@ -40,7 +52,7 @@ struct replica {
      * prefixes of the keys of rows and of managers. */
     char all[REPLICA_KEY_MAX], leader[REPLICA_KEY_MAX], beat[REPLICA_KEY_MAX],
         rows[REPLICA_KEY_MAX], members[REPLICA_KEY_MAX], format[REPLICA_KEY_MAX],
-        order[REPLICA_KEY_MAX];
+        order[REPLICA_KEY_MAX], changes[REPLICA_KEY_MAX];
     uint64_t instance; /* number of this manager's database (store_instance) */
     pthread_t sender, receiver;
     bool has_sender, has_receiver;
@@ -76,6 +88,9 @@ struct replica {
      * marks (struct store_received). 0: the store removes no mark, because this manager led last,
      * as far as the receiver has heard, and its marks are newer than the rows in etcd. */
     uint64_t keeps_after;
+    /* true: as far as the receiver has heard, another manager led last. (keeps_after does not tell
+     * this after an election: it is 0 if this manager had marked no row.) */
+    bool other_led;
     /* number of the last mark when this manager was elected master */
     uint64_t elected_version;
     /* time in us (monotonic clock) before which the sender must not claim again */
@@ -115,6 +130,10 @@ struct replica {
     /* the last value of the key `order` that arrived, and its revision; NULL: none */
     char *heard_order;
     int64_t heard_order_revision;
+    struct replica_record record;
+    /* [heard_count] the records of other leaders that the loop thread has not taken yet */
+    struct replica_changes heard[REPLICA_HEARD];
+    unsigned heard_count;
     struct replica_member member[REPLICA_MEMBERS];
     unsigned member_count;
     /* why this manager does not understand the rows of the other managers; "": it does */
@@ -126,6 +145,8 @@ struct replica {
     uint64_t lost_us, told_drops, told_received;
     void (*news)(void *ctx);
     void *news_ctx;
+    void (*changed)(void *ctx);
+    void *changed_ctx;
 };
 
 /* Waits until another thread has changed a member and signals it (`wake`), at most for `us`
@@ -177,6 +198,18 @@ void replica_announce_heard(struct replica *r, char *text, int64_t revision);
 /* Reads the value of the key `order` (replica_former_order). Returns NOT_FOUND if it announces no
  * order, or does not belong to this claim; also INVAL or NOMEM. An error clears *ret. */
 int replica_parse_order(const char *text, int64_t claim, struct replica_order *ret);
+
+/* ---- changes.c; the caller holds the mutex, except for replica_record_text ---- */
+/* This manager's claim of the lead was confirmed. */
+void replica_record_claimed(struct replica *r);
+/* Returns the value for the key `changes` if this manager leads and a majority has not confirmed it
+ * yet, and its version; the caller frees it. Otherwise returns NULL, and the version is 0. */
+char *replica_record_text(struct replica *r, uint64_t *ret_version);
+/* A majority has confirmed a transaction with this version of the record (0: with none). */
+void replica_record_sent(struct replica *r, uint64_t version);
+/* The key `changes` of another leader has arrived. */
+void replica_record_heard(struct replica *r, const char *value);
+void replica_record_fini(struct replica *r);
 
 /* members.c: renews this manager's own key, and reads the keys of the others, at most once every
  * TELL_US. fence: revision of the key `leader`. Only for the sender, which must not hold the

@@ -5,6 +5,8 @@ fabricd_libfabricd_a_SOURCES += \
 	%D%/apply/baseline.c \
 	%D%/apply/baseline_edit.c \
 	%D%/apply/apply.h \
+	%D%/apply/behind.c \
+	%D%/apply/changed_blocks.c \
 	%D%/apply/changes.c \
 	%D%/apply/classes.c \
 	%D%/apply/degraded.c \

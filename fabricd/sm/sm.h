@@ -216,7 +216,7 @@ struct sm_status {
     struct sm_proof proof;  /* the last proof of all tables */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
-#define SM_PHASE_TIMES_MAX 288
+#define SM_PHASE_TIMES_MAX 336
 /* Writes the times of each phase that has ended at least once to ret[]. Returns the number of these
  * phases. */
 uint32_t sm_phase_times(const struct sm *s, struct sm_phase_time ret[SM_PHASE_TIMES_MAX]);

@@ -7,6 +7,8 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/mft_writes.h \
 	%D%/observed.c \
 	%D%/observed_move.h \
+	%D%/lft_changes.c \
+	%D%/lft_changes.h \
 	%D%/lft_order.c \
 	%D%/lft_order.h \
 	%D%/lft_order_internal.h \

@@ -536,6 +536,13 @@ static inline bool fab_repair_turn_ascends(const struct fab_repair *r, uint32_t 
  * or NOMEM. */
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d);
 
+/* function of proof.c */
+/* Like fab_repair_prove. *ret_lost: the number of entries that were excused because no endport
+ * sends to an endport through them, at most d->lost. */
+int fab_repair_prove_losses(struct fab_repair *r, const struct fab_lft *lft,
+                            const struct fab_repair_delta *d, struct fab_repair_change *ret_at,
+                            size_t *ret_lost);
+
 /* functions of labels/relabel.c */
 void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d);

@@ -2,6 +2,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/affected.c \
 	%D%/dead_links.c \
 	%D%/delta.c \
+	%D%/follow.c \
 	%D%/internal.h \
 	%D%/balance.c \
 	%D%/network.c \

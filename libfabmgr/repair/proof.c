@@ -455,8 +455,9 @@ static int check_all(struct proof *p)
     return status;
 }
 
-int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
-                     const struct fab_repair_delta *d, struct fab_repair_change *ret_at)
+int fab_repair_prove_losses(struct fab_repair *r, const struct fab_lft *lft,
+                            const struct fab_repair_delta *d, struct fab_repair_change *ret_at,
+                            size_t *ret_lost)
 {
     struct fab_repair_change at = {0};
     bool by_pair = r->network->pair_vl != NULL;
@@ -472,5 +473,13 @@ int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
     fab_repair_undo_dead(r, d);
     if (status != FAB_OK)
         *ret_at = at;
+    *ret_lost = p.lost;
     return status;
+}
+
+int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
+                     const struct fab_repair_delta *d, struct fab_repair_change *ret_at)
+{
+    size_t lost;
+    return fab_repair_prove_losses(r, lft, d, ret_at, &lost);
 }

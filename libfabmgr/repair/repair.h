@@ -195,6 +195,16 @@ int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at);
 
+/* Makes and proves a delta of entries that another manager has written into the switches.
+ * change[changes]: the entries that differ from the active tables `lft`, in any order, with `stale`
+ * false; the function takes over the array. The dead links are named as for fab_repair_plan. The
+ * delta has no writes; only a commit may follow. Its `lost` is the number of entries without a path
+ * through which no endport sends to an endport; its `cut` is not set. Returns what fab_repair_prove
+ * returns, with the labels that come closest; INVAL for tables of another fabric; or NOMEM. */
+int fab_repair_follow(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
+                      size_t count, struct fab_repair_change *change, size_t changes,
+                      struct fab_repair_delta *ret);
+
 /* Returns true if each repair changes the labels as it needs (labels/dependencies.c), because the
  * VL depends on the pair of source and destination switch. Otherwise most repairs leave the labels
  * as they are. */

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""standbys.py --build DIR --managers N --rounds N --signal KILL|STOP --seed N [--warm] [--standby-rate N]
+"""standbys.py --build DIR --managers N --rounds N --signal KILL|STOP --seed N [--warm] [--decide SECONDS] [--standby-rate N]
 
 The rounds of standbys.sh, which starts the simulator and etcd. In each round:
 
   * An operator isolates a link. Then a cable between a leaf and another switch is pulled under the master, and plugged
     in again: the LFT blocks of the fault alone.
   * With --warm, the standby managers then read the fabric and all tables again (subnet.standby_rate).
+  * With --decide, an operator then isolates another link, and the master dies within this number of seconds after it.
   * A host floods subnet administration with queries, another one registers services all the time, and another one
     joins groups all the time, also while no manager is master.
   * At a random moment the same cable is pulled, and the master is killed or stopped.
@@ -131,7 +132,7 @@ class Bench:
         self.hosts = hosts_of('fabric.net')
         step = len(self.hosts) // (o.managers + 1)
         self.managers = [Standby(o.build, 'abc'[i], self.hosts[(i + 1) * step]) for i in range(o.managers)]
-        self.results, self.group, self.priority = [], 0, 5
+        self.results, self.group, self.priority, self.decided = [], 0, 5, None
 
     def say(self, line):
         self.console.write(line + '\n')
@@ -207,6 +208,9 @@ class Bench:
             self.await_warm(m)
         for x in self.managers:
             x.remember()
+        if self.o.decide:
+            self.decided = self.isolate(m)[0]
+            time.sleep(self.o.decide * self.rng.random())
         flood, churn, joins, churner = self.load()
         time.sleep(0.5 + self.rng.random())
         before, t0 = self.lft(), time.time()
@@ -236,7 +240,7 @@ class Bench:
             ', lost: %s' % ', '.join(lost[:3]) if lost else ''), flush=True)
         for line in re.findall(r'^join \d+: (?!0x0000).*', texts[1], re.M):
             print('#   ' + line)
-        if blocks > alone + 5 or took > 2:
+        if blocks > alone + 5 or took > 2 or routed > 2.1:
             self.explain()
         self.again(m, new, cable, link)
 
@@ -274,6 +278,8 @@ class Bench:
         hand over to this manager in the middle of the next round."""
         self.priority = min(self.priority + 1, 15) if self.o.signal == 'STOP' else 9
         new.ctl('ha', 'priority', str(self.priority))
+        if self.decided:
+            new.ctl('link', 'release', self.decided)
         self.say('ReLink ' + cable)
         if self.o.signal == 'STOP':
             m.process.send_signal(signal.SIGCONT)
@@ -317,6 +323,7 @@ def main():
     for name, kind in (('build', str), ('managers', int), ('rounds', int), ('signal', str), ('seed', int)):
         parser.add_argument('--' + name, type=kind, required=True)
     parser.add_argument('--warm', action='store_true')
+    parser.add_argument('--decide', type=float)
     parser.add_argument('--standby-rate', type=int)
     bench = Bench(parser.parse_args())
     try:

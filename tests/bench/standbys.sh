@@ -3,8 +3,9 @@
 # standbys.sh [GENERATE OPTION...]: two or three managers that share their state by three etcd servers, on one simulated
 # fabric, under load. In each round a cable is pulled and the master is killed, or hangs, in the same instant
 # (standbys.py). Without options: 648 hosts. In the environment: MANAGERS (3), ROUNDS (20), SIGNAL (KILL or STOP),
-# WARM (1: the master dies only when the standby managers have read all tables), STANDBY_RATE (subnet.standby_rate),
-# SIMULATOR (ibsim, or fabsim for `fabsim serve`), TEST_SEED, BUILD_DIR (with tests/bench/sa_flood). Prints figures only.
+# WARM (1: the master dies only when the standby managers have read all tables), DECIDE (an operator's decision precedes
+# the death by up to this number of seconds), STANDBY_RATE (subnet.standby_rate), SIMULATOR (ibsim, or fabsim for
+# `fabsim serve`), TEST_SEED, BUILD_DIR (with tests/bench/sa_flood). Prints figures only.
 . "$(dirname "$0")/../integration/lib.sh"
 need etcd etcdctl openssl ibsim gcc
 . "$here/etcd.sh"
@@ -22,5 +23,5 @@ sim_start fabric.net || { cat sim.err; exit 1; }
 export UMAD2SIM=$umad2sim
 timeout "${SECONDS_MOST:-3000}" "$python" "$top/tests/bench/standbys.py" --build "$build" --managers "${MANAGERS:-3}" \
     --rounds "${ROUNDS:-20}" --signal "${SIGNAL:-KILL}" --seed "${TEST_SEED:-1}" \
-    ${WARM:+--warm} ${STANDBY_RATE:+--standby-rate "$STANDBY_RATE"}
+    ${WARM:+--warm} ${DECIDE:+--decide "$DECIDE"} ${STANDBY_RATE:+--standby-rate "$STANDBY_RATE"}
 sim_stop

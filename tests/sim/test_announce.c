@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The order of the tables, which the master announces to the standby managers
- * (fabricd/sm/apply/announce.c), and what a new master does with it. The replica is a fake: the
- * functions below stand in for those of fabricd/replica.
+ * (fabricd/sm/apply/announce.c), its record of changes (changed_blocks.c), and what a standby
+ * manager and a new master do with them (behind.c). The replica is a fake: the functions below
+ * stand in for those of fabricd/replica.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/apply/apply.h"
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/plan/lft_changes.h"
 #include "tests/sim/lab.h"
 #include "tests/unit/state_dir.h"
 
 #define SWITCHES 200
+#define TOP 1023 /* the highest LID of the fabric is lower */
+#define CLAIM 5  /* the claim of the former master */
 
 /* ---- the fake -------------------------------------------------------------------------------- */
 
@@ -37,6 +42,15 @@ static struct {
     uint64_t received;
     void (*news)(void *ctx);
     void *news_ctx;
+    /* The record of changes of this manager: its text, and the numbers of the last change in it and
+     * of the last change that is confirmed. */
+    char text[10000];
+    uint64_t last, recorded;
+    /* [heard] the records of the former master that have not been taken yet */
+    struct replica_changes record[4];
+    unsigned heard;
+    void (*changed)(void *ctx);
+    void *changed_ctx;
 } fake;
 
 void replica_lead(struct replica *r)
@@ -121,6 +135,45 @@ bool replica_is_announced(const struct replica *r, uint64_t since_us)
 int64_t replica_order_revision(const struct replica *r)
 {
     (void)r;
+    return fake.revision;
+}
+
+void replica_record_changes(struct replica *r, uint64_t first, uint64_t last, const char *text)
+{
+    (void)r;
+    ck_assert_uint_eq(first, fake.recorded + 1);
+    fake.last = last;
+    snprintf(fake.text, sizeof(fake.text), "%s", text);
+}
+
+uint64_t replica_recorded(const struct replica *r)
+{
+    (void)r;
+    return fake.recorded;
+}
+
+bool replica_next_changes(struct replica *r, struct replica_changes *ret)
+{
+    (void)r;
+    if (fake.heard == 0)
+        return false;
+    *ret = fake.record[0];
+    memmove(fake.record, fake.record + 1, --fake.heard * sizeof(*fake.record));
+    return true;
+}
+
+void replica_on_changes(struct replica *r, void (*fn)(void *ctx), void *ctx)
+{
+    (void)r;
+    fake.changed = fn;
+    fake.changed_ctx = ctx;
+}
+
+int64_t replica_order_links(const struct replica *r, int64_t *ret_claim, uint64_t *ret_links)
+{
+    (void)r;
+    *ret_claim = CLAIM;
+    *ret_links = fake.former_count > 0 ? fake.former_links : 0;
     return fake.revision;
 }
 
@@ -304,14 +357,21 @@ static void lose_master_and_link(struct lab *lab)
     lab_end_other(lab);
 }
 
-static bool repairs_at_once(struct lab *lab)
+/* Returns whether the manager repairs before it sweeps, and after it has read fewer LFT blocks than
+ * `most`. */
+static bool repairs_after(struct lab *lab, uint32_t most)
 {
     lab_await(lab, 5, "sweep-done");
     lab_run(lab, 15, lab_is_idle, "the sweep");
     ck_assert(!sm_standby_unchecked(lab->sm));
     const struct lab_event *repair = lab_event(lab, "reroute-done");
     return repair && repair->smps_sent < lab_event(lab, "sweep-done")->smps_sent &&
-           reads_before_writes < number_of_blocks(lab) * 3 / 4;
+           reads_before_writes < most;
+}
+
+static bool repairs_at_once(struct lab *lab)
+{
+    return repairs_after(lab, number_of_blocks(lab) * 3 / 4);
 }
 
 START_TEST(repairs_at_once_by_the_announced_order)
@@ -578,6 +638,259 @@ START_TEST(a_new_master_loads_decisions_before_it_decides)
 }
 END_TEST
 
+/* ---- what the former master has changed ------------------------------------------------------ */
+
+/* The tables of all switches. */
+struct tables {
+    uint8_t entry[SWITCHES][TOP + 1];
+};
+
+static void read_tables(struct lab *lab, struct tables *ret)
+{
+    uint32_t top;
+    memset(ret, 0xff, sizeof(*ret));
+    for (uint32_t sw = 0; sw < fab_sim_fabric(lab->sim)->switch_count; sw++) {
+        const uint8_t *row = fab_sim_lft(lab->sim, sw, &top);
+        ck_assert_uint_le(top, TOP);
+        memcpy(ret->entry[sw], row, top + 1);
+    }
+}
+
+static void write_tables(struct lab *lab, const struct tables *t)
+{
+    uint32_t top;
+    for (uint32_t sw = 0; sw < fab_sim_fabric(lab->sim)->switch_count; sw++) {
+        uint8_t *row = (uint8_t *)(uintptr_t)fab_sim_lft(lab->sim, sw, &top);
+        memcpy(row, t->entry[sw], top + 1);
+    }
+}
+
+static void confirm_record(void)
+{
+    fake.recorded = fake.last;
+}
+
+static void assert_records(struct lab *lab, const struct tables *was, const struct tables *now,
+                           const char *node)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    struct fab_lft_changes set = {0};
+    unsigned blocks = 0;
+    ck_assert_int_eq(fab_plan_changes_read(&set, f, fake.text), FAB_OK);
+    ck_assert(!set.all);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        for (uint32_t block = 0; block <= TOP / FAB_LFT_BLOCK; block++) {
+            bool differs = memcmp(was->entry[sw] + block * FAB_LFT_BLOCK,
+                                  now->entry[sw] + block * FAB_LFT_BLOCK, FAB_LFT_BLOCK) != 0;
+            ck_assert(!differs || fab_plan_changes_has_block(&set, sw, block));
+            blocks += differs;
+        }
+        if (f->nodes[sw].guid == lab_node_guid(lab, node))
+            ck_assert(fab_base_bits_get(set.linked, sw));
+    }
+    ck_assert_uint_gt(blocks, 0);
+    fab_plan_changes_clear(&set);
+}
+
+/* The master records the blocks and links that a local repair changes, also when the link comes
+ * back. While a record is not confirmed, the next one repeats it. New tables of an engine are a
+ * change of everything. */
+START_TEST(the_master_records_what_it_changes)
+{
+    struct lab lab;
+    struct tables *was = calloc(1, sizeof(*was)), *now = calloc(1, sizeof(*now));
+    bring_up(&lab);
+    lab_run_for(&lab, 1);
+    confirm_record();
+    read_tables(&lab, was);
+    lab_unlink(&lab, "leaf-020", 7);
+    lab_await(&lab, 1, "reroute-done");
+    lab_run_for(&lab, 1);
+    read_tables(&lab, now);
+    assert_records(&lab, was, now, "leaf-020");
+    ck_assert_uint_gt(fake.last, fake.recorded);
+    lab_relink(&lab, "leaf-020", 7);
+    lab_await(&lab, 5, "link-up");
+    lab_run(&lab, 5, has_announced, "the return of the link");
+    lab_run_for(&lab, 1);
+    assert_records(&lab, was, now, "leaf-020");
+    confirm_record();
+    snprintf(lab.config.policy.engine, sizeof(lab.config.policy.engine), "updn");
+    ck_assert_int_eq(sm_reload(lab.sm), FAB_OK);
+    lab_run(&lab, 10, has_announced, "the reroute");
+    lab_run_for(&lab, 1);
+    ck_assert_uint_gt(fake.last, fake.recorded);
+    free(was);
+    free(now);
+    finish(&lab);
+}
+END_TEST
+
+static void hear(uint64_t first, uint64_t last, const char *text)
+{
+    ck_assert_uint_lt(fake.heard, 4);
+    fake.record[fake.heard++] = (struct replica_changes){
+        .claim = CLAIM, .first = first, .last = last, .text = strdup(text)};
+}
+
+/* The former master has recorded no change yet, when this manager reads its tables in standby. */
+static void stand_by_with_record(struct lab *lab)
+{
+    fake.former_count = fake.count;
+    fake.former_links = fake.links;
+    memcpy(fake.former, fake.order, sizeof(fake.former));
+    yield(lab);
+    hear(0, 0, "");
+    lab_await(lab, 20, "sm-standby-ready");
+    lab_run_for(lab, 1);
+}
+
+/* Repairs a failed link as master, to learn what the tables and the record of the former master
+ * are after this repair. The link is up again afterwards. */
+static char *learn(struct lab *lab, struct tables *ret)
+{
+    lab_run_for(lab, 1);
+    confirm_record();
+    lab_unlink(lab, "leaf-020", 7);
+    lab_await(lab, 1, "reroute-done");
+    lab_run_for(lab, 1);
+    read_tables(lab, ret);
+    char *text = strdup(fake.text);
+    lab_relink(lab, "leaf-020", 7);
+    lab_await(lab, 5, "link-up");
+    lab_run(lab, 5, has_announced, "the return of the link");
+    return text;
+}
+
+/* The former master repairs the failed link. */
+static void former_repairs(struct lab *lab, const struct tables *t)
+{
+    lab_unlink(lab, "leaf-020", 7);
+    write_tables(lab, t);
+    lab_forget_writes(lab);
+}
+
+/* In standby, the manager reads only what the record names. At a take-over, it repairs at once. */
+START_TEST(a_standby_manager_reads_what_has_changed)
+{
+    struct lab lab;
+    struct tables *after = calloc(1, sizeof(*after));
+    bring_up(&lab);
+    char *text = learn(&lab, after);
+    stand_by_with_record(&lab);
+    former_repairs(&lab, after);
+    hear(1, 2, text);
+    fake.changed(fake.changed_ctx);
+    lab_run_for(&lab, 1.5);
+    ck_assert_uint_gt(lab.gets_lft, 0);
+    ck_assert_uint_lt(lab.gets_lft, number_of_blocks(&lab) / 2);
+    lose_master_and_link(&lab);
+    ck_assert(repairs_at_once(&lab));
+    free(text);
+    free(after);
+    finish(&lab);
+}
+END_TEST
+
+/* The master dies before the standby manager has read what the record names. The new master reads
+ * it first, not limited by the rate, and then repairs. */
+START_TEST(a_new_master_first_reads_what_has_changed)
+{
+    struct lab lab;
+    struct tables *after = calloc(1, sizeof(*after));
+    bring_up(&lab);
+    char *text = learn(&lab, after);
+    stand_by_with_record(&lab);
+    lab.config.managers.standby_rate = 2;
+    former_repairs(&lab, after);
+    hear(1, 2, text);
+    fake.changed(fake.changed_ctx);
+    lab_run_for(&lab, _i == 0 ? 0.01 : 0.6); /* before the round begins, or while it runs */
+    lose_master_and_link(&lab);
+    ck_assert_uint_lt(lab.gets_lft, 2);
+    /* besides the blocks of the proof, it reads those of the record */
+    ck_assert(repairs_after(&lab, number_of_blocks(&lab)));
+    free(text);
+    free(after);
+    finish(&lab);
+}
+END_TEST
+
+/* The standby manager has missed a part of the record. It reads everything again. */
+START_TEST(a_gap_means_that_everything_has_changed)
+{
+    struct lab lab;
+    struct tables *after = calloc(1, sizeof(*after));
+    bring_up(&lab);
+    char *text = learn(&lab, after);
+    stand_by_with_record(&lab);
+    former_repairs(&lab, after);
+    hear(_i == 0 ? 2 : 1, 3, _i == 0 ? text : "all");
+    fake.changed(fake.changed_ctx);
+    lab_run_for(&lab, 5);
+    ck_assert_uint_ge(lab.gets_lft, number_of_blocks(&lab));
+    lose_master_and_link(&lab);
+    ck_assert(repairs_at_once(&lab));
+    free(text);
+    free(after);
+    finish(&lab);
+}
+END_TEST
+
+/* The former master died while it wrote the tables of its repair, so that some switches have old
+ * entries, which lead into the failed link. Or a switch does not answer. The new master reads all
+ * tables before it repairs routes. */
+START_TEST(changes_that_cannot_be_followed)
+{
+    struct lab lab;
+    struct tables *after = calloc(1, sizeof(*after)), *before = calloc(1, sizeof(*before));
+    bring_up(&lab);
+    char *text = learn(&lab, after);
+    read_tables(&lab, before);
+    stand_by_with_record(&lab);
+    lab.config.managers.standby_rate = 2;
+    for (uint32_t sw = 0; sw < SWITCHES; sw += 2)
+        memcpy(after->entry[sw], before->entry[sw], TOP + 1);
+    former_repairs(&lab, after);
+    hear(1, 2, text);
+    fake.changed(fake.changed_ctx);
+    lab_run_for(&lab, 0.6);
+    lose_master_and_link(&lab);
+    lab_await(&lab, 5, "sweep-done");
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    ck_assert(!sm_standby_unchecked(lab.sm));
+    free(text);
+    free(after);
+    free(before);
+    finish(&lab);
+}
+END_TEST
+
+/* Settings are read again while the new master reads what has changed. */
+START_TEST(a_reload_while_the_new_master_reads)
+{
+    struct lab lab;
+    struct tables *after = calloc(1, sizeof(*after));
+    bring_up(&lab);
+    char *text = learn(&lab, after);
+    stand_by_with_record(&lab);
+    lab.config.managers.standby_rate = 2;
+    former_repairs(&lab, after);
+    hear(1, 2, text);
+    fake.changed(fake.changed_ctx);
+    lab_run_for(&lab, 0.01);
+    lose_master_and_link(&lab);
+    lab_await(&lab, 5, "sm-master");
+    ck_assert_int_eq(sm_reload(lab.sm), FAB_OK);
+    lab_await(&lab, 5, "sweep-done");
+    lab_run(&lab, 15, lab_is_idle, "the sweep");
+    lab_run(&lab, 5, lab_is_ready, "the repair session");
+    free(text);
+    free(after);
+    finish(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("announce");
@@ -593,6 +906,15 @@ int main(void)
     tcase_add_test(t, a_manager_that_is_master_again_has_no_old_groups);
     tcase_add_test(t, rows_of_hosts_do_not_repeat_the_sweep);
     tcase_add_test(t, a_new_master_loads_decisions_before_it_decides);
+    suite_add_tcase(s, t);
+    t = tcase_create("changes");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, the_master_records_what_it_changes);
+    tcase_add_test(t, a_standby_manager_reads_what_has_changed);
+    tcase_add_loop_test(t, a_new_master_first_reads_what_has_changed, 0, 2);
+    tcase_add_loop_test(t, a_gap_means_that_everything_has_changed, 0, 2);
+    tcase_add_test(t, changes_that_cannot_be_followed);
+    tcase_add_test(t, a_reload_while_the_new_master_reads);
     suite_add_tcase(s, t);
     return test_run(s);
 }

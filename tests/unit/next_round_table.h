@@ -30,7 +30,8 @@ enum {
     FROZEN = 1 << 16,
     FIRST_LIGHT = 1 << 17,
     MASTER_LID = 1 << 18,
-    ALL_FACTS = (1 << 19) - 1
+    CATCH_UP = 1 << 19,
+    ALL_FACTS = (1 << 20) - 1
 };
 
 static inline unsigned facts_bits(const struct sm_facts *f)
@@ -43,7 +44,7 @@ static inline unsigned facts_bits(const struct sm_facts *f)
            (f->reroute ? REROUTE : 0u) | (f->rebalance ? REBALANCE : 0u) | (f->light ? LIGHT : 0u) |
            (f->port ? PORT : 0u) | (f->keys ? KEYS : 0u) | (f->step ? STEP : 0u) |
            (f->frozen ? FROZEN : 0u) | (f->first_light ? FIRST_LIGHT : 0u) |
-           (f->master_lid ? MASTER_LID : 0u);
+           (f->master_lid ? MASTER_LID : 0u) | (f->catch_up ? CATCH_UP : 0u);
 }
 
 static const struct next_round_row {

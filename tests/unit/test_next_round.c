@@ -26,7 +26,8 @@ static struct sm_facts facts_of(unsigned bits)
                              .step = bits & STEP,
                              .frozen = bits & FROZEN,
                              .first_light = bits & FIRST_LIGHT,
-                             .master_lid = bits & MASTER_LID};
+                             .master_lid = bits & MASTER_LID,
+                             .catch_up = bits & CATCH_UP};
 }
 
 static struct sm_next choose(unsigned bits)
@@ -76,13 +77,16 @@ START_TEST(nothing_begins_while_traps_settle)
 }
 END_TEST
 
-/* While the manager knows no fabric, only a heavy sweep may begin. */
+/* While the manager knows no fabric, only a heavy sweep may begin, or a round that catches up after
+ * a take-over. */
 START_TEST(an_unknown_fabric_is_swept)
 {
     for (unsigned bits = 0; bits <= ALL_FACTS; bits++) {
         if (bits & (KNOWN | PROBES | SETTLING))
             continue;
-        if (bits & (HEAVY | TARGETS | BACKGROUND | REROUTE))
+        if (bits & CATCH_UP)
+            expect(bits, SM_NEXT_ROUND, SM_ROUND_CATCH_UP);
+        else if (bits & (HEAVY | TARGETS | BACKGROUND | REROUTE))
             expect(bits, SM_NEXT_ROUND, SM_ROUND_HEAVY);
         else
             expect(bits, SM_NEXT_NOTHING, SM_ROUND_NONE);
@@ -96,6 +100,7 @@ static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;
 } urgency[] = {
+    {CATCH_UP, 0, SM_ROUND_CATCH_UP},
     {FIRST_LIGHT, 0, SM_ROUND_FIRST_LIGHT},
     {MASTER_LID, FROZEN, SM_ROUND_MASTER_LID},
     {PORT, FROZEN, SM_ROUND_PORT},
@@ -129,6 +134,7 @@ int main(void)
 {
     Suite *suite = suite_create("next_round");
     TCase *tc = tcase_create("next_round");
+    tcase_set_timeout(tc, 60);
     tcase_add_test(tc, what_scenarios_reach);
     tcase_add_test(tc, probes_come_first);
     tcase_add_test(tc, nothing_begins_while_traps_settle);

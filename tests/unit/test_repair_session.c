@@ -408,6 +408,124 @@ START_TEST(an_order_without_some_switches)
 }
 END_TEST
 
+/* ---- another manager ------------------------------------------------------------------------- */
+
+/* Gives the session of `to` the tables of `from`, as a standby manager reads them. */
+static int follow(struct world *to, const struct world *from)
+{
+    struct fab_target *next = fab_target_new();
+    give_lids(to, from->now, &next->lids);
+    int status =
+        fab_repair_session_follow(&to->session, to->target, from->now, &from->target->lft, next);
+    if (status != FAB_OK) {
+        fab_target_unref(next);
+        return status;
+    }
+    fab_target_unref(to->target);
+    fab_fabric_unref(to->now);
+    to->target = next;
+    to->now = fab_fabric_ref(from->now);
+    return FAB_OK;
+}
+
+/* One step of the incremental rebalance. */
+static void rebalance(struct world *w)
+{
+    struct fab_repair_session *t = &w->session;
+    struct fab_repair_delta d;
+    struct fab_repair_change bad;
+    uint32_t at = 0;
+    struct fab_lft *own = fab_repair_session_tables(t, w->target);
+    ck_assert_int_eq(fab_repair_rebalance(t->state, own, 8, &at, &d), FAB_OK);
+    ck_assert_int_eq(fab_repair_prove(t->state, own, &d, &bad), FAB_OK);
+    ck_assert_int_eq(fab_repair_session_commit(t, w->target, &d), FAB_OK);
+    fab_repair_delta_fini(&d);
+}
+
+/* Changes one entry of the tables of `from`, at random. The session of `to` must refuse the tables
+ * unless they pass the whole proof. Returns true if it refused them. */
+static bool spoil(struct world *to, const struct world *from, struct fab_prng *prng)
+{
+    struct world bad = {.whole = from->whole, .policy = from->policy, .now = from->now};
+    struct fab_verdict v;
+    ck_assert_int_eq(fab_target_clone(from->target, &bad.target), FAB_OK);
+    uint32_t sw = draw(prng, from->now->switch_count), lid = 1 + draw(prng, bad.target->lids.top);
+    uint8_t port = (uint8_t)draw(prng, from->now->nodes[sw].num_ports + 1u);
+    ck_assert_int_eq(fab_target_lft_unshare(&bad.target->lft), FAB_OK);
+    ck_assert_int_eq(fab_target_lft_own(&bad.target->lft, sw, lid), FAB_OK);
+    fab_target_lft_set(&bad.target->lft, sw, lid, port);
+    int status = follow(to, &bad);
+    if (status == FAB_OK) {
+        v = proven(to->now, to->target, to->policy.max_hops);
+        ck_assert(v.deadlock_free && v.unreachable_host_pairs == 0);
+        ck_assert(v.unreachable_pairs == 0 || to->session.leaves_out);
+        fab_verify_verdict_fini(&v);
+    }
+    fab_target_unref(bad.target);
+    return status != FAB_OK;
+}
+
+/* The standby manager has read the tables of the master at any time, so its baseline is another
+ * one. It follows repairs and rebalances of the master, and can repair the tables afterwards. */
+static void check_follower(const char *name, struct fab_fabric *f, struct fab_prng *prng)
+{
+    struct world master = {.whole = f}, standby = {.whole = f};
+    unsigned followed = 0, refused = 0, caught = 0;
+    fab_policy_defaults(&master.policy);
+    fab_policy_defaults(&standby.policy);
+    master.first = routed_by(f, &master.policy, "updn");
+    snprintf(master.first->engine, sizeof(master.first->engine), "updn");
+    snprintf(master.first->reason, sizeof(master.first->reason), "as configured");
+    standby.first = fab_target_ref(master.first);
+    start_session(&master);
+    start_session(&standby);
+    for (unsigned i = 0; i < test_rounds(40); i++) {
+        update(&master, draw(prng, 4) == 0 ? fab_fabric_ref(f) : part_of(f, prng));
+        if (draw(prng, 2) == 0)
+            rebalance(&master);
+        if (draw(prng, 4) == 0)
+            continue; /* the standby manager reads the tables after several changes */
+        bool spoils = draw(prng, 4) == 0;
+        if (spoils ? spoil(&standby, &master, prng) : follow(&standby, &master) != FAB_OK) {
+            caught += spoils;
+            refused += !spoils;
+            end_session(&standby);
+            start_session(&standby);
+            continue;
+        }
+        if (spoils)
+            continue;
+        followed++;
+        ck_assert(fab_target_lft_same(&standby.target->lft, &master.target->lft));
+        assert_proven(&standby);
+        assert_tables(&standby);
+        if (standby.session.idmap.deads < 60)
+            repair_in_place(&standby, prng);
+    }
+    printf("# %s: followed %u changes, refused %u, caught %u of the spoilt ones\n", name, followed,
+           refused, caught);
+    ck_assert_uint_gt(followed, 3 * refused);
+    ck_assert_uint_gt(caught, 0);
+    end_session(&master);
+    end_session(&standby);
+    fab_target_unref(master.first);
+    fab_target_unref(standby.first);
+    fab_policy_fini(&master.policy);
+    fab_policy_fini(&standby.policy);
+    fab_fabric_unref(f);
+}
+
+START_TEST(a_session_follows_another_manager)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("another manager", 64));
+    check_follower("fat tree of 2 levels", fat_tree(6, 2, 1), &prng);
+    check_follower("fat tree of 3 levels", fat_tree(4, 3, 1), &prng);
+    check_follower("leaves and spines", leaf_spine(6, 4, 4), &prng);
+    check_follower("random", random_fabric(14, 4, 2, fab_base_prng_next(&prng)), &prng);
+}
+END_TEST
+
 START_TEST(tables_follow_what_is_there)
 {
     struct fab_prng prng;
@@ -464,6 +582,7 @@ int main(void)
     tcase_add_test(tcase, tables_follow_what_is_there);
     tcase_add_loop_test(tcase, a_proof_reads_few_blocks, 0, 2);
     tcase_add_test(tcase, new_nodes_end_the_session);
+    tcase_add_test(tcase, a_session_follows_another_manager);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

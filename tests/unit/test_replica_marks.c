@@ -215,9 +215,7 @@ static bool watches_nothing(void)
     return !watches();
 }
 
-/* The manager has led, has disabled port 5, and is in standby now, before another manager leads. It
- * has not sent that it has enabled port 5 again, and disabled port 6. */
-static void setup(void)
+static void start_manager(void)
 {
     char why[300];
     make_dir();
@@ -232,6 +230,13 @@ static void setup(void)
                                      .port_guid = GUID_HERE};
     ck_assert_int_eq(replica_start(&in, &r, why, sizeof(why)), FAB_OK);
     ck_assert_int_eq(store_pending_open(s, &p, why, sizeof(why)), FAB_OK);
+}
+
+/* The manager has led, has disabled port 5, and is in standby now, before another manager leads. It
+ * has not sent that it has enabled port 5 again, and disabled port 6. */
+static void setup(void)
+{
+    start_manager();
     replica_lead(r);
     store_put_disabled(s, LEAF, 5, true);
     store_flush(s);
@@ -356,6 +361,23 @@ START_TEST(a_new_master_drops_what_it_has_not_sent)
 }
 END_TEST
 
+/* The manager has never led and never marked a row, and has heard of the other one. Its claim needs
+ * no further reading of all rows, for which a new master would wait. */
+START_TEST(a_manager_without_marks_claims_at_once)
+{
+    other_leads(false);
+    start_manager();
+    await(watches, "the manager watches");
+    ck_assert(has_decision_of_other());
+    ck_assert_uint_eq(replica_mark(r), 0);
+    replica_lead(r);
+    await(leads, "the manager leads");
+    ck_assert_uint_eq(replica_former_guid(r), 0x20);
+    ck_assert_uint_eq(fake.interrupts, 0);
+    ck_assert(has_decision_of_other());
+}
+END_TEST
+
 int main(void)
 {
     Suite *all = suite_create("replica/marks");
@@ -365,6 +387,11 @@ int main(void)
     tcase_add_test(t, a_manager_in_standby_has_nothing_to_send);
     tcase_add_test(t, a_manager_in_standby_drops_what_it_has_not_sent);
     tcase_add_test(t, a_new_master_drops_what_it_has_not_sent);
+    suite_add_tcase(all, t);
+    t = tcase_create("no marks");
+    tcase_add_checked_fixture(t, NULL, teardown);
+    tcase_set_timeout(t, 30);
+    tcase_add_test(t, a_manager_without_marks_claims_at_once);
     suite_add_tcase(all, t);
     return test_run(all);
 }

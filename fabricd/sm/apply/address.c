@@ -117,7 +117,7 @@ static int leave(struct sm *s)
         return FAB_OK;
     int r = a->status;
     sm_model_take_back(&s->model, &a->model);
-    for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND && !s->run.round->standby; i++)
+    for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND && !s->run.round->reads_only; i++)
         emit(s, &a->notes[i]);
     if (r == FAB_OK) {
         s->apply->fresh = a->target;

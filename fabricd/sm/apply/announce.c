@@ -188,6 +188,8 @@ void sm_announce_repair(struct sm *s, const struct sm_link *lost, uint32_t losse
 {
     if (!s->in.replica)
         return;
+    sm_changed_repair(s, lost, losses);
+    sm_changed_repair(s, gained, gains);
     for (uint32_t i = 0; i < losses; i++)
         note_link(s, &lost[i], false);
     for (uint32_t i = 0; i < gains; i++)

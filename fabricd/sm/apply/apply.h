@@ -181,6 +181,16 @@ enum sm_standby_trust sm_standby_trust(const struct sm *s);
  * heavy sweep, which reads all tables. Until then, no local repair begins. */
 void sm_standby_differs(struct sm *s);
 
+/* ---- what the master has changed (behind.c) ---- */
+
+/* A round that reads what the master has changed begins, has ended, or must begin again later. */
+void sm_behind_begun(struct sm *s);
+void sm_behind_ended(struct sm *s, int status);
+void sm_behind_postponed(struct sm *s, bool awaited);
+/* Call this function in standby if decisions about links have come from another manager. Returns
+ * true if a round will soon use them; false: the whole fabric must be discovered again. */
+bool sm_behind_decided(struct sm *s);
+
 /* ---- the order of the tables, announced to the standby managers (announce.c) ---- */
 
 /* Call this function when a local repair was committed. lost[losses]: the links that the repair
@@ -190,8 +200,9 @@ void sm_announce_repair(struct sm *s, const struct sm_link *lost, uint32_t losse
 /* Announces the order of the active tables, if all switches hold them. Call this function between
  * two rounds, and when a repair session was made. */
 void sm_announce_prepare(struct sm *s);
-/* Call this function when this manager becomes master or stops being master. */
+/* Call these functions when this manager becomes master or stops being master. */
 void sm_announce_drop(struct sm *s);
+void sm_changed_drop(struct sm *s);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 
@@ -228,6 +239,7 @@ void sm_dry_run_forget(struct sm *s, const void *ctx);
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,
     sm_phase_address, sm_phase_route, sm_phase_pkeys, sm_phase_partition, sm_phase_plan,
     sm_phase_program, sm_phase_program_repair, sm_phase_readback, sm_phase_judge,
-    sm_phase_judge_repairs, sm_phase_publish, sm_phase_stand_by, sm_phase_master_lid;
+    sm_phase_judge_repairs, sm_phase_publish, sm_phase_stand_by, sm_phase_master_lid,
+    sm_phase_load_links;
 
 #endif

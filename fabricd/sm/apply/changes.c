@@ -322,6 +322,7 @@ void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct 
         if (changes[i].kind == FAB_CHANGE_LINK_REMOVED && !is_of_silent(s, &changes[i]))
             sm_flap_removed(s, old, now, &changes[i]);
     sm_flap_arm(s);
+    sm_changed_fabric(s, changes, count);
     count = drop_isolated(s, changes, count);
     /* changes[from] to changes[to - 1] are of the same kind, because the list is sorted by kind */
     for (size_t from = 0, to = 0; from < count; from = to) {

@@ -102,6 +102,7 @@ int sm_program_take(struct sm *s, struct fab_plan *plan)
     p->in = sm_program_input(s);
     p->plan = *plan;
     *plan = (struct fab_plan){0};
+    sm_changed_plan(s);
     return FAB_OK;
 }
 
@@ -163,6 +164,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     bar_set_up(s);
     note_unsure(s);
     s->apply->program.tables_wait = tables_wait(s);
+    if (s->apply->program.tables_wait)
+        sm_changed_all(s);
     return FAB_OK;
 }
 
@@ -626,6 +629,7 @@ static void end_writes(struct sm *s)
     if (!p->last_write_us)
         p->last_write_us = clock_now_us();
     sm_transition_ended(s);
+    sm_changed_plan(s);
     if (p->reported > SM_EVENTS_A_ROUND)
         event_emit(s->in.bus, writes_failed, .subject = "fabric", .writes = p->failed);
     log_debug("sm", "wrote writes=%u blocks=%u switches=%u failed=%u", p->writes, p->blocks,

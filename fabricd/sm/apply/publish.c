@@ -381,6 +381,7 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret)
 
 void sm_apply_reload(struct sm *s)
 {
+    sm_standby_reload(s);
     s->apply->adopts = false;
     s->apply->tune |= !fab_policy_same_port_settings(&s->policy, &s->in.config->policy);
 }
@@ -400,6 +401,9 @@ int sm_apply_init(struct sm *s)
         r = sm_standby_init(s);
     if (r == FAB_OK)
         r = sm_announce_init(s);
+    if (r == FAB_OK)
+        r = sm_changed_init(s);
+    sm_behind_init(s);
     if (r == FAB_OK)
         r = sm_transition_init(s);
     if (r == FAB_OK)
@@ -437,6 +441,8 @@ void sm_apply_fini(struct sm *s)
         return;
     sm_standby_fini(s);
     sm_announce_fini(s);
+    sm_changed_fini(s);
+    sm_behind_fini(s);
     sm_rebalance_fini(s);
     sm_polish_fini(s);
     sm_dry_run_fini(s);

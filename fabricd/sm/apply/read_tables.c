@@ -4,7 +4,8 @@
  * restart of the manager, all blocks of all switches are unknown. After this phase, the plan has to
  * write only blocks that change.
  *
- * In standby, the phase reads all blocks again and again (standby.c). After a take-over with tables
+ * In standby, the phase reads all blocks again and again (standby.c), or only those that the master
+ * has changed (behind.c). After a take-over with tables
  * that were read in standby, it reads them all once more.
  *
  * A switch that was just powered on has LinearFDBTop 0, so no block of it is read. A block whose
@@ -31,16 +32,25 @@ static int enter(struct sm *s)
     return top ? sm_model_reserve(&s->model, top) : FAB_OK;
 }
 
-/* Moves s->apply->scan to the next LFT block whose contents are not known, at a switch to which a
- * directed route is known. Returns false if there is no further one. */
+/* Moves `block` to the next block of the switch that must be read, below `end`. Returns false if
+ * there is none. */
+static bool next_of(struct sm *s, uint32_t sw, uint32_t end, uint32_t *block)
+{
+    if (s->run.round->catches)
+        return sm_behind_next(s, sw, end, block);
+    *block = fab_plan_observed_next_unknown(&s->model.observed, sw, *block, end);
+    return *block < end;
+}
+
+/* Moves s->apply->scan to the next LFT block that must be read, at a switch to which a directed
+ * route is known. Returns false if there is no further one. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;
     const struct fab_fabric *f = s->model.fabric;
     for (; at->index < f->switch_count; at->index++, at->block = 0) {
         uint32_t top = top_of(s, at->index), end = top ? top / FAB_LFT_BLOCK + 1 : 0;
-        at->block = fab_plan_observed_next_unknown(&s->model.observed, at->index, at->block, end);
-        if (at->block < end)
+        if (next_of(s, at->index, end, &at->block))
             return true;
     }
     return false;
@@ -60,7 +70,10 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
-    if (a->status != FAB_OK || a->len < FAB_LFT_BLOCK)
+    bool good = a->status == FAB_OK && a->len >= FAB_LFT_BLOCK;
+    if (s->run.round->catches)
+        sm_behind_answer(s, (uint32_t)(tag >> 32), (uint32_t)tag, good ? a->data : NULL);
+    if (!good)
         return;
     sm_standby_compare(s, (uint32_t)(tag >> 32), (uint32_t)tag, a->data);
     fab_plan_observed_set_block(&s->model.observed, (uint32_t)(tag >> 32), (uint32_t)tag, a->data);

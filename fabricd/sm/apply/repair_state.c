@@ -194,8 +194,9 @@ bool sm_repair_ready(const struct sm *s)
 {
     const struct sm_repair_state *r = &s->apply->repair;
     return r->session.state && !stands_on_bad_mixture(s) && r->tables == active_tables(s) &&
-           !s->apply->standby.differs && !s->apply->program.stopped && !s->apply->program.barred &&
-           s->model.view && s->model.target && sm_is_master(s);
+           !s->apply->standby.differs && !s->apply->standby.catching &&
+           !s->apply->program.stopped && !s->apply->program.barred && s->model.view &&
+           s->model.target && sm_is_master(s);
 }
 
 struct fab_repair_session *sm_repair_session(struct sm *s)

@@ -74,6 +74,7 @@ static int start(struct sm *s)
     sm_standing_take(s, &j->standing);
     j->may_leave_out = j->fixed.count == 0;
     j->no_engine = sm_freeze_bars_engine(s);
+    j->catches = s->run.round->catches;
     /* A rebalance is not urgent, so it uses only one thread. */
     const bool rebalance = s->run.round->engine == SM_ENGINE_IF_BETTER;
     j->pool = rebalance ? NULL : loop_thread_pool(s->in.loop);
@@ -213,7 +214,7 @@ static int judge(struct sm *s, struct sm_route_job *j)
 {
     if (keep(s, j))
         return SM_ROUND_OVER;
-    if (s->run.round->standby && (j->status != FAB_OK || !sm_route_job_is_good(j)))
+    if (s->run.round->reads_only && (j->status != FAB_OK || !sm_route_job_is_good(j)))
         return SM_ROUND_OVER;
     if (j->status == FAB_E_UNSUPPORTED) {
         emit_refused(s, j);
@@ -264,14 +265,15 @@ static int leave(struct sm *s)
         s->apply->rebalance.gain = j->gain;
         sm_model_take_target(&s->model, s->apply->fresh);
         s->apply->left_out = 0;
-        if (j->left_out)
+        if (j->left_out && !s->run.round->reads_only)
             sm_reroute_repaired(s, true);
         sm_repair_give_back(s, &j->session);
         sm_repair_seal(s);
-        sm_standing_report(s, &j->standing);
+        if (!j->followed)
+            sm_standing_report(s, &j->standing);
     } else {
         fab_target_unref(s->apply->fresh);
-        if (!s->run.round->standby && sm_publish_fabric(s) != FAB_OK)
+        if (!s->run.round->reads_only && sm_publish_fabric(s) != FAB_OK)
             log_warning("sm", "no memory to publish the fabric that was found");
     }
     sm_route_job_free(j);

@@ -265,6 +265,20 @@ static int route(struct sm_route_job *j)
     return r;
 }
 
+/* Makes the tables that the switches hold the new ones, and lets the repair session follow the
+ * changes that another manager has made. */
+static int follow_held(struct sm_route_job *j)
+{
+    struct fab_lft held = {0};
+    int r = j->standing.any ? sm_standing_held(&j->standing, j->of.fabric->switch_count,
+                                               j->of.target->lids.top, &held)
+                            : FAB_E_NOT_FOUND;
+    if (r == FAB_OK)
+        r = fab_repair_session_follow(&j->session, j->former, j->of.fabric, &held, j->of.target);
+    fab_target_lft_fini(&held);
+    return r;
+}
+
 /* Makes the new tables as a repair of the former ones. Returns false if this is not possible; an
  * engine must then compute the tables. The repair may lack some paths from and to switches; a later
  * reroute adds these paths (reroutes.c). To compute them now, an engine would have to run in a
@@ -274,7 +288,9 @@ static bool follow(struct sm_route_job *j)
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
         return false;
     uint64_t start = clock_now_us();
-    int r = fab_repair_session_update(&j->session, j->former, j->of.fabric, j->of.target);
+    int r = j->catches
+                ? follow_held(j)
+                : fab_repair_session_update(&j->session, j->former, j->of.fabric, j->of.target);
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
     bool changed = false;
@@ -287,6 +303,7 @@ static bool follow(struct sm_route_job *j)
         r = prove_fixed(j, &changed);
     if (r != FAB_OK || changed) /* the session does not fit the tables of this round */
         fab_repair_session_fini(&j->session);
+    j->followed = j->catches && r == FAB_OK && sm_route_job_is_good(j);
     if (r == FAB_OK && sm_route_job_is_good(j))
         return true;
     fab_repair_session_fini(&j->session);
@@ -365,8 +382,8 @@ void sm_route_job_work(void *ctx, struct loop_task *task)
     struct sm_route_job *j = ctx;
     uint64_t began_ns = clock_cpu_ns();
     j->status = make_tables(j);
-    if (j->standing.any && !j->standing.adopted && j->status == FAB_OK && sm_route_job_is_good(j) &&
-        j->fixed.needed == 0)
+    if (j->standing.any && !j->standing.adopted && !j->followed && j->status == FAB_OK &&
+        sm_route_job_is_good(j) && j->fixed.needed == 0)
         j->status = adopt(j, false);
     if (j->no_engine && j->standing.any && j->standing.differs && !j->standing.adopted)
         j->status = FAB_E_DENIED;

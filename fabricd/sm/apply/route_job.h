@@ -31,6 +31,9 @@ struct sm_route_job {
     /* the task may use a repair that lacks paths from and to switches */
     bool may_leave_out;
     bool left_out; /* the task has used a repair that lacks paths from and to switches */
+    /* The new tables are those that the switches hold, as a change of the tables of `former`.
+     * followed: they have passed the proof. */
+    bool catches, followed;
     /* The tables of an engine must not become active, because the manager is frozen. */
     bool no_engine;
     /* the tables that the switches hold, if they may be adopted; otherwise empty */

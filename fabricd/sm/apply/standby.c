@@ -34,9 +34,9 @@
 #define PAUSE_US UINT64_C(10000000)
 /* Time from the beginning of the state standby to the first round. */
 #define FIRST_US UINT64_C(100000)
-/* Interval at which a standby manager checks whether the master has announced another order. If it
- * has, the next round begins at once, because the standby manager cannot rely on its tables before
- * this round has ended. */
+/* Interval at which a standby manager checks whether its next round is due earlier. This is so if
+ * the master has announced another order and keeps no record of its changes, or if a part of the
+ * record is missing. The standby manager cannot rely on its tables before this round has ended. */
 #define LOOK_US UINT64_C(500000)
 /* A local repair waits for the last announcement of the former master for TRUST_US, plus
  * TRUST_BLOCK_US for each LFT block of the fabric, but at most for TRUST_MOST_US. The manager
@@ -75,8 +75,15 @@ static void set_timer(struct sm *s, uint64_t after_us)
 static bool is_due(const struct sm *s)
 {
     const struct sm_standby *x = &s->apply->standby;
-    return clock_now_us() >= x->due_us ||
-           (s->in.replica && replica_order_revision(s->in.replica) != x->order_begun);
+    uint64_t now = clock_now_us();
+    bool other_order = s->in.replica && replica_order_revision(s->in.replica) != x->order_begun;
+    return now >= x->due_us || now >= sm_behind_due_us(s) || sm_behind_lost(s) ||
+           (other_order && !sm_behind_hears(s));
+}
+
+void sm_standby_look(struct sm *s, uint64_t within_us)
+{
+    set_timer(s, within_us);
 }
 
 static void set_timer_of_round(struct sm *s, uint64_t after_us)
@@ -95,7 +102,7 @@ static void on_time(void *ctx)
     if (s->in.config->managers.standby_rate == 0)
         set_timer_of_round(s, PAUSE_US); /* a reload may change the rate */
     else if (s->role.state == FAB_SM_STANDBY)
-        sm_request(s, SM_REQUEST_STANDBY);
+        sm_request(s, sm_behind_can_catch_up(s) ? SM_REQUEST_STANDBY_CHANGES : SM_REQUEST_STANDBY);
     sm_schedule(s);
 }
 
@@ -109,6 +116,7 @@ void sm_standby_began(struct sm *s)
 void sm_standby_begun(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
+    sm_behind_reads_all(s);
     x->order_begun = s->in.replica ? replica_order_revision(s->in.replica) : 0;
 }
 
@@ -131,17 +139,43 @@ static void show(struct sm *s)
     x->read_us = clock_unix_us() - (int64_t)(clock_now_us() - s->run.started_us);
 }
 
+/* If the snapshot has just the links of the last announcement, this manager knows all links that
+ * paths may use until the next one. */
+static void renew_order(struct sm *s)
+{
+    uint64_t links = 0, hash = 0;
+    int64_t claim,
+        revision = s->in.replica ? replica_order_links(s->in.replica, &claim, &links) : 0;
+    if (links != 0 && s->apply->standby.ready && s->model.fabric &&
+        sm_announce_links(s->model.fabric, &hash) == FAB_OK && hash == links)
+        s->apply->standby.order = revision;
+}
+
 void sm_standby_ended(struct sm *s, int status)
 {
     struct sm_standby *x = &s->apply->standby;
     if (status == FAB_OK && x->ready)
         x->order = x->order_begun;
+    sm_behind_read_all(s, status == FAB_OK);
+    renew_order(s);
     if (status == FAB_OK)
         show(s);
     /* tests/bench/standbys.py waits for this line */
     log_debug("sm", "standby sweep ended ready=%d announced=%d", x->ready,
               !s->in.replica || x->order_begun == replica_order_revision(s->in.replica));
     set_timer_of_round(s, PAUSE_US);
+}
+
+void sm_standby_caught_up(struct sm *s, bool good)
+{
+    struct sm_standby *x = &s->apply->standby;
+    if (good) {
+        renew_order(s);
+        show(s);
+    }
+    if (!good || sm_behind_interrupted(s))
+        x->due_us = clock_now_us();
+    set_timer(s, is_due(s) ? 0 : LOOK_US);
 }
 
 const struct fab_view *sm_shown_view(const struct sm *s)
@@ -197,6 +231,7 @@ static int enter(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
     x->ready = s->model.target && holds_target(s);
+    sm_behind_proved(s, x->ready);
     if (!x->ready) {
         /* Lost links stay in the list: the master has not repaired the routes over them yet. */
         drop_tables(s);
@@ -220,17 +255,20 @@ static void doubt_all(struct sm *s)
 
 void sm_standby_read_again(struct sm *s)
 {
-    if (!s->run.round->standby)
+    if (!s->run.round->reads_only)
         return;
     s->apply->standby.used = s->apply->adopts = true;
     sm_ha_renew_paths(s);
-    doubt_all(s);
+    if (!s->run.round->catches && !sm_behind_resumes(s))
+        doubt_all(s);
 }
 
 void sm_standby_compare(struct sm *s, uint32_t sw, uint32_t block, const uint8_t *entries)
 {
     struct sm_standby *x = &s->apply->standby;
     const struct fab_observed *o = &s->model.observed;
+    if (s->run.round->catches)
+        return;
     bool same = fab_plan_observed_is_doubtful(o, sw, block) &&
                 memcmp(fab_target_lft_block(&o->lft, sw, block), entries, FAB_LFT_BLOCK) == 0;
     if (same || (!s->run.round->standby && !x->unchecked))
@@ -271,6 +309,8 @@ int sm_standby_compared(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
     bool standby = s->run.round->standby, differs = x->differs;
+    if (s->run.round->catches)
+        return sm_behind_compared(s);
     if (!standby && !x->unchecked)
         return FAB_OK;
     x->differs = x->unchecked = false;
@@ -386,6 +426,7 @@ static void use_tables(struct sm *s)
     x->unchecked = true;
     begin_trust(s);
     sm_standing_adopted(s, &x->adopted);
+    s->apply->adopted |= fab_repair_overlay_size(s->apply->repair.session.state) > 0;
     if (sm_publish(s) != FAB_OK)
         log_warning("sm", "no memory to publish the tables that were read in standby");
     sm_request_heavy(s);
@@ -406,16 +447,9 @@ static const char *reason_unready(const struct sm *s, bool interrupted)
                : NULL;
 }
 
-void sm_standby_take_over(struct sm *s)
+static void conclude(struct sm *s, const char *why)
 {
     struct sm_standby *x = &s->apply->standby;
-    loop_timer_cancel(x->timer);
-    sm_request_met(s, SM_REQUEST_STANDBY);
-    drop_view(s); /* the first repair then changes the tables in place */
-    bool interrupted = sm_run_busy(s) && s->run.round->standby;
-    if (interrupted)
-        sm_run_abort(s);
-    const char *why = reason_unready(s, interrupted && !x->ready);
     if (!why) {
         use_tables(s);
     } else if (x->used) {
@@ -425,14 +459,43 @@ void sm_standby_take_over(struct sm *s)
          * have written them since. */
         sm_model_forget(&s->model);
     }
-    x->ready = x->used = x->reported = false;
+    x->ready = x->used = x->reported = x->catching = false;
+}
+
+void sm_standby_conclude(struct sm *s, bool good)
+{
+    conclude(s, good ? reason_unready(s, false)
+                     : "the changes of the former master could not be followed");
+}
+
+void sm_standby_take_over(struct sm *s)
+{
+    struct sm_standby *x = &s->apply->standby;
+    loop_timer_cancel(x->timer);
+    sm_request_met(s, SM_REQUEST_STANDBY | SM_REQUEST_STANDBY_CHANGES);
+    drop_view(s); /* the first repair then changes the tables in place */
+    bool interrupted = sm_run_busy(s) && s->run.round->standby && !s->run.round->catches;
+    if (interrupted)
+        sm_run_abort(s);
+    x->catching = sm_behind_take_over(s);
+    if (!x->catching)
+        conclude(s, reason_unready(s, interrupted && !x->ready));
+}
+
+void sm_standby_reload(struct sm *s)
+{
+    if (!s->apply->standby.catching)
+        return;
+    sm_request_met(s, SM_REQUEST_CATCH_UP);
+    conclude(s, "the settings were read again");
 }
 
 void sm_standby_drop(struct sm *s)
 {
     struct sm_standby *x = &s->apply->standby;
-    x->ready = x->unchecked = x->differs = x->reported = false;
+    x->ready = x->unchecked = x->differs = x->reported = x->catching = false;
     x->order = 0;
+    sm_behind_drop(s);
     loop_timer_cancel(x->trust_timer);
     sm_request_met(s, SM_REQUEST_FIRST_LIGHT | SM_REQUEST_MASTER_LID);
 }

@@ -57,13 +57,12 @@ void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret)
     *ret = x;
 }
 
-/* Makes tables of the same size as `like`. Known entries come from the switches; unknown entries
- * become NO_ROUTE. */
-static int fit(const struct sm_standing *x, const struct fab_lft *like, struct fab_lft *ret)
+int sm_standing_held(const struct sm_standing *x, uint32_t switches, uint32_t top,
+                     struct fab_lft *ret)
 {
-    uint32_t blocks = fab_target_lft_blocks(like);
-    int r = fab_target_lft_init(ret, like->switch_count, like->top);
-    for (uint32_t sw = 0; r == FAB_OK && sw < like->switch_count; sw++)
+    int r = fab_target_lft_init(ret, switches, top);
+    uint32_t blocks = r == FAB_OK ? fab_target_lft_blocks(ret) : 0;
+    for (uint32_t sw = 0; r == FAB_OK && sw < switches; sw++)
         for (uint32_t b = 0; b < blocks && b < x->blocks && sw < x->lft.switch_count; b++)
             if (fab_base_bits_get(x->known, (size_t)sw * x->blocks + b))
                 memcpy(fab_target_lft_row(ret, sw) + (size_t)b * FAB_LFT_BLOCK,
@@ -74,6 +73,11 @@ static int fit(const struct sm_standing *x, const struct fab_lft *like, struct f
 static uint32_t quarter_of(const struct fab_target *t)
 {
     return t->lft.switch_count * fab_target_lft_blocks(&t->lft) / NEAR;
+}
+
+static int fit(const struct sm_standing *x, const struct fab_lft *like, struct fab_lft *ret)
+{
+    return sm_standing_held(x, like->switch_count, like->top, ret);
 }
 
 /* Compares the numbers of writes. Sets x->differs if the tables that the switches hold, with their
@@ -90,8 +94,7 @@ static void weigh(struct sm_standing *x, const struct fab_target *t, bool few)
 
 /* ---- repairing ------------------------------------------------------------------------------- */
 
-/* Connects the ends of a lost link again, if both are free. Returns OK or NOMEM. */
-static int connect(struct fab_fabric *f, const struct fab_silent_link *l)
+int sm_standing_connect(struct fab_fabric *f, const struct fab_silent_link *l)
 {
     uint32_t port[2];
     struct fab_port_info info[2];
@@ -113,7 +116,7 @@ static int connect_lost(const struct sm_standing *x, const struct fab_fabric *f,
     struct fab_fabric *before = NULL;
     int r = fab_fabric_clone(f, &before);
     for (uint32_t i = 0; r == FAB_OK && i < x->lost_count; i++)
-        r = connect(before, &x->lost[i]);
+        r = sm_standing_connect(before, &x->lost[i]);
     if (r == FAB_OK)
         *ret = before;
     else
@@ -272,7 +275,7 @@ void sm_standing_adopted(struct sm *s, const struct sm_adopted *x)
 void sm_standing_report(struct sm *s, const struct sm_standing *x)
 {
     const struct sm_adopted a = {.adopted = x->adopted, .near = x->near, .count = x->count};
-    if (s->run.round->standby) {
+    if (s->run.round->reads_only) {
         s->apply->standby.adopted = a;
         return;
     }

@@ -7,6 +7,7 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/condition.h"
+#include "libfabmgr/plan/lft_changes.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/qos/qos.h"
 #include "libfabmgr/repair/standing.h"
@@ -78,6 +79,9 @@ struct sm_standby {
     bool unchecked;
     /* A block that was read again differs from the block that was read before. */
     bool differs;
+    /* This manager has become master, and first reads what the former master has changed
+     * (behind.c). It uses no tables before. */
+    bool catching;
     /* The fabric and the tables of the last complete round in standby, for queries; NULL: no round
      * is complete. read_us: Unix time in us at which this round began. */
     struct fab_view *view;
@@ -92,6 +96,33 @@ struct sm_standby {
     enum sm_standby_trust trust;
     struct loop_timer *trust_timer;
     uint64_t trust_until_us; /* manager's clock until which `trust` may be WAITS */
+};
+/* What a standby manager has not read since the master changed it (behind.c). */
+struct sm_behind {
+    /* Number of the claim of the leader whose record arrived last, and of the last change in it;
+     * claim 0: no record has arrived. */
+    int64_t claim;
+    uint64_t last;
+    uint64_t came_us; /* manager's clock when the last record or decision arrived */
+    /* `set`: changes that no round has read yet. `reading`: those that the running round reads, or
+     * that an interrupted round was reading. */
+    struct fab_lft_changes set, reading;
+    bool decided; /* decisions about links have arrived that are not loaded yet */
+    /* The running or last round: done: its tables are proved, or equal those before. differs: a
+     * block differed. failed: a block could not be read. */
+    bool done, differs, failed;
+    /* reads_all: a complete round in standby is reading tables. resumes: such a round was
+     * interrupted, and the next one reads only what it has not read. interrupted: number of
+     * interruptions since the last complete round. */
+    bool reads_all, resumes;
+    unsigned interrupted;
+};
+/* The changes of this master that no majority has confirmed yet (changed_blocks.c). */
+struct sm_changed {
+    struct loop_timer *timer; /* fires when the record may be replaced */
+    struct fab_lft_changes set;
+    uint64_t last;   /* number of the last change */
+    uint64_t put_us; /* manager's clock when the record was last replaced; 0: never */
 };
 /* An ISL. The first end is the one with the lower port id. */
 struct sm_announced_link {
@@ -343,6 +374,10 @@ bool sm_standing_exist(const struct sm *s);
 /* Copies the tables that the switches hold to *ret. Runs on a worker thread. If memory runs out,
  * *ret stays empty. */
 void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret);
+/* Makes tables of this size from those that the switches hold. Unknown entries become NO_ROUTE.
+ * Returns NOMEM. */
+int sm_standing_held(const struct sm_standing *x, uint32_t switches, uint32_t top,
+                     struct fab_lft *ret);
 /* Adds the missing paths to the tables that the switches hold (libfabmgr/repair/standing.h). Runs
  * on a worker thread. `t`: the engine's tables. Sets x->differs and *ret if the result needs fewer
  * writes than the engine's tables. few: it must also need writes of less than a quarter of all
@@ -356,6 +391,8 @@ int sm_standing_complete(struct sm_standing *x, const struct fab_fabric *f,
  * too. */
 int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool few,
                        struct fab_repair_session *ret_session, struct fab_lft *ret);
+/* Connects the ends of a lost link again, if both are free. Returns OK or NOMEM. */
+int sm_standing_connect(struct fab_fabric *f, const struct fab_silent_link *l);
 /* Moves to *ret the copy of the tables that the switches hold, and copies the list of lost links to
  * it. */
 void sm_standing_take(struct sm *s, struct sm_standing *ret);
@@ -378,7 +415,9 @@ struct sm_apply {
      * takes it */
     struct sm_standing standing;
     struct sm_standby standby;
+    struct sm_behind behind;
     struct sm_announce announce;
+    struct sm_changed changed;
     /* [lost_count] links that were found lost since this manager last had tables of its own;
      * collected only while `adopts` is true */
     struct fab_silent_link *lost;
@@ -472,6 +511,59 @@ void sm_standby_get_status(const struct sm *s, struct sm_status *ret);
 void sm_standby_read_again(struct sm *s);
 void sm_standby_compare(struct sm *s, uint32_t sw, uint32_t block, const uint8_t *entries);
 int sm_standby_compared(struct sm *s);
+
+/* Lets the timer of rounds in standby fire within this time. */
+void sm_standby_look(struct sm *s, uint64_t within_us);
+/* A round has read what the master had changed. sm_standby_caught_up: in standby.
+ * sm_standby_conclude: after a take-over. good: the tables are proved. */
+void sm_standby_caught_up(struct sm *s, bool good);
+void sm_standby_conclude(struct sm *s, bool good);
+/* The settings were read again: what was read in standby is not used any more. */
+void sm_standby_reload(struct sm *s);
+
+/* Functions of behind.c. */
+void sm_behind_init(struct sm *s);
+void sm_behind_fini(struct sm *s);
+void sm_behind_drop(struct sm *s); /* This manager has stopped being master. */
+/* Returns whether the leader that announced the order last has a record, which then tells when
+ * something must be read again. The setting `replication` must be in use. */
+bool sm_behind_hears(const struct sm *s);
+/* Returns whether everything may have changed since the last complete round in standby began. */
+bool sm_behind_lost(const struct sm *s);
+/* Returns whether a round can read what has changed, and follow it. */
+bool sm_behind_can_catch_up(const struct sm *s);
+/* Returns the manager's clock when this round is due; UINT64_MAX: no such round is needed. */
+uint64_t sm_behind_due_us(const struct sm *s);
+/* A complete round in standby begins; the phase "reading tables" begins in it; it has ended.
+ * sm_behind_resumes returns whether it reads only what the interrupted round has not read. */
+void sm_behind_reads_all(struct sm *s);
+bool sm_behind_resumes(struct sm *s);
+void sm_behind_read_all(struct sm *s, bool done);
+/* Returns whether a complete round in standby was interrupted, and none has ended since. */
+bool sm_behind_interrupted(const struct sm *s);
+/* Moves *block to the next block of this switch that must be read. Returns false if there is none
+ * below `end`. */
+bool sm_behind_next(struct sm *s, uint32_t sw, uint32_t end, uint32_t *block);
+/* Compares a block before it enters the model; entries NULL: it could not be read. */
+void sm_behind_answer(struct sm *s, uint32_t sw, uint32_t block, const uint8_t *entries);
+/* All blocks are read. Returns OK if tables must be proved; otherwise SM_ROUND_OVER. */
+int sm_behind_compared(struct sm *s);
+/* The round has proved the tables of the switches, or has failed to do so. */
+void sm_behind_proved(struct sm *s, bool good);
+/* This manager has become master. Returns true if it first reads what the former master has
+ * changed; sm_standby_conclude is then called. */
+bool sm_behind_take_over(struct sm *s);
+
+/* Functions of changed_blocks.c. */
+int sm_changed_init(struct sm *s); /* returns OK or NOMEM */
+void sm_changed_fini(struct sm *s);
+/* Records the LFT blocks of the running plan. Call this function before its first write and after
+ * its last one. */
+void sm_changed_plan(struct sm *s);
+void sm_changed_all(struct sm *s); /* Records that all blocks may change. */
+/* Record links that a local repair has removed or brought back, and changes of the fabric. */
+void sm_changed_repair(struct sm *s, const struct sm_link *link, uint32_t count);
+void sm_changed_fabric(struct sm *s, const struct fab_change *change, size_t count);
 
 /* Functions of announce.c. */
 /* *ret_hash: the hash of the ISLs of f that are up, as an announcement has it. Returns NOMEM. */

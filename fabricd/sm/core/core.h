@@ -179,7 +179,11 @@ enum sm_request {
     SM_REQUEST_FIRST_LIGHT = 128,
     /* a round that writes the MasterSMLID of this manager right after a take-over, before the heavy
      * sweep */
-    SM_REQUEST_MASTER_LID = 256
+    SM_REQUEST_MASTER_LID = 256,
+    /* a round that reads in standby what the master has changed, and the same right after a
+     * take-over, before all other rounds */
+    SM_REQUEST_STANDBY_CHANGES = 512,
+    SM_REQUEST_CATCH_UP = 1024
 };
 /* sm_request sets requests, sm_is_requested tests whether any of them is set, and sm_request_met
  * clears them. The arguments are bitsets of enum sm_request. If the manager is frozen, sm_request

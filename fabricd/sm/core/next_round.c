@@ -8,7 +8,8 @@
  * the incremental rebalance. After a take-over with tables that the manager read in standby, one
  * light sweep precedes all rounds except port probes. It finds a link that failed at the moment of
  * the take-over. Next come the writes of MasterSMLID, so that hosts and switches soon send to this
- * manager.
+ * manager. If the former master has changed tables or links that this manager has not read, a round
+ * that reads them precedes these.
  *
  * A single trap starts a round at once. While traps keep coming, all rounds except port probes wait
  * for a pause (sweep.trap_settle_ms).
@@ -24,6 +25,8 @@
 
 static enum sm_round_kind most_urgent(const struct sm_facts *f)
 {
+    if (f->catch_up)
+        return SM_ROUND_CATCH_UP;
     if (!f->known) {
         bool sweeps = f->heavy || f->targets || f->background_ready || f->reroute;
         return sweeps ? SM_ROUND_HEAVY : SM_ROUND_NONE;

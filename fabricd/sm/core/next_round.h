@@ -41,6 +41,8 @@ struct sm_facts {
     bool first_light;
     /* The manager has just taken over, and must write its MasterSMLID before heavy sweeps. */
     bool master_lid;
+    /* The manager has just taken over, and must first read what the former master has changed. */
+    bool catch_up;
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,

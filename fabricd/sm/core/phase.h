@@ -76,6 +76,10 @@ enum sm_round_kind {
     SM_ROUND_KEYS,
     /* Reads the fabric and the tables of the master while this manager is in standby. */
     SM_ROUND_STANDBY,
+    /* Reads in standby what the master has changed (apply/behind.c). */
+    SM_ROUND_STANDBY_CHANGES,
+    /* The same right after a take-over. */
+    SM_ROUND_CATCH_UP,
     /* A light sweep that precedes heavy sweeps, right after a take-over. */
     SM_ROUND_FIRST_LIGHT,
     /* Writes the MasterSMLID of this manager to the endports and switches that have another one,
@@ -123,6 +127,10 @@ struct sm_round {
     /* The round runs while this manager is in standby. It sends at most subnet.standby_rate
      * requests a second, and no writes, and ends when the manager leaves the state standby. */
     bool standby;
+    /* true: the round only reads what another manager has written, and proves these tables */
+    bool reads_only;
+    /* true: the round reads only what that manager has changed (apply/behind.c) */
+    bool catches;
     /* true: after this round, switches that did not answer a port probe may be probed again */
     bool informs;
     /* Called when the round begins; may be NULL. */

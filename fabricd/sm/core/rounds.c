@@ -63,6 +63,7 @@ static struct sm_facts facts_of(const struct sm *s)
         .frozen = sm_is_frozen(s),
         .first_light = sm_is_requested(s, SM_REQUEST_FIRST_LIGHT),
         .master_lid = sm_is_requested(s, SM_REQUEST_MASTER_LID),
+        .catch_up = sm_is_requested(s, SM_REQUEST_CATCH_UP),
     };
     s->wiring->add_facts(s, &facts);
     return facts;
@@ -86,7 +87,9 @@ void sm_schedule(struct sm *s)
         sm_run_abort(s);
     if (sm_run_busy(s) || sm_phase_task_any(s))
         return;
-    if (standby && sm_is_requested(s, SM_REQUEST_STANDBY))
+    if (standby && sm_is_requested(s, SM_REQUEST_STANDBY_CHANGES))
+        sm_run_start(s, SM_ROUND_STANDBY_CHANGES);
+    else if (standby && sm_is_requested(s, SM_REQUEST_STANDBY))
         sm_run_start(s, SM_ROUND_STANDBY);
     if (sm_is_standby(s))
         return;
@@ -248,7 +251,8 @@ void sm_round_postpone(struct sm *s)
 void sm_round_repeat(struct sm *s)
 {
     const struct sm_phase *phase = sm_run_phase(s);
-    if (!phase || !phase->restarts || !s->run.round->scoped || s->core->restarts >= RESTARTS_MOST)
+    if (!phase || !phase->restarts || !s->run.round->scoped || s->run.round->reads_only ||
+        s->core->restarts >= RESTARTS_MOST)
         return;
     s->core->restarts++;
     sm_cause_carry_over(s);

@@ -255,7 +255,8 @@ static void on_news(void *ctx)
         return;
     sm_cause_set(s, "decisions of another manager came");
     if (outdated) {
-        sm_ha_rediscover(s);
+        if (!sm_behind_decided(s))
+            sm_ha_rediscover(s);
         return;
     }
     sm_request_heavy(s);

@@ -65,6 +65,7 @@ static void mastership_lost(struct sm *s)
 {
     sm_repair_forget(s);
     sm_announce_drop(s);
+    sm_changed_drop(s);
     sm_standby_drop(s);
     sm_standing_await(s);
     sm_reproof_drop(s);
@@ -85,6 +86,7 @@ static void mastership_gained(struct sm *s)
         sm_freeze_load(s);
     }
     sm_announce_drop(s);
+    sm_changed_drop(s);
     sm_take_over_claim(s);
     sm_standby_take_over(s);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/session/session.h"
 #include "libfabmgr/target/choice.h"
@@ -100,34 +101,136 @@ static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_
     return r;
 }
 
+/* Returns whether the VLs of `former` can be used with the ids of the map. The SLs and VLs of some
+ * engines are stored by the ids of an earlier fabric, and cannot be used if the present ids
+ * differ. */
+static bool lanes_fit(const struct fab_target *former, const struct fab_repair_idmap *idmap)
+{
+    const struct fab_vls *v = &former->vls;
+    return idmap->same || !fab_target_vls_multiple(v) ||
+           !(v->of_lid || v->of_pair || v->port_class);
+}
+
+/* Gives the tables of the session to the target. Takes over the map if it succeeds. */
+static int finish(struct fab_repair_session *t, const struct fab_target *former,
+                  const struct fab_fabric *fabric, struct fab_repair_idmap *idmap,
+                  struct fab_target *target)
+{
+    int r = fab_target_vls_copy(&former->vls, &target->vls);
+    if (r != FAB_OK)
+        return r;
+    fab_repair_idmap_fini(&t->idmap);
+    t->idmap = *idmap;
+    *idmap = (struct fab_repair_idmap){0};
+    memcpy(target->engine, former->engine, sizeof(target->engine));
+    memcpy(target->reason, former->reason, sizeof(target->reason));
+    target->choice = fab_target_choice_ref(former->choice);
+    return hand_out(t, fabric->switch_count, target);
+}
+
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target)
 {
-    struct fab_repair_idmap idmap;
+    struct fab_repair_idmap idmap = {0};
     int r = fab_repair_idmap_make(t->baseline, fabric, &target->lids, &idmap);
-    if (r != FAB_OK)
-        return r;
-    const struct fab_vls *v = &former->vls;
-    if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
-        /* the SLs and VLs in `former` are stored by the ids of an earlier fabric, and cannot be
-         * used if the present ids differ */
+    if (r == FAB_OK && !lanes_fit(former, &idmap))
         r = FAB_E_NOT_FOUND;
     if (r == FAB_OK) {
         own_tables(t, former);
         r = repair(t, &idmap);
     }
     if (r == FAB_OK)
-        r = fab_target_vls_copy(&former->vls, &target->vls);
+        r = finish(t, former, fabric, &idmap, target);
+    fab_repair_idmap_fini(&idmap);
+    return r;
+}
+
+/* ---- tables of another manager --------------------------------------------------------------- */
+
+/* The entries in which the tables of the switches differ from those of the session. */
+struct difference {
+    struct fab_repair_change *change;
+    size_t changes, room;
+};
+
+static int note(struct difference *x, uint32_t lid, uint32_t sw, uint8_t was, uint8_t now)
+{
+    if (x->changes == FAB_REPAIR_FOLLOW_MOST)
+        return FAB_E_LIMIT;
+    if (x->changes == x->room) {
+        void *more = fab_base_grow(x->change, sizeof(*x->change), x->changes + 1, &x->room);
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        x->change = more;
+    }
+    x->change[x->changes++] =
+        (struct fab_repair_change){.lid = lid, .sw = sw, .was = was, .now = now};
+    return FAB_OK;
+}
+
+/* Compares the rows of a switch: sw in `held`, base in the tables of the session. */
+static int compare_row(const struct fab_lft *lft, uint32_t base, const struct fab_lft *held,
+                       uint32_t sw, struct difference *x)
+{
+    uint32_t blocks = fab_target_lft_blocks(lft);
+    uint8_t none[FAB_LFT_BLOCK];
+    int r = FAB_OK;
+    memset(none, FAB_LFT_NO_ROUTE, sizeof(none));
+    for (uint32_t block = 0; r == FAB_OK && block < blocks; block++) {
+        const uint8_t *was = fab_target_lft_block(lft, base, block);
+        const uint8_t *now =
+            block < fab_target_lft_blocks(held) ? fab_target_lft_block(held, sw, block) : none;
+        if (memcmp(was, now, FAB_LFT_BLOCK) == 0)
+            continue;
+        for (uint32_t i = 0; r == FAB_OK && i < FAB_LFT_BLOCK; i++)
+            if (was[i] != now[i] && block * FAB_LFT_BLOCK + i <= lft->top)
+                r = note(x, block * FAB_LFT_BLOCK + i, base, was[i], now[i]);
+    }
+    return r;
+}
+
+static int follow(struct fab_repair_session *t, const struct fab_repair_idmap *idmap,
+                  const struct fab_lft *held)
+{
+    struct difference x = {0};
+    struct fab_repair_delta d = {0};
+    int r = FAB_OK;
+    for (uint32_t sw = 0; r == FAB_OK && sw < held->switch_count; sw++)
+        r = compare_row(&t->lft, idmap->to_baseline[sw], held, sw, &x);
     if (r != FAB_OK) {
-        fab_repair_idmap_fini(&idmap);
+        free(x.change);
         return r;
     }
-    fab_repair_idmap_fini(&t->idmap);
-    t->idmap = idmap;
-    memcpy(target->engine, former->engine, sizeof(target->engine));
-    memcpy(target->reason, former->reason, sizeof(target->reason));
-    target->choice = fab_target_choice_ref(former->choice);
-    return hand_out(t, fabric->switch_count, target);
+    r = fab_repair_follow(t->state, &t->lft, idmap->dead, idmap->deads, x.change, x.changes, &d);
+    if (r == FAB_OK)
+        r = fab_repair_prepare_commit(&d, NULL, &t->lft);
+    if (r == FAB_OK) {
+        t->leaves_out = d.lost > 0;
+        fab_repair_commit(t->state, &t->lft, &d);
+    }
+    fab_repair_delta_fini(&d);
+    return r;
+}
+
+int fab_repair_session_follow(struct fab_repair_session *t, const struct fab_target *former,
+                              const struct fab_fabric *fabric, const struct fab_lft *held,
+                              struct fab_target *target)
+{
+    struct fab_repair_idmap idmap = {0};
+    int r = held->switch_count == fabric->switch_count ? FAB_OK : FAB_E_INVAL;
+    if (r == FAB_OK)
+        r = fab_repair_idmap_make(t->baseline, fabric, &target->lids, &idmap);
+    if (r == FAB_OK && !lanes_fit(former, &idmap))
+        r = FAB_E_NOT_FOUND;
+    fab_repair_delta_fini(&t->last);
+    if (r == FAB_OK) {
+        own_tables(t, former);
+        r = follow(t, &idmap, held);
+    }
+    if (r == FAB_OK)
+        r = finish(t, former, fabric, &idmap, target);
+    fab_repair_idmap_fini(&idmap);
+    return r;
 }
 
 /* ---- for repairs in place -------------------------------------------------------------------- */

@@ -48,6 +48,17 @@ void fab_repair_session_fini(struct fab_repair_session *t);
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
 
+/* Like fab_repair_session_update, but *target gets the tables `held` that another manager has
+ * written into the switches, by the ids of the present fabric. The function proves the entries that
+ * differ from `former` (fab_repair_follow); for all others, the proof of `former` holds. So its
+ * time depends on the changes. The session then has no list of changes (`last`). Returns OK;
+ * NOT_FOUND as fab_repair_session_update; LIMIT if more than FAB_REPAIR_FOLLOW_MOST entries differ;
+ * or an error of fab_repair_follow. After a failure, *t can only be freed. */
+#define FAB_REPAIR_FOLLOW_MOST 1000000
+int fab_repair_session_follow(struct fab_repair_session *t, const struct fab_target *former,
+                              const struct fab_fabric *fabric, const struct fab_lft *held,
+                              struct fab_target *target);
+
 /* Moves the changes of the last fab_repair_session_update to *ret, which is empty if there were
  * none. */
 void fab_repair_session_take_last(struct fab_repair_session *t, struct fab_repair_delta *ret);
