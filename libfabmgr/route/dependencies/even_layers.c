@@ -32,8 +32,10 @@
 /* A step moves at most this number of pairs. */
 #define STEP_PAIRS 64
 /* The steps end when they have added or removed this number of dependencies, or followed this
- * number of them in searches for cycles. This takes about half a second. */
-#define WORK_MAX 60000000
+ * number of them in searches for cycles. An arc that moves in the topological order counts as
+ * SORTING dependencies. This takes about a third of a second. */
+#define WORK_MAX 15000000
+#define SORTING 8
 /* number of orders in which the pairs are put into layers with reserved channels */
 #define ORDERS 4
 /* the largest number of neighbours of a switch to which channels are reserved */
@@ -229,10 +231,11 @@ static bool use(struct even *e, uint32_t layer, uint32_t dependency)
 {
     uint32_t *count = count_of(e, layer, dependency);
     struct fab_cdg *t = &e->cdg[layer];
-    uint64_t budget = t->budget;
-    if (*count == 0 && !fab_route_cdg_add(t, from_of(e, dependency), to_of(e, dependency)))
+    uint64_t budget = t->budget, moved = t->moved;
+    bool good = *count > 0 || fab_route_cdg_add(t, from_of(e, dependency), to_of(e, dependency));
+    e->work += 1 + (budget - t->budget) + SORTING * (t->moved - moved);
+    if (!good)
         return false;
-    e->work += 1 + (budget - t->budget);
     e->edges[layer] += *count == 0;
     ++*count;
     return true;
@@ -406,7 +409,7 @@ static void rearrange(struct even *e)
 {
     bool good = false;
     order_by_size(e);
-    for (unsigned i = 0; i < ORDERS && !good; i++)
+    for (unsigned i = 0; i < ORDERS && !good && e->work < WORK_MAX; i++)
         good = put_after_reserved(e);
     if (good)
         return;
