@@ -351,18 +351,38 @@ static int add_column(struct job *j, const struct fab_repair_entry *known, size_
     return status;
 }
 
+/* Returns true if a switch without a path is connected with the destination. */
+static bool some_is_cut(struct job *j)
+{
+    const struct fab_repair_column *c = &j->r->column;
+    for (uint32_t i = 0; i < c->touches; i++) {
+        if (c->mark[c->touched[i]] == FAB_MARK_CUT && is_connected(j, c->touched[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Finds paths for CUT switches, if the VL depends on the source. */
+static int relax_lanes(struct job *j)
+{
+    int status = some_is_cut(j) ? fab_repair_column_search_lanes(j->r) : FAB_OK;
+    bool escape = status == FAB_OK && j->r->has_tree && some_is_cut(j);
+    return escape ? fab_repair_column_escape(j->r) : status;
+}
+
 static int relax_cut(struct job *j)
 {
     const struct fab_repair_column *c = &j->r->column;
     int status = FAB_OK;
+    if (j->r->network->pair_vl != NULL)
+        return relax_lanes(j);
     for (uint32_t i = 0; status == FAB_OK && i < c->touches; i++) {
         uint32_t sw = c->touched[i];
         if (c->mark[sw] != FAB_MARK_CUT || !is_connected(j, sw))
             continue;
         status = fab_repair_maxima_find(j->r);
         if (status == FAB_OK && fab_repair_may_reach(j->r, sw, c->home))
-            return j->r->network->pair_vl != NULL ? fab_repair_column_search_lanes(j->r)
-                                                  : fab_repair_column_relax(j->r);
+            return fab_repair_column_relax(j->r);
     }
     return status;
 }
@@ -513,14 +533,19 @@ static int entry_by_lid(const void *a, const void *b)
 }
 
 /* Decides all columns, those of the urgent LIDs first. old: the new paths must not close a cycle of
- * dependencies with the old paths that they replace. */
-static int attempt(struct job *j, const uint64_t *affected, size_t affected_count, bool old)
+ * dependencies with the old paths that they replace. tree: switches that find no other path use an
+ * escape tree. */
+static int attempt(struct job *j, const uint64_t *affected, size_t affected_count, bool old,
+                   bool tree)
 {
     struct fab_repair *r = j->r;
     struct fab_repair_delta *d = j->d;
     d->changes = d->entries = d->cut = d->lost = 0;
     j->failed = FAB_NONE;
     int status = old ? fab_repair_lanes_collect(r, j->lft, NULL) : fab_repair_dependencies_reset(r);
+    r->has_tree = false;
+    if (status == FAB_OK && tree)
+        status = fab_repair_tree_find(r);
     for (uint32_t i = 0; status == FAB_OK && i < j->urgents; i++)
         status = decide_one(j, j->urgent[i], affected, affected_count);
     if (status == FAB_OK)
@@ -550,9 +575,10 @@ static bool make_urgent(struct job *j, uint32_t lid)
 }
 
 /* Decides all columns, if the VL depends on the source. The dependencies of columns that are
- * decided first may leave no path to another LID. The next attempt then begins with this LID. If
- * links come back and no attempt succeeds, further attempts permit that new paths close a cycle
- * with old ones; fab_repair_order then drains the old ones. */
+ * decided first may leave no path to another LID. The second attempt then keeps an escape tree
+ * free, and each later attempt begins with the LID that had no path in the one before it. If links
+ * come back and no attempt succeeds, further attempts permit that new paths close a cycle with old
+ * ones; fab_repair_order then drains the old ones. */
 static int decide_in_attempts(struct job *j, const uint64_t *affected, size_t affected_count)
 {
     int status = FAB_E_UNSUPPORTED;
@@ -560,9 +586,10 @@ static int decide_in_attempts(struct job *j, const uint64_t *affected, size_t af
         uint64_t work = 0;
         j->urgents = 0;
         for (unsigned i = 0; i < ATTEMPTS && work <= FAB_REPAIR_WORK_MAX; i++) {
-            status = attempt(j, affected, affected_count, old);
+            status = attempt(j, affected, affected_count, old, i == 1);
             work += j->r->graph.work;
-            if (status != FAB_E_UNSUPPORTED || j->window != NULL || !make_urgent(j, j->failed))
+            if (status != FAB_E_UNSUPPORTED || j->window != NULL ||
+                (i > 0 && !make_urgent(j, j->failed)))
                 break;
         }
     }

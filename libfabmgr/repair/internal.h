@@ -45,6 +45,9 @@ struct fab_repair_network {
      * by port i. */
     uint64_t *next, *previous;
     uint32_t words;
+    /* bitset [ports] of the channels towards the root of a spanning tree, by which the search for
+     * an escape tree begins (labels/escape_tree.c); only if pair_vl is not NULL */
+    uint64_t *preferred;
     /* [switches] number of endports attached to the switch */
     uint32_t *attached;
     uint32_t *degree; /* [switches] number of ISLs of the switch */
@@ -332,6 +335,10 @@ struct fab_repair {
     struct fab_repair_column column;
     struct fab_repair_tile tile;
     struct fab_repair_dependencies graph; /* only if network->pair_vl is not NULL */
+    /* bitset [ports] of the ports whose links are in the escape tree of the running attempt
+     * (labels/escape_tree.c); NULL: not allocated yet */
+    uint64_t *tree;
+    bool has_tree; /* false: the running attempt has no escape tree */
     /* number of channels that the searches of column/relax.c have read so far for the repair that
      * is being computed */
     uint64_t relax_work;
@@ -416,6 +423,11 @@ bool fab_repair_column_detour(struct fab_repair *r, uint32_t sw, uint32_t key);
 /* Like fab_repair_column_relax, if network->pair_vl is not NULL. */
 int fab_repair_column_search_lanes(struct fab_repair *r);
 
+/* function of column/escape.c */
+/* Decides the entries for the current LID along the escape tree (r->tree), as far as this is needed
+ * to give each switch a path. Returns NOMEM. */
+int fab_repair_column_escape(struct fab_repair *r);
+
 #define FAB_REPAIR_PREFETCH_MAX 16 /* maximum number of entries in one call */
 /* Brings into the processor's cache the table entries that the decisions about affected[count] will
  * probably read (column/prefetch.c). Each element of affected[] is LID << 32 | switch. */
@@ -492,6 +504,13 @@ bool fab_repair_dependencies_add(struct fab_repair *r, uint32_t vl, uint32_t fro
 void fab_repair_dependencies_undo(struct fab_repair *r, size_t mark);
 /* Returns true if the labels ascend along all dependencies between living channels. */
 bool fab_repair_dependencies_ascend(const struct fab_repair *r);
+
+/* function of labels/escape_tree.c, only if network->pair_vl is not NULL */
+/* Finds an escape tree of living links, and adds the dependencies of all paths along it to the
+ * graphs of all VLs. The graphs must have the dependencies of the active tables. Sets r->has_tree
+ * to false, and adds no dependency, if it finds no tree that connects all switches that living
+ * links connect. Returns NOMEM. */
+int fab_repair_tree_find(struct fab_repair *r);
 
 /* functions of labels/lanes.c, only if network->pair_vl is not NULL */
 /* The next two functions examine two kinds of packets for the current LID: all packets that pass

@@ -15,6 +15,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/write_order.c \
 	%D%/column/column.c \
 	%D%/column/detour.c \
+	%D%/column/escape.c \
 	%D%/column/lane_search.c \
 	%D%/column/prefetch.c \
 	%D%/column/relax.c \
@@ -31,6 +32,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/contingency/stored_plan.c \
 	%D%/contingency/touched.c \
 	%D%/labels/dependencies.c \
+	%D%/labels/escape_tree.c \
 	%D%/labels/labels.c \
 	%D%/labels/lanes.c \
 	%D%/labels/maxima.c \

@@ -158,6 +158,7 @@ void fab_repair_network_unref(struct fab_repair_network *b)
     free(b->flat);
     free(b->next);
     free(b->previous);
+    free(b->preferred);
     free(b->order);
     free(b->label);
     free(b);
@@ -170,7 +171,7 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b)
     size_t a_lid = sizeof(*b->home) + (b->vl != NULL ? sizeof(*b->vl) : 0);
     if (b->pair_vl != NULL) {
         a_switch += b->n * sizeof(*b->pair_vl);
-        a_port += sizeof(*b->flat) + 2 * b->vl_count * b->words * sizeof(*b->next);
+        a_port += sizeof(*b->flat) + 1 + 2 * b->vl_count * b->words * sizeof(*b->next);
     }
     return sizeof(*b) + a_switch * b->n + a_port * b->ports + a_lid * ((size_t)b->top + 1) +
            sizeof(*b->label) * b->sets * b->vl_count * b->ports;
@@ -205,6 +206,9 @@ bool fab_repair_networks_agree(const struct fab_repair_network *a,
     return memcmp(a->first, b->first, ((size_t)a->n + 1) * sizeof(*a->first)) == 0 &&
            (a->order == NULL || memcmp(a->order, b->order, a->n * sizeof(*a->order)) == 0) &&
            (a->vl == NULL || memcmp(a->vl, b->vl, (size_t)a->top + 1) == 0) &&
-           (a->pair_vl == NULL || memcmp(a->pair_vl, b->pair_vl, (size_t)a->n * a->n) == 0) &&
+           (a->pair_vl == NULL ||
+            (memcmp(a->pair_vl, b->pair_vl, (size_t)a->n * a->n) == 0 &&
+             memcmp(a->preferred, b->preferred,
+                    fab_base_bits_words(a->ports) * sizeof(*a->preferred)) == 0)) &&
            labels_agree(a, b);
 }

@@ -117,7 +117,7 @@ void fab_repair_free(struct fab_repair *r)
     void *all[] = {r->entry,     r->dead,   r->own_label, r->relabel,    r->is_dead,    r->alive,
                    r->component, r->maxima, c->mark,      c->entry,      c->old,        c->len,
                    c->seen,      c->stale,  c->next_hop,  r->candidates, r->tile.table, c->touched,
-                   c->heap,      c->via,    c->queue,     c->reached};
+                   c->heap,      c->via,    c->queue,     c->reached,    r->tree};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
     fab_repair_balance_fini(&r->balance);
@@ -135,7 +135,7 @@ size_t fab_repair_memory(const struct fab_repair *r)
                       sizeof(*r->alive) + sizeof(*r->component) + sizeof(*r->maxima);
     return sizeof(*r) + FAB_REPAIR_CANDIDATES * sizeof(*r->candidates) + r->tile.room +
            a_switch * r->network->n + r->network->ports / 8 + r->entries * sizeof(*r->entry) +
-           r->deads * sizeof(*r->dead) +
+           r->deads * sizeof(*r->dead) + (r->tree != NULL ? r->network->ports / 8 : 0) +
            (r->own_label != NULL ? sizeof(*r->own_label) * r->network->vl_count * r->network->ports
                                  : 0) +
            fab_repair_balance_memory(r->network) + fab_repair_dependencies_memory(r) +

@@ -14,6 +14,8 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/dependencies/acyclic_cdg.h \
 	%D%/dependencies/cycle_breaking.c \
 	%D%/dependencies/cycle_breaking.h \
+	%D%/dependencies/even_layers.c \
+	%D%/dependencies/even_layers.h \
 	%D%/dependencies/virtual_layers.c \
 	%D%/dependencies/virtual_layers.h \
 	%D%/dependencies/vl_cdg.c \
@@ -82,6 +84,7 @@ libfabmgr_libfabmgr_a_SOURCES += \
 	%D%/nue/search.h \
 	%D%/updown/destinations.c \
 	%D%/updown/destinations.h \
+	%D%/updown/escapes.c \
 	%D%/updown/leaf_sequence.c \
 	%D%/updown/leaf_sequence.h \
 	%D%/updown/legal_paths.c \

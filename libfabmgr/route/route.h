@@ -92,4 +92,14 @@ int fab_route_ranks_of_tree(const struct fab_fabric *f, const struct fab_policy 
                             struct fab_ranks *ret);
 void fab_route_ranks_fini(struct fab_ranks *r);
 
+#define FAB_ROUTE_ESCAPES_MAX 4
+/* Finds the reserved channels: from each switch, the channels to at most `parents` of its
+ * neighbours that are later in the order of fab_route_ranks_find, those nearest to the root. All
+ * switches of a component reach each other over reserved channels, up and then down, and if
+ * `parents` is at least 2, they do so without any one link to a switch that has two such
+ * neighbours. *ret_up is a bitset of the ids of the ports from which the channels lead up; the
+ * caller frees it. parents: at most FAB_ROUTE_ESCAPES_MAX. Returns OK or NOMEM. */
+int fab_route_escapes_find(const struct fab_fabric *f, const struct fab_policy *p, uint32_t parents,
+                           uint64_t **ret_up);
+
 #endif

@@ -201,9 +201,93 @@ START_TEST(faults_on_several_lanes)
 }
 END_TEST
 
+/* ---- room on all VLs ------------------------------------------------------------------------- */
+
+static struct fab_fabric *mesh_6x5(void)
+{
+    struct fab_torus_spec spec = {
+        .dimensions = 2, .size = {6, 5}, .hosts = 4, .parallel = 1, .mesh = true};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_torus(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+static struct fab_fabric *hyperx_6x5(void)
+{
+    struct fab_hyperx_spec spec = {.dimensions = 2, .size = {6, 5}, .hosts = 4, .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_hyperx(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+static struct fab_fabric *dragonfly_9x4(void)
+{
+    struct fab_dragonfly_spec spec = {
+        .groups = 9, .group_size = 4, .global = 2, .hosts = 4, .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_dragonfly(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+/* Returns how many percent of the ISLs may fail alone without an engine. */
+static unsigned percent_repaired(struct fab_fabric *f, const char *name)
+{
+    struct world *w = lanes_world(f, name, "dfsssp");
+    struct fab_prng prng;
+    unsigned good = 0;
+    ck_assert_ptr_nonnull(w);
+    bool *one = calloc(w->count + 1, sizeof(*one));
+    fab_base_prng_init(&prng, 1);
+    for (uint32_t i = 0; i < w->count; i++) {
+        unsigned lost = w->lost;
+        one[i] = true;
+        bool repaired = change_to(w, one, &prng);
+        good += repaired && w->lost == lost;
+        one[i] = false;
+        if (repaired)
+            ck_assert(change_to(w, one, &prng));
+    }
+    unsigned percent = 100 * good / w->count;
+    printf("# %s: %u of %u faults repaired\n", name, good, w->count);
+    free(one);
+    world_free(w);
+    return percent;
+}
+
+/* dfsssp leaves room for repairs on all of its VLs: the escape tree (mesh), and few dependencies on
+ * each VL (dragonfly). */
+START_TEST(single_faults_need_no_engine)
+{
+    ck_assert_uint_eq(percent_repaired(mesh_6x5(), "mesh"), 100);
+    ck_assert_uint_eq(percent_repaired(hyperx_6x5(), "HyperX"), 100);
+    ck_assert_uint_ge(percent_repaired(dragonfly_9x4(), "dragonfly"), 95);
+}
+END_TEST
+
+/* The VLs of dfsssp have about the same number of channel dependencies. */
+START_TEST(vls_are_equally_full)
+{
+    struct world *w = lanes_world(hyperx_6x5(), "HyperX", "dfsssp");
+    ck_assert_ptr_nonnull(w);
+    const struct fab_repair_network *b = w->repair->network;
+    size_t bits = (size_t)b->ports * b->words * 64, least = SIZE_MAX, most = 0;
+    for (uint32_t vl = 0; vl < b->vl_count; vl++) {
+        size_t count = fab_base_bits_count(b->next + vl * (bits / 64), bits);
+        least = count < least ? count : least;
+        most = count > most ? count : most;
+    }
+    printf("# HyperX: %zu to %zu dependencies on %u VLs\n", least, most, b->vl_count);
+    ck_assert_uint_ge(b->vl_count, 2);
+    ck_assert_uint_le(most * 3, least * 4);
+    world_free(w);
+}
+END_TEST
+
 int main(void)
 {
     const struct repair_case all[] = {{"dependencies", only_cycles_are_refused},
+                                      {"room", single_faults_need_no_engine},
+                                      {"equal VLs", vls_are_equally_full},
                                       {"faults", faults_on_several_lanes}};
     return test_run(repair_suite("repair lanes", all, sizeof(all) / sizeof(*all)));
 }

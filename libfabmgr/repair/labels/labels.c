@@ -435,6 +435,8 @@ int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair
         if (status == FAB_OK)
             status = try_chains(b, in->lft, &fits);
     }
+    if (status == FAB_OK && fits && b->pair_vl != NULL)
+        status = fab_route_escapes_find(in->fabric, in->policy, 1, &b->preferred);
     if (status == FAB_OK && !fits) {
         snprintf(
             why, why_len,

@@ -241,6 +241,13 @@ bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to)
     return true;
 }
 
+void fab_route_cdg_remove(struct fab_cdg *t, uint32_t from, uint32_t to)
+{
+    uint32_t slot = fab_route_cdg_slot(t, to);
+    t->used[(size_t)from * t->words + slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    memset(t->forbidden, 0, (size_t)t->arcs * t->words * sizeof(*t->forbidden));
+}
+
 void fab_route_cdg_clear(struct fab_cdg *t)
 {
     memset(t->used, 0, (size_t)t->arcs * t->words * sizeof(*t->used));

@@ -82,6 +82,9 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
  * topological order, the function takes O(1) steps. Otherwise the number of steps is proportional
  * to the number of arcs between `to` and `from` in the order, and of their dependencies. */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
+/* Removes a dependency that is in use and not in the log. Dependencies that would have closed a
+ * cycle with it can be added afterwards. */
+void fab_route_cdg_remove(struct fab_cdg *t, uint32_t from, uint32_t to);
 /* Removes all dependencies, and empties the log. The topological order stays, so the dependencies
  * that were in use can be added again without a search. */
 void fab_route_cdg_clear(struct fab_cdg *t);

@@ -31,18 +31,14 @@ struct layers {
     uint8_t *layer;
     /* [switches][64] the LFT entries for 64 LIDs */
     uint8_t *tile;
-    /* [top + 1] the switch to which each LID is attached; FAB_NONE: none */
-    uint32_t *home;
-    /* the LIDs, sorted by the switch that they are attached to */
-    uint32_t *lid;
-    /* [switches + 1] the LIDs of switch s are lid[lid_at[s]] to lid[lid_at[s + 1] - 1] */
-    uint32_t *lid_at;
+    struct fab_layers_lids lids;
     uint32_t *stack; /* [switches] scratch memory */
 };
 
 static void fini(struct layers *l)
 {
     fab_route_cdg_counts_fini(&l->waits);
+    fab_route_layers_lids_fini(&l->lids);
     fab_base_arena_fini(&l->arena);
 }
 
@@ -58,35 +54,54 @@ static uint32_t switch_of(const struct fab_layers_input *in, uint32_t lid)
     return peer != FAB_NONE && fab_fabric_node_is_switch(in->fabric, peer) ? peer : FAB_NONE;
 }
 
-static void find_homes(struct layers *l)
+static void find_homes(const struct fab_layers_input *in, struct fab_layers_lids *l)
 {
-    uint32_t n = l->in->graph->n, top = l->in->lft->top;
-    memset(l->lid_at, 0, ((size_t)n + 2) * sizeof(*l->lid_at));
+    uint32_t n = in->graph->n, top = in->lft->top;
     for (uint32_t lid = 0; lid <= top; lid++) {
-        l->home[lid] = switch_of(l->in, lid);
+        l->home[lid] = switch_of(in, lid);
         if (l->home[lid] != FAB_NONE)
-            l->lid_at[l->home[lid] + 2]++;
+            l->at[l->home[lid] + 2]++;
     }
     for (uint32_t s = 0; s < n; s++)
-        l->lid_at[s + 2] += l->lid_at[s + 1];
+        l->at[s + 2] += l->at[s + 1];
     for (uint32_t lid = 0; lid <= top; lid++) {
         if (l->home[lid] != FAB_NONE)
-            l->lid[l->lid_at[l->home[lid] + 1]++] = lid;
+            l->lid[l->at[l->home[lid] + 1]++] = lid;
     }
+}
+
+int fab_route_layers_lids(const struct fab_layers_input *in, struct fab_layers_lids *ret)
+{
+    struct fab_layers_lids l = {0};
+    size_t n = (size_t)in->graph->n + 2, lids = (size_t)in->lft->top + 1;
+    l.home = fab_base_arena_alloc(&l.arena, lids, sizeof(*l.home));
+    l.lid = fab_base_arena_alloc(&l.arena, lids, sizeof(*l.lid));
+    l.at = fab_base_arena_alloc(&l.arena, n, sizeof(*l.at));
+    if (l.arena.failed) {
+        fab_route_layers_lids_fini(&l);
+        return FAB_E_NOMEM;
+    }
+    find_homes(in, &l);
+    *ret = l;
+    return FAB_OK;
+}
+
+void fab_route_layers_lids_fini(struct fab_layers_lids *l)
+{
+    fab_base_arena_fini(&l->arena);
+    *l = (struct fab_layers_lids){0};
 }
 
 static int init(struct layers *l)
 {
-    size_t n = (size_t)l->in->graph->n + 2, lids = (size_t)l->in->lft->top + 1;
+    size_t n = (size_t)l->in->graph->n + 2;
     l->tile = fab_base_arena_alloc(&l->arena, n, COLUMNS);
-    l->home = fab_base_arena_alloc(&l->arena, lids, sizeof(*l->home));
-    l->lid = fab_base_arena_alloc(&l->arena, lids, sizeof(*l->lid));
-    l->lid_at = fab_base_arena_alloc(&l->arena, n, sizeof(*l->lid_at));
     l->stack = fab_base_arena_alloc(&l->arena, n, sizeof(*l->stack));
     if (l->arena.failed)
         return FAB_E_NOMEM;
-    find_homes(l);
-    return fab_route_cdg_counts_init(&l->waits, l->in->fabric, l->in->graph);
+    int status = fab_route_layers_lids(l->in, &l->lids);
+    return status == FAB_OK ? fab_route_cdg_counts_init(&l->waits, l->in->fabric, l->in->graph)
+                            : status;
 }
 
 /* The entries of all switches for one LID (a column of the tables). In memory, the entries of two
@@ -123,7 +138,7 @@ static void count_all(struct layers *l,
         for (uint32_t sw = 0; sw < l->in->graph->n; sw++)
             memcpy(l->tile + (size_t)sw * COLUMNS, fab_target_lft_row(lft, sw) + lid, COLUMNS);
         for (uint32_t i = 0; i < COLUMNS && lid + i <= lft->top; i++) {
-            if (l->home[lid + i] != FAB_NONE)
+            if (l->lids.home[lid + i] != FAB_NONE)
                 count(l, lid + i, (struct column){.entry = l->tile + i, .step = COLUMNS});
         }
     }
@@ -171,7 +186,7 @@ int fab_route_layers_suffice(const struct fab_layers_input *in, bool *ret_one)
 
 static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
 {
-    return &l->layer[(size_t)l->home[lid] * l->in->graph->n + from];
+    return &l->layer[(size_t)l->lids.home[lid] * l->in->graph->n + from];
 }
 
 /* Adds `change` to the count of each dependency that the path from switch `sw` to the LID causes.
@@ -199,8 +214,8 @@ static void count_paths(struct layers *l, uint32_t lid, struct column c)
 static void move_one_way(struct layers *l, uint32_t to, uint32_t from)
 {
     l->layer[(size_t)to * l->in->graph->n + from] = (uint8_t)(l->now + 1);
-    for (uint32_t i = l->lid_at[to]; i < l->lid_at[to + 1]; i++)
-        add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
+    for (uint32_t i = l->lids.at[to]; i < l->lids.at[to + 1]; i++)
+        add_path(l, column_of(l, l->lids.lid[i]), from, UINT32_MAX);
 }
 
 static void move_pair(struct layers *l, uint32_t to, uint32_t from)
@@ -223,7 +238,7 @@ static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
     while (count > 0) {
         sw = l->stack[--count];
         spend(l, g->nbr_at[sw + 1] - g->nbr_at[sw]);
-        move_pair(l, l->home[lid], sw);
+        move_pair(l, l->lids.home[lid], sw);
         for (uint32_t i = g->nbr_at[sw]; i < g->nbr_at[sw + 1]; i++) {
             uint32_t channel = channel_of(l, c, g->nbr[i]);
             if (channel != FAB_NONE && g->port_peer[channel] == sw)
@@ -241,7 +256,7 @@ static void move_paths(void *ctx, uint32_t from, uint32_t to)
     spend(l, l->in->lft->top + 1);
     for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
         if (here[lid] == g->port_num[from] && there[lid] == g->port_num[to] &&
-            l->home[lid] != FAB_NONE)
+            l->lids.home[lid] != FAB_NONE)
             move_upstream(l, lid, l->waits.sw[from]);
     }
 }

@@ -20,7 +20,19 @@ struct fab_layers_input {
      * that is read. The search subtracts its steps. */
     uint64_t *budget;
 };
-/* Both functions of this header return BUSY if the budget is used up, or NOMEM. They take into
+/* The LIDs, sorted by the switch that they are attached to. */
+struct fab_layers_lids {
+    struct fab_arena arena; /* memory of the arrays */
+    /* [top + 1] the switch to which each LID is attached; FAB_NONE: none */
+    uint32_t *home;
+    /* [switches + 2] the LIDs of switch s are lid[at[s]] to lid[at[s + 1] - 1] */
+    uint32_t *at;
+    uint32_t *lid;
+};
+int fab_route_layers_lids(const struct fab_layers_input *in, struct fab_layers_lids *ret);
+void fab_route_layers_lids_fini(struct fab_layers_lids *l);
+
+/* The next two functions return BUSY if the budget is used up, or NOMEM. They take into
  * account the paths from all switches, so the dependencies of a layer form no cycle even if
  * switches without hosts send packets. */
 

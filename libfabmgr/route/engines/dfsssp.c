@@ -15,12 +15,18 @@
  * therefore chooses paths and VLs together, by the search of nue: each destination switch gets
  * shortest paths whose dependencies close no cycle on a VL. This needs fewer VLs than to choose the
  * paths first, and balances the loads equally well.
+ *
+ * When the number of VLs is known, the engine makes room on all of them (make_room). A local repair
+ * gives packets another path on the same VL, because hosts keep their SLs, and an assignment with
+ * as few VLs as possible leaves no other path without a cycle on the fullest VLs.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/route/dependencies/even_layers.h"
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/engines/nue.h"
@@ -34,6 +40,8 @@
 /* In fabrics with at most this number of paths (switches x LIDs), the engine also chooses paths and
  * VLs together. This takes a second at most. */
 #define FEWER_VLS_PATHS 200000u
+/* In fabrics with at most this number of paths, the engine also makes all VLs equally full. */
+#define EVEN_PATHS 1000000u
 
 struct dfsssp {
     const struct fab_route_input *in;
@@ -96,10 +104,25 @@ static void set_count(struct fab_vls *v, uint32_t count)
     v->of_pair = found.of_pair;
 }
 
+/* Replaces the tables. d->needed becomes the number of VLs of the new ones. */
+static void replace(struct dfsssp *d, const struct fab_lft *lft, const struct fab_vls *vls)
+{
+    fab_target_lft_fini(&d->lft);
+    fab_target_vls_fini(&d->vls);
+    d->lft = *lft;
+    d->vls = *vls;
+    d->needed = fab_target_vls_count(vls);
+}
+
 static int route_by(struct dfsssp *d, uint32_t paths)
 {
     fab_target_lft_fini(&d->lft);
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
+}
+
+static bool is_small(const struct dfsssp *d, uint64_t paths)
+{
+    return (uint64_t)d->graph.n * d->lft.top <= paths;
 }
 
 /* Replaces the tables by shortest paths on fewer VLs (nue.h). Returns LIMIT if there are none. */
@@ -108,26 +131,102 @@ static int lower_vls(struct dfsssp *d)
     struct fab_lft lft = {0};
     struct fab_vls vls = {0};
     uint32_t most = d->needed <= FAB_VLS_MAX ? d->needed - 1 : FAB_VLS_MAX;
-    int ret = fab_route_nue_shortest(d->in, most, &lft, &vls);
-    if (ret != FAB_OK)
-        return ret;
-    fab_target_lft_fini(&d->lft);
-    fab_target_vls_fini(&d->vls);
-    d->lft = lft;
-    d->vls = vls;
-    d->needed = fab_target_vls_count(&vls);
-    return FAB_OK;
+    int ret = fab_route_nue_shortest(d->in, most, false, &lft, &vls);
+    if (ret == FAB_OK)
+        replace(d, &lft, &vls);
+    return ret;
 }
 
 /* Chooses paths and VLs together, as long as this lowers the number of VLs. */
 static int choose_together(struct dfsssp *d)
 {
     int ret = FAB_OK;
-    if ((uint64_t)d->graph.n * d->lft.top > FEWER_VLS_PATHS)
+    if (!is_small(d, FEWER_VLS_PATHS))
         return FAB_OK;
     while (ret == FAB_OK && d->needed > 2)
         ret = lower_vls(d);
     return ret == FAB_E_LIMIT ? FAB_OK : ret;
+}
+
+/* ---- room for repairs ------------------------------------------------------------------------ */
+
+/* Adds the load of all packets to the LID of a host to load[port ids]. */
+static void add_load(const struct dfsssp *d, const struct fab_lft *lft, uint32_t lid,
+                     uint64_t *load)
+{
+    const struct fab_fabric *f = d->in->fabric;
+    for (uint32_t s = 0; s < d->graph.n; s++) {
+        uint32_t sw = s;
+        for (uint32_t hops = 0; d->graph.hosts[s] > 0 && hops < d->graph.n; hops++) {
+            uint8_t num = fab_target_lft_at(lft, sw, lid);
+            uint32_t port = num <= f->nodes[sw].num_ports ? fab_fabric_port_id(f, sw, num) : 0;
+            if (num > f->nodes[sw].num_ports || !fab_fabric_isl_is_up(f, port))
+                break;
+            load[port] += d->graph.hosts[s];
+            sw = fab_fabric_peer_node(f, port);
+        }
+    }
+}
+
+/* Sets *ret to the greatest load of a link, if each host sends to each other. */
+static int greatest_load(const struct dfsssp *d, const struct fab_lft *lft, uint64_t *ret)
+{
+    const struct fab_fabric *f = d->in->fabric;
+    const struct fab_graph *g = &d->graph;
+    uint64_t *load = fab_base_alloc_array((size_t)f->port_count + 1, sizeof(*load));
+    if (load == NULL)
+        return FAB_E_NOMEM;
+    memset(load, 0, f->port_count * sizeof(*load));
+    for (uint32_t lid = 0; lid <= lft->top && lid <= d->in->lids->top; lid++) {
+        uint32_t owner = d->in->lids->owner[lid];
+        if (owner != FAB_NONE && !fab_fabric_node_is_switch(f, fab_fabric_port(f, owner)->node))
+            add_load(d, lft, lid, load);
+    }
+    *ret = 0;
+    for (uint32_t s = 0; s < g->n; s++) {
+        for (uint32_t p = g->port_at[s]; p < g->port_at[s + 1]; p++) {
+            uint64_t one = load[fab_fabric_port_id(f, s, g->port_num[p])] * g->port_slow[p];
+            *ret = one > *ret ? one : *ret;
+        }
+    }
+    free(load);
+    return FAB_OK;
+}
+
+/* Replaces the tables by shortest paths on as many VLs that leave room for an escape tree on each
+ * VL (repair/labels/escape_tree.c), if there are any whose greatest link load is not higher. */
+static int leave_room_for_tree(struct dfsssp *d)
+{
+    struct fab_lft lft = {0};
+    struct fab_vls vls = {0};
+    uint64_t before = 0, after = 0;
+    int ret = fab_route_nue_shortest(d->in, d->needed, true, &lft, &vls);
+    if (ret != FAB_OK)
+        return ret == FAB_E_LIMIT ? FAB_OK : ret;
+    ret = greatest_load(d, &d->lft, &before);
+    if (ret == FAB_OK)
+        ret = greatest_load(d, &lft, &after);
+    if (ret == FAB_OK && after <= before && fab_target_vls_count(&vls) == d->needed) {
+        replace(d, &lft, &vls);
+        return FAB_OK;
+    }
+    fab_target_lft_fini(&lft);
+    fab_target_vls_fini(&vls);
+    return ret;
+}
+
+/* Makes room for the detours of local repairs on all VLs, without using more of them. */
+static int make_room(struct dfsssp *d, uint32_t available)
+{
+    const struct fab_layers_input in = layers_input(d, available);
+    int ret = FAB_OK;
+    if (d->needed < 2 || d->needed > available)
+        return FAB_OK;
+    if (is_small(d, FEWER_VLS_PATHS))
+        ret = leave_room_for_tree(d);
+    return ret == FAB_OK && is_small(d, EVEN_PATHS)
+               ? fab_route_layers_even(&in, d->needed, d->vls.of_pair)
+               : ret;
 }
 
 /* Tries several choices of paths and layers, one after the other, until the available VLs suffice.
@@ -187,6 +286,8 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
     int ret = fab_route_graph_make(in->fabric, &d.graph);
     if (ret == FAB_OK)
         ret = route(&d, available);
+    if (ret == FAB_OK)
+        ret = make_room(&d, available);
     if (ret == FAB_E_BUSY) {
         snprintf(why, why_len, "too many cycles: the search for virtual layers was given up");
         ret = FAB_E_UNSUPPORTED;

@@ -70,6 +70,8 @@
  * early when GOOD_TRIALS trials have succeeded. */
 #define GOOD_TRIALS 4
 #define MORE_TRIALS 12
+/* maximum number of trials if all VLs must have the escape tree */
+#define TREE_TRIALS 12
 
 struct nue {
     const struct fab_route_input *in;
@@ -84,6 +86,7 @@ struct nue {
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
     bool shortest;  /* true: hosts have shortest paths only (fab_route_nue_shortest) */
+    bool trees;     /* true: all VLs have the escape tree, even if only shortest paths are found */
     bool multicast; /* true: the first VL always has the escape tree */
     /* [switches] the order in which the destination switches get their paths, as indices into
      * destinations.sequence; the first destinations.edges of them have hosts */
@@ -154,7 +157,7 @@ static struct fab_order order_of_lane(struct nue *u)
 static bool needs_tree(const struct nue *u)
 {
     bool last = u->lanes == u->lanes_most && u->lanes > 1;
-    return !u->shortest || (u->multicast && u->lanes == 1) ||
+    return !u->shortest || u->trees || (u->multicast && u->lanes == 1) ||
            (u->destinations.edges < u->graph.n && !last);
 }
 
@@ -544,7 +547,8 @@ static int set_vls(const struct nue *u, struct fab_vls *vls)
 
 static int route(struct nue *u, struct fab_vls *vls)
 {
-    int status = u->shortest ? find_shortest(u, TRIALS, GOOD_TRIALS) : find_on_any(u);
+    uint64_t trials = u->trees ? TREE_TRIALS : TRIALS;
+    int status = u->shortest ? find_shortest(u, trials, GOOD_TRIALS) : find_on_any(u);
     if (status != FAB_OK)
         return status;
     find_alternatives(u);
@@ -604,10 +608,10 @@ static int compute(struct nue *u, struct fab_lft *ret_lft, struct fab_vls *ret_v
     return status;
 }
 
-int fab_route_nue_shortest(const struct fab_route_input *in, uint32_t most, struct fab_lft *ret_lft,
-                           struct fab_vls *ret_vls)
+int fab_route_nue_shortest(const struct fab_route_input *in, uint32_t most, bool trees,
+                           struct fab_lft *ret_lft, struct fab_vls *ret_vls)
 {
-    struct nue u = {.in = in, .lanes_most = most, .shortest = true};
+    struct nue u = {.in = in, .lanes_most = most, .shortest = true, .trees = trees};
     int status = compute(&u, ret_lft, ret_vls);
     fini(&u);
     return status;
