@@ -8,8 +8,8 @@
  * At most one computation runs at a time. If a device reports a table size that changes the
  * settings, the settings become stale and the timer starts another computation. When a computation
  * has ended, each iteration of the event loop copies the results for at most TAKE_MOST devices to
- * the list. After the last copy, the callbacks of callers that wait for settings are called. These
- * callers must check whether the settings belong to their view.
+ * the list. After the last copy, or after a failure, the callbacks of callers that wait for
+ * settings are called. These callers must check whether the settings belong to their view.
  */
 #include <stdlib.h>
 

@@ -5,8 +5,9 @@
  * with libyaml, into a tree whose nodes have a line and a column. A path such as "listen[1]"
  * identifies a node.
  *
- * place.c also rejects what the schema cannot exclude: duplicate keys, NUL characters, and a second
- * document. config.c limits the size of the configuration file, and so the size of the tree.
+ * place.c also rejects what the schema cannot exclude: duplicate keys, keys that are not words,
+ * mappings with too many keys, NUL characters, and a second document. config.c limits the size of
+ * the configuration file, and so the size of the tree.
  */
 #include "fabricd/config/place.h"
 

@@ -142,7 +142,8 @@ static void tell_omitted(struct page_maker *m, const struct port_rows *rows)
                .limit = m->in.config->metrics.max_series);
 }
 
-/* Called when all ports are copied: writes the families of the manager, and starts the thread. */
+/* Called when all ports are copied: writes the families of the manager, if the form has them, and
+ * gives the job to the thread. */
 static void write_rest(struct page_maker *m, struct job *j)
 {
     struct page to = {&j->page->text, j->form.format};

@@ -28,7 +28,8 @@
 #define CLAIM_US 50000
 /* maximum time in us that an orderly stop waits for the last rows to be sent */
 #define LAST_US 300000
-/* time in us without an answer of a majority, after which the event replication-lost is emitted */
+/* time in us without an answer of a majority, or with rows that this manager does not understand,
+ * after which the event replication-lost is emitted */
 #define LOST_US 2000000
 
 void replica_wait(struct replica *r, uint64_t us)
@@ -281,8 +282,8 @@ static void report_drops(struct replica *r, const struct replica_status *s)
 
 /* Interrupts the receiver, so that it connects again, in two cases. First, a follower has received
  * no beat of the leader for SILENT_US: its etcd server may be down although the connection is still
- * open. Second, the watch of a new leader has not reported the leader's own claim within
- * CLAIM_US. */
+ * open. It is not interrupted again before the next beat. Second, the watch of a new leader has not
+ * reported the leader's own claim within CLAIM_US. */
 static void look_at_watch(struct replica *r, const struct replica_status *s)
 {
     uint64_t now = clock_now_us();

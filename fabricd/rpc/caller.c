@@ -149,8 +149,8 @@ static char *clean_copy(const char *prefix, const char *text)
 }
 
 /* Returns a copy of a text in a certificate, with `prefix` before it. Returns NULL if the text is
- * not valid UTF-8 or has control characters or a NUL, because it could then look like another
- * name. */
+ * empty or not valid UTF-8, or has control characters or a NUL, because it could then look like
+ * another name. Also returns NULL if memory ran out. */
 static char *name_copy(const char *prefix, const ASN1_STRING *s)
 {
     unsigned char *utf8 = NULL;
@@ -210,7 +210,7 @@ static char *address_text(const ASN1_OCTET_STRING *bytes)
 }
 
 /* Returns the text of a subject alternative name. Returns NULL if the name is of an unknown kind or
- * not valid. */
+ * not valid, or if memory ran out. */
 static char *san_text(const GENERAL_NAME *name)
 {
     switch (name->type) {

@@ -167,7 +167,7 @@ static size_t node_length(const char *what)
 
 /* Looks for `what` among the nodes that are gone: first for the whole text, then for the text
  * without "/PORT". Sets *ret_len to the length of the part that was found. Returns false if no node
- * matches. */
+ * matches, there is no store, or it cannot be read. */
 static bool find(struct rpc *r, const char *what, struct store_gone_found *ret, size_t *ret_len)
 {
     size_t lens[2] = {strlen(what), node_length(what)};

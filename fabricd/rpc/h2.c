@@ -122,9 +122,9 @@ static void calm(struct h2 *h)
                           NGHTTP2_ENHANCE_YOUR_CALM, (const uint8_t *)why, sizeof why - 1);
 }
 
-/* Subtracts the frames that begin in `data` from the client's budget. nghttp2 does not report
- * frames that it ignores, so this function finds the frame headers itself. Returns false if the
- * budget is used up. */
+/* Subtracts the frames whose header ends in `data` from the client's budget. nghttp2 does not
+ * report frames that it ignores, so this function finds the frame headers itself. Returns false if
+ * the budget is used up. */
 static bool pay(struct h2 *h, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len;) {
@@ -313,7 +313,8 @@ static ssize_t read_data(nghttp2_session *session, int32_t id, uint8_t *buf, siz
     return n == 0 ? NGHTTP2_ERR_DEFERRED : (ssize_t)n;
 }
 
-/* Called after a frame was sent: adds to the client's budget of frames. If the answer is complete
+/* Called after a frame was sent. Adds RPC_FRAMES_ANSWER to the client's budget of frames, if this
+ * is a HEADERS frame or a DATA frame of at least RPC_FRAMES_DATA bytes. If the answer is complete
  * and the client is still sending, tells the client to stop (RFC 9113, 8.1). */
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {

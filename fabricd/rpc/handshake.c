@@ -31,7 +31,7 @@ struct handshake {
     TAILQ_ENTRY(handshake) entry;
     struct handshakes *set;
     /* the list that contains this handshake, guarded by `lock`; NULL: the thread is working on the
-     * handshake */
+     * handshake, or on_finished passes on its result */
     struct handshake_list *list;
     bool cancelled; /* true: the loop thread cancelled the handshake while `list` was NULL */
     struct handshake_input in;
@@ -48,7 +48,7 @@ struct handshakes {
      * subtracts 1. So the loop thread takes one result in each iteration. */
     int ready;
     struct loop_watch *watch;
-    /* guards `pending`, `finished`, and the member `list` of each handshake */
+    /* guards `pending`, `finished`, and the members `list` and `cancelled` of each handshake */
     pthread_mutex_t lock;
     struct handshake_list pending, finished;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the endports that studies measure, and makes the reports of engines. All functions except
- * measure_init and name_list_copy run on the worker thread, on values that no other thread changes.
- * The worker thread also looks up the names of the endports, because thousands of names take a long
- * time. */
+ * measure_init, name_list_copy and those named _fini run on the worker thread, on values that no
+ * other thread changes. The worker thread also looks up the names of the endports, because
+ * thousands of names take a long time. */
 #include "fabricd/rpc/report.h"
 
 #include <stdio.h>

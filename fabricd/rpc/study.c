@@ -21,7 +21,7 @@ struct studies {
     unsigned count;              /* number of studies in `list` */
     const struct study *running; /* NULL: no study is running */
     /* The last number that was given to a member `turn` of clients[]. Each run of a study's
-     * function `work` is a turn and gets the next number. */
+     * function `work` is a turn and gets the next number. So does a new client. */
     uint64_t turn;
     struct study_client clients[RPC_STUDIES_MAX];
 };

@@ -173,8 +173,10 @@ static bool is_of_a_present_device(const struct fab_view *v, uint64_t guid)
            fab_fabric_node_by_guid(v->fabric, guid) != FAB_NONE;
 }
 
-/* Returns true if the GUID is that of a device that is, or was, in the fabric. Such a GUID cannot
- * be an alias GUID. But a requester that gives the sa_key may use the GUID of an absent device. */
+/* Returns true if the GUID is that of a device that is in the fabric, or that the manager knows
+ * (sm_find_guid), or if the manager cannot tell at present. Such a GUID cannot be an alias GUID.
+ * But a requester that gives the sa_key may use the GUID of every device that is not in the fabric.
+ */
 static bool is_of_a_device(const void *ctx, uint64_t guid)
 {
     const struct change *c = ctx;
@@ -191,7 +193,7 @@ static uint64_t guid_at(const struct change *c, uint32_t index)
 
 /* Sets the alias GUID at an index of the port, and stores it; a GUID of 0 removes the alias GUID.
  * Changes nothing, and returns OK, if the GUID is that of a device (is_of_a_device), or an alias
- * GUID of another port. Returns OK or NOMEM. */
+ * GUID of another port or at another index. Returns OK or NOMEM. */
 static int put(const struct change *c, uint32_t index, uint64_t guid)
 {
     uint64_t old = guid_at(c, index);
@@ -237,7 +239,7 @@ static bool is_within_quota(const struct change *c, const struct fab_sa_request 
 }
 
 /* Returns the GUID for an index: the GUID in the request; if it is 0, the present GUID of the
- * index; if both are 0, a new GUID. */
+ * index; if both are 0, a new GUID, or 0 if no free GUID was found. */
 static uint64_t wanted_at(const struct change *c, uint32_t index)
 {
     uint64_t guid = c->record.table.guid[index % FAB_SA_ALIAS_BLOCK];

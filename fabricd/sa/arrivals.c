@@ -8,9 +8,9 @@
  * the view before. The list of endports (struct sa_ends) contains copies and no reference to a
  * view, because local repairs change a view in place only if nobody else refers to it.
  *
- * When a port leaves the fabric, the manager keeps its subscriptions for five minutes. A port that
- * was unresponsive only for a short time must keep its subscriptions, because the manager asks a
- * port to subscribe again (ClientReregister) only after its link came up.
+ * When a port leaves the fabric, the manager keeps its subscriptions for at least five minutes. A
+ * port that was unresponsive only for a short time must keep its subscriptions, because the manager
+ * asks a port to subscribe again (ClientReregister) only after its link came up.
  */
 #include <stdlib.h>
 #include <string.h>

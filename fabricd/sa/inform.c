@@ -10,8 +10,8 @@
  * The subscriber must share a partition with the ports that the subscription selects by GID or by
  * LIDs (o13-14.1.1). Notices 256 to 259 disclose keys. Only a host that gives the sa_key may
  * subscribe to one of them (C15-0.2-1.16). If another host subscribes to all notices, it does not
- * receive these four. In an answer with an error, the field Subscribe is 0 (o13-13.1.1). Records
- * show QPNs only to requesters that gave the sa_key.
+ * receive these four. In an answer with an error other than BUSY, the field Subscribe is 0
+ * (o13-13.1.1). Records show QPNs only to requesters that gave the sa_key.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * them. libfabmgr/mcast interprets the components; this file decides which requests are permitted.
  *
  * A port may make itself a member of a group. It may also make another port a member (a proxy join)
- * if both ports share a partition. The new member must be in the partition of the group. A port may
- * also become a member under each of its alias GUIDs.
+ * if both ports share a partition, or if the request has the sa_key. The new member must be in the
+ * partition of the group. A port may also become a member under each of its alias GUIDs.
  *
  * A port may change its own membership. Any port in the partition of the group may change a proxy
  * membership (o15-0.1.2, o15-0.2.1). A requester that gives the sa_key may change any membership.
@@ -75,8 +75,8 @@ static bool is_end(const struct fab_view *v, uint32_t port)
 }
 
 /* Returns true if the requester may change the membership: there is none yet, it is the requester's
- * own membership, or it is a proxy membership in a group whose partition includes the requester. A
- * requester that gave the sa_key may change any membership. */
+ * own membership and not from a proxy join, or it is a proxy membership in a group whose partition
+ * includes the requester. A requester that gave the sa_key may change any membership. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)

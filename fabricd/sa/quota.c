@@ -2,15 +2,19 @@
 /*
  * Quotas of subnet administration. They limit the multicast groups, memberships, services,
  * subscriptions and alias GUIDs of each port and of all ports together, and the requests per second
- * of each port. Without quotas, one host can use up all multicast LIDs in a few seconds. A request
- * that carries the key of subnet administration (subnet.sa_key) has no quota.
+ * and the responses in progress of each port. Without quotas, one host can use up all multicast
+ * LIDs in a few seconds. A request that carries the key of subnet administration (subnet.sa_key)
+ * has no quota; only the rate at which responses to all ports are passed to the kernel (kernel_all)
+ * applies to it, too.
  *
- * A registration counts for the port that owns the source LID of the request. Because a host can
- * use any source LID, all requesters whose LID belongs to no port share one rate limit.
+ * A registration counts for the port that owns the source LID of the request, but an alias GUID
+ * counts for the port that gets it. Because a host can use any source LID, all requesters whose LID
+ * belongs to no port share one rate limit.
  *
- * Refusals are counted. The event quota-exceeded reports them at most once in 10 minutes for each
- * port and kind. The table of these reports has ROWS rows; when it is full, refusals to further
- * ports are counted but not reported.
+ * Refusals because of a quota are counted. The event quota-exceeded reports them at most once in 10
+ * minutes for each port, kind and limit (that of the port, or that of all ports). The table of
+ * these reports has ROWS rows; when it is full, refusals to further ports are counted but not
+ * reported.
  */
 #include "fabricd/sa/quota.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The table of attributes that hosts may register or list, with the functions for Set, Delete and
- * queries. A Set or Delete of any other attribute is refused with the MAD status for an unsupported
- * attribute.
+ * queries. A Set of InformInfo (sa_inform_set) is not in the table. Any other Set or Delete without
+ * a function in the table is refused with the MAD status for an unsupported attribute.
  */
 #include "fabricd/sa/registry.h"
 

@@ -5,9 +5,9 @@
  *
  * The manager loads the registry from the store at start, and keeps it while another manager is
  * master. An answer to a registration is sent only when the registration is committed to the
- * database, so that a crash loses no confirmed registration. Until the commit, usually for some
- * tenths of a millisecond, the answer waits in a queue. While the database cannot be written, hosts
- * get the answer BUSY, and ask again.
+ * database, so that a crash loses no confirmed registration; without a store, it is sent at once.
+ * Until the commit, usually for some tenths of a millisecond, the answer waits in a queue. While
+ * the database cannot be written, hosts get the answer BUSY, and ask again.
  */
 #include "fabricd/sa/registry.h"
 

@@ -56,8 +56,9 @@ static bool shares(const struct fab_view *v, uint32_t port, const struct fab_eve
 }
 
 /* Returns true if the subscription selects the issuers of notices by GID or by a range of LIDs. If
- * its subscriber shares no partition with such an issuer, the subscription ends; other
- * subscriptions only skip the notice. */
+ * its subscriber shares no partition with such an issuer, the subscription ends. Other
+ * subscriptions only skip the notice, and so do all subscriptions if the notice is one of the
+ * manager (traps 64 to 67). */
 static bool names_ports(const struct fab_inform_info *info)
 {
     return info->gid[0] != 0 || info->gid[1] != 0 || info->lid_begin != ALL_LIDS;

@@ -2,9 +2,10 @@
 /*
  * Handles requests of hosts to the subnet administrator (IBA chapter 15).
  *
- * A Get is answered at once from the published view (libfabmgr/sa). Responses of many records are
- * collected in parts, for one host after the other (table.c), and then sent by RMPP (transfer.c).
- * Sets and Deletes change the registrations of hosts (registered.c).
+ * A Get is answered at once from the published view (libfabmgr/sa), unless it must examine more
+ * than GET_BUDGET records. The answers to such a Get, and responses of many records, are collected
+ * in parts, for one host after the other (table.c), and then sent by RMPP (transfer.c). Sets and
+ * Deletes change the registrations of hosts (registered.c).
  *
  * A sweep does not delay answers, because a published view does not change during a sweep. The
  * status of answers is BUSY before the first view is published and, if partitions are configured,

@@ -8,9 +8,9 @@
  * of the ServiceGID must be in the partition that the request names.
  *
  * A service with a ServiceKey can be changed or withdrawn only by a request with the same
- * ServiceKey. A service without a ServiceKey can be changed by the port that registered it, and by
- * the port of its ServiceGID. A requester that gives the sa_key may change any service. (OpenSM
- * lets every host change any service.)
+ * ServiceKey. A service without a ServiceKey can be changed by the port that registered it last,
+ * and by the port whose port GUID is in its ServiceGID. A requester that gives the sa_key may
+ * change any service. (OpenSM lets every host change any service.)
  *
  * Requesters see the services of their partitions. Only requesters that gave the sa_key see
  * ServiceKeys. A service without ServiceP_Key belongs to the default partition; a service without

@@ -5,8 +5,9 @@
  * with the next higher LID.
  *
  * The number of responses in progress and their memory are limited, in total and for each host.
- * Requests beyond a limit get the answer BUSY. A repetition of a request whose response is being
- * collected or sent is ignored. This file also handles a Get that needs a long search.
+ * Requests beyond a limit get the answer BUSY. A repetition of a request is ignored while its
+ * response is being collected, or sent by this process (but not while the kernel sends it). This
+ * file also handles a Get that needs a long search.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,8 @@ static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
 }
 
 /* Makes room in a response for one more record of `need` bytes. Returns OK, NOMEM, or BUSY if all
- * responses together would exceed SA_TABLE_MOST, or those to this host SA_TABLE_EACH. */
+ * responses together would exceed SA_TABLE_MOST, or those to this host SA_TABLE_EACH. The limit of
+ * the host does not apply to a request with the sa_key. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ranks all ports by their samples in a period. Roll-ups replace the samples of each quarter of an
- * hour and each day that is completely in this period, so that few samples must be read. For all
- * ports, only the columns that decide the ranks are read. For the ports with the greatest values,
- * all columns are read.
+ * hour, three hours or day that is completely in this period, so that few samples must be read. For
+ * all ports, only the columns that decide the ranks are read. For the ports with the greatest
+ * values, all columns that the list shows (listed_columns) are read.
  */
 #include <stdlib.h>
 
@@ -239,7 +239,7 @@ static uint32_t place_of(const struct top *t, const struct fab_rank_entry *e)
     return t->node[e->id >> 8].first + (uint32_t)(e->id & 0xff);
 }
 
-/* Reads all columns of the ranked ports; each group is read once. */
+/* Reads the columns that the list shows for the ranked ports; each group is read once. */
 static int read_ranked(struct top *t, const struct fab_rank *rank, struct counters_total *ret)
 {
     for (uint32_t i = 0; i < rank->count; i++)

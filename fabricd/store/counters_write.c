@@ -149,7 +149,8 @@ static struct counters_known *find_expired(struct counters_writer *w, uint8_t po
 }
 
 /* Assigns port numbers of the history to the ports of a node: those of an expired node with as many
- * ports or, if there is none, new ones. */
+ * ports or, if there is none, new ones. Returns LIMIT if the history has no numbers left; NOMEM; or
+ * an error of sql_status. */
 static int place_node(struct counters_writer *w, const struct counters_node *from)
 {
     struct counters_known *expired = find_expired(w, from->ports);
@@ -480,9 +481,9 @@ static unsigned level_to_trim(const struct counters_writer *w, int64_t now)
     return found;
 }
 
-/* Deletes the oldest samples, one unit after another, until the database is small enough, or
- * DELETIONS_MOST units are deleted. A part of the limit stays free for the next rounds, so that the
- * file does not exceed the limit. */
+/* Deletes the oldest samples, one unit after another, until the database is small enough,
+ * DELETIONS_MOST units are deleted, or only the present units are left. A part of the limit stays
+ * free for the next rounds, so that the file does not exceed the limit. */
 static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
 {
     int status = FAB_OK;
@@ -511,9 +512,9 @@ static void shrink(struct counters_writer *w, uint64_t limit)
     sqlite3_exec(w->db, sql, NULL, NULL, NULL);
 }
 
-/* Handles a clock that was set back to `now`: deletes all blocks after `now`, and the joined block
- * of samples that contains `now`. A block of roll-ups that contains `now` stays: append() drops its
- * later roll-ups. */
+/* Handles a clock that was set back to `now`: deletes all blocks whose first sample ends at `now`
+ * or later, and the joined block of samples that contains `now`. A block of roll-ups that contains
+ * `now` stays: append() drops its later roll-ups. */
 static int delete_future(struct counters_writer *w, int64_t now)
 {
     int status = FAB_OK;

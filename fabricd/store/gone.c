@@ -46,8 +46,8 @@ static void hand_node(sqlite3_stmt *stmt, store_gone_node_fn *fn, void *ctx)
         fn(ctx, &node);
 }
 
-/* Calls fn for each row of a statement, and finalizes the statement. code: result of
- * sqlite3_prepare_v2 for this statement. */
+/* Calls fn for each row of a statement whose GUID is valid, and finalizes the statement. code:
+ * result of sqlite3_prepare_v2 for this statement. */
 static int hand_nodes(sqlite3_stmt *stmt, int code, store_gone_node_fn *fn, void *ctx)
 {
     while (code == SQLITE_OK || code == SQLITE_ROW) {

@@ -45,8 +45,8 @@ static int digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Implements the SQL function replica_bytes(). Its result is NULL if the text has characters other
- * than hexadecimal digits; columns of bytes refuse NULL. */
+/* Implements the SQL function replica_bytes(). Its result is NULL if the text has an odd length or
+ * characters other than 0 to 9 and A to F, or if memory ran out; columns of bytes refuse NULL. */
 static void sql_bytes(sqlite3_context *c, int n, sqlite3_value **v)
 {
     const char *text = n == 1 ? (const char *)sqlite3_value_text(v[0]) : NULL;

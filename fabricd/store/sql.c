@@ -3,8 +3,8 @@
  * The SQL statements of the writer thread. Statements named _PUT write a row. Statements named
  * _ABSENT mark a row as no longer part of the fabric. Statements named _SEEN renew last_seen of all
  * rows that are part of the fabric. Statements named _GONE concern rows that are no longer part of
- * the fabric; gone_since = -1 marks the rows that a statement named _FORGET deletes. Times are Unix
- * seconds.
+ * the fabric; a statement named _FORGET deletes those that are gone since before a time, and those
+ * marked with gone_since = -1. Times are Unix seconds, except in columns whose names end with _us.
  */
 #include "fabricd/store/sql.h"
 
