@@ -5,7 +5,8 @@
  *   1. place.c parses the YAML, to find the line and column of every value.
  *   2. schema.c checks keys and types with libcyaml, and makes a struct raw.
  *   3. settings.c checks the range of every single value, and stores it in struct config.
- *   4. This file reads the lists, and checks conditions on several keys.
+ *   4. This file reads the lists and the files that settings name, and checks conditions on several
+ *      keys.
  *
  * The functions fill in a new struct config, which the caller gets only if all values are valid.
  */
@@ -518,8 +519,8 @@ static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Checks that no configured partition has the P_Key of quarantined hosts, because the members of
- * such a partition could reach quarantined hosts. */
+/* If subnet.unapproved is "quarantine", checks that no configured partition has the P_Key of
+ * quarantined hosts, because the members of such a partition could reach quarantined hosts. */
 static int check_quarantine(const struct config *c, char *why, size_t why_len)
 {
     const struct fab_partitions *p = c->policy.partitions;

@@ -3,11 +3,12 @@
  * Copies the counters of the ports for one page, in steps of less than a millisecond, so that the
  * page of a large fabric does not delay other work of the loop.
  *
- * metrics.ports selects which groups of ports have rows. The groups come in this order: ports of
- * ISLs, other ports of switches, ports of adapters and routers. Within a group, ports are in the
- * order of their ids, which is also the order of their GUIDs. If metrics.max_series is reached, the
- * remaining ports are left out and counted. The order is the same in each page, so each page leaves
- * out the same ports.
+ * If metrics.ports is "errors", only the ports that the manager watches (pm_watched_ports) have
+ * rows, in the order of their GUIDs. Otherwise, metrics.ports selects which groups of ports have
+ * rows. The groups come in this order: ports of ISLs, other ports of switches, ports of adapters
+ * and routers. Within a group, ports are in the order of their ids, which is also the order of
+ * their GUIDs. If metrics.max_series is reached, the remaining ports are left out and counted. The
+ * order is the same in each page, so each page leaves out the same ports.
  *
  * Only ports with a link that is up have rows. The rows keep a reference to the fabric and not to
  * the view: a reference to the view would make a local repair copy the tables.
@@ -71,7 +72,7 @@ static bool is_unhealthy(const struct port_rows *rows, uint64_t guid, uint8_t po
 }
 
 /* Copies the counters of the port with this id to a row. Returns false if the port has no link that
- * is up. */
+ * is up, or has number 0. */
 static bool make_row(const struct port_rows *rows, const struct pm *pm, uint32_t id,
                      struct port_row *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes key files. A key file has one line, such as 0x0123456789abcdef. To replace a key
- * file, the manager writes the new text to a file with another name, syncs this file, and renames
- * it. The key file is therefore complete even if the manager is killed at any moment. */
+/* Reads and writes key files. The key files of store_key have one line, such as 0x0123456789abcdef;
+ * m_key.c writes longer ones. To replace a key file, the manager writes the new text to a file with
+ * another name, syncs this file, and renames it. The key file is therefore complete even if the
+ * manager is killed at any moment. */
 #include "fabricd/store/key.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 
 #define PATH_LEN 1024
 #define FILE_MOST (64 << 20)
-/* length of a key file in bytes: "0x", 16 digits and the line end */
+/* length in bytes of a key file with one line: "0x", 16 digits and the line end */
 #define LINE_LEN 19
 
 static int fail(int status, char *why, size_t why_len, const char *path, const char *reason)

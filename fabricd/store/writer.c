@@ -238,9 +238,9 @@ static void accept_audit(struct writer *w)
                    (unsigned long long)w->chain.head.seq, mac);
 }
 
-/* Loads the copy of the LID leases from the database again. Called when leases of another manager
- * were stored. If the load fails, the copy is empty; the next set of leases is then written as a
- * whole. */
+/* Loads the copy of the LID leases from the database again. Called when rows of another manager may
+ * have changed leases. If the load fails, the copy is empty; the next set of leases is then written
+ * as a whole. */
 static void renew_leases(struct writer *w)
 {
     struct lease_table fresh = {0};
@@ -332,8 +332,8 @@ static int write_work(struct writer *w, uint32_t keep)
 
 /* ---- after a transaction ---- */
 
-/* Counts a failure, and doubles the time until the next try. The caller holds the writer's
- * mutex. */
+/* Counts a failure, and doubles the time until the next try, up to RETRY_MAX_US. The caller holds
+ * the writer's mutex. */
 static void note_failure(struct writer *w)
 {
     memcpy(w->reason, w->failure, sizeof(w->reason));
@@ -344,8 +344,8 @@ static void note_failure(struct writer *w)
         w->retry_us = RETRY_MAX_US;
 }
 
-/* Notes that the last transaction succeeded, and logs how many records were dropped before it. The
- * caller holds the writer's mutex. */
+/* Notes that the last transaction succeeded, or that the file of the database is at its path again,
+ * and logs how many records were dropped before it. The caller holds the writer's mutex. */
 static void note_success(struct writer *w)
 {
     if (w->dropped != w->dropped_told)
