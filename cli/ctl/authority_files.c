@@ -179,7 +179,8 @@ static int is_waiting_key(const struct dirent *entry)
 
 /* Completes or undoes a change that was interrupted. If NAME.pem is the certificate of the waiting
  * key, renames the key to NAME.key. Otherwise removes the key, because the command was killed
- * before it wrote NAME.pem. Returns IO if NAME.pem exists, but the waiting file has no key. */
+ * before it wrote NAME.pem. Returns IO if NAME.pem exists, but the waiting file has no key, or if a
+ * file cannot be read, renamed or removed. */
 static int settle_key(const struct authority *a, const char *waiting, char *why, size_t why_len)
 {
     char file[AUTHORITY_FILE_LEN];

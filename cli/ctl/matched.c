@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The manager compares the names of nodes, ports and hosts with the pattern. This file compares the
- * other names, which are few: the names of racks and drains, and those of nodes that are gone or
- * wait for an approval.
+ * other names, which are few: the names of racks and drains, and those of nodes that are gone, wait
+ * for an approval, or are approved.
  */
 #include "cli/ctl/matched.h"
 

@@ -7,8 +7,8 @@
  * its values outside of tables as one row, and no tables.
  *
  * Rows may have different keys, so the rows of a table are stored until the table ends. The columns
- * are in the order in which the keys were first seen. A live table prints each row at once, with
- * the columns of its first row.
+ * are in the order in which the keys were first seen. A live table prints each row at once, after a
+ * header with the columns of its first row.
  */
 #include "cli/ctl/output_format.h"
 

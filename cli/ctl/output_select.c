@@ -205,7 +205,7 @@ static void sort_rows(struct selection *s)
 }
 
 /* Stores in s->unknown the first column that the user named, but that no row of the present table
- * has. */
+ * has. Does nothing if an earlier table set s->unknown, or if the table has no rows. */
 static void check_columns(struct out *o)
 {
     struct selection *s = o->selection;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Commands for faults. A line has a verb, a subject, for some verbs a further word, and options
- * such as "lanes=1". The table at the end of the file lists the arguments of each verb.
+ * such as "lanes=1". The table faults[] lists the arguments of each verb.
  *
  * After the verb, the parser reads the line from its end: first the options, then the further word.
  * The rest is the subject, which may therefore contain spaces. The subject is the name of a node or
@@ -558,8 +558,9 @@ static bool read_pattern(char *pattern, struct place *ret)
     return strpbrk(pattern, "*?[") != NULL;
 }
 
-/* Causes the fault at every node whose description matches the pattern. Stops at the first node at
- * which the fault fails. Returns enum cmd_exit; it is an error if no node matches. */
+/* Causes the fault at every node whose description matches the pattern and that has the port, if
+ * there is one. Stops at the first node at which the fault fails. Returns enum cmd_exit; it is an
+ * error if no node matches. */
 static int at_pattern(const struct fault_call *o)
 {
     const struct fab_fabric *f = fab_sim_fabric(o->sim);

@@ -29,8 +29,9 @@
  *
  * libumad2sim has no timers. The hub therefore returns a lost request to its client at once, with
  * status 110. If client A answers a request of client B and the answer is lost, the hub returns the
- * answer with status 110 to B. A gets no report. The hub stores each request from B that A has
- * received. It returns the request to B as lost if A disconnects or does not answer in time.
+ * answer with status 110 to B. A gets no report. The hub therefore stores requests that A has
+ * received or that are still in the fabric, if they expect an answer, but at most HUB_WAITS. It
+ * returns such a request to B as lost if A disconnects or no answer comes in time.
  *
  * The hub trusts no data from a client. It accepts a control datagram only from the process that
  * connected. The hub itself sets the LIDs of senders, and all lengths except those of RMPP MADs of
@@ -309,7 +310,7 @@ static uint64_t length_of(const uint8_t *packet)
 }
 
 /* Overwrites what a client must not choose in its packet: the LIDs, the status, the length (except
- * that of an RMPP answer) and, in a request, the client id. */
+ * that of an RMPP MAD of the SA class) and, in a request, the client id. */
 static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet, uint16_t dlid)
 {
     uint8_t *mad = packet + MAD_AT;
@@ -389,8 +390,9 @@ static bool has_sm(const struct hub *h, const struct place *at)
     return false;
 }
 
-/* Finds the port to which a new client is attached. At a switch: port 0. At an adapter: the port in
- * the name that the client gave; without a port in the name, port 1. */
+/* Finds the port to which a new client is attached. At a switch: port 0. At another node: the port
+ * in the name that the client gave; without a port in the name, port 1. If the name is empty, the
+ * node is first_node. Returns false if there is no such port. */
 static bool find_port(const struct hub *h, const uint8_t *name_at, struct place *ret)
 {
     char name[NODE_NAME_MAX + 1] = {0};
@@ -529,7 +531,7 @@ static bool set_is_sm(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZ
 }
 
 /* Answers a control request with the first block of the device's P_Key table, or with the default
- * table if the device does not answer. Always returns true. */
+ * table if the device does not answer or answers with an error. Always returns true. */
 static bool get_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,

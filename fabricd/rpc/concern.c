@@ -110,8 +110,8 @@ static bool add_current(struct reading *r, const struct fab_hosts *hosts)
 /* Returns true if the text means this gone node. If the text is known to be a rack (r->rack is set,
  * or the text has the prefix FAB_FILTER_RACK), only the rack of the node counts, as the operator's
  * file of locations gives it. Otherwise the part of the text before "/PORT" must be the name of the
- * node, the first word of this name, or the name of its host in that file. If the text names
- * nothing in the fabric, it may also be the name of the rack. */
+ * node, the first word of this name, or the name of its host in that file. As long as the text has
+ * named no node, it may also be the name of the rack. */
 static bool is_meant(const struct reading *r, const struct store_gone_node *n)
 {
     const struct concern *c = r->c;
@@ -196,7 +196,8 @@ static void add_end_of(struct reading *r, uint32_t port)
 }
 
 /* Adds the ports at the other ends of the links of r->place: of the link of a port, or of the links
- * of all ports of an adapter or router. For a switch as a whole, adds none. */
+ * of all ports of an adapter or router. For a switch as a whole, adds none. If the node is gone:
+ * the other end of the last link of the port or, for a node as a whole, of the node. */
 static void add_ends(struct reading *r)
 {
     const struct fab_fabric *f = r->view->fabric;
