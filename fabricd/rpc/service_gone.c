@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Implements ListGoneNodes, ListGoneLinks and ForgetNodes. A page token has the GUID of the last
- * row on the page, and the time since which this node or link has been gone. */
+ * node on the page (for a link: the GUID and port of its first end), and the time since which this
+ * node or link has been gone. */
 #include <stdio.h>
 
 #include "fabric/v1/gone.pb-c.h"

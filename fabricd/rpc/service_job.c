@@ -4,8 +4,8 @@
  *
  * Links and hosts that are gone are not in the view. The study therefore first makes a fabric that
  * also has them (fab_fabric_restore), and looks up all names in this fabric. The tables have no
- * path over a link that is gone. For such a link, the study counts the pairs whose paths pass a
- * switch at one of its ends.
+ * path over a link that is gone. For an ISL that is gone or down, the study counts the pairs whose
+ * paths pass a switch at one of its ends.
  */
 #include <stdio.h>
 #include <stdlib.h>

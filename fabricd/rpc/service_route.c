@@ -296,7 +296,8 @@ static void on_proved(void *ctx)
     proof_free(p);
 }
 
-/* Copies the multicast tables for the verification. Returns NOMEM. */
+/* Copies the multicast tables for the verification. Returns OK, also if no multicast groups are
+ * known, or NOMEM. */
 static int copy_mfts(const struct sm *sm, struct proof *p)
 {
     struct sm_multicast_status status;

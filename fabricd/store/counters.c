@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The thread that writes counters.db. The thread opens the database before the first round, and
- * again after each failure. Its copies of database rows in memory therefore always agree with the
- * file. If a failure shows that the file is damaged, the thread renames the file.
+ * again after each failure, or if another file has its path. Its copies of database rows in memory
+ * therefore always agree with the file. If a failure shows that the file is damaged, the thread
+ * renames the file.
  */
 #include "fabricd/store/counters.h"
 

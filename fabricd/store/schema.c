@@ -496,8 +496,9 @@ static uint32_t big_endian(const unsigned char *b)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-/* Checks two numbers in the header of the database file: the schema version at byte 60, and the
- * application id at byte 68 (https://www.sqlite.org/fileformat2.html, section 1.3). */
+/* Checks that the file is an SQLite database, and two numbers in its header: the schema version at
+ * byte 60, and the application id at byte 68 (https://www.sqlite.org/fileformat2.html, section
+ * 1.3). */
 static int check_header(const char *path, int known, char *why, size_t why_len)
 {
     unsigned char header[100];
