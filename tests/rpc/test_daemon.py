@@ -290,6 +290,10 @@ def exports_are_the_same_in_files():
         os.symlink("/dev/full", f"{place.folder}/full")  # root could replace the device file
         place.ctl("topo", "export", "--format", "dot", "--file", f"{place.folder}/full", code=1)
         place.ctl("topo", "export", "--format", "opensm-fdbs", code=2)
+        folder = os.path.join(place.folder, "opensm")
+        made = json.loads(place.ctl("-o", "json", "export", "opensm", folder))
+        assert made["directory"] == folder and made["ports"] > 0, made
+        assert sorted(f["file"] for f in made["files"]) == sorted(os.listdir(folder)), made
 
 
 def slurm_gets_only_changes():

@@ -480,6 +480,29 @@ def an_export_that_is_too_large_ends_the_watch():
         server.stop(0).wait()
 
 
+def an_import_counts_and_lists_what_it_made():
+    """No manager is needed. The counts are those of the options in the list."""
+    with tempfile.TemporaryDirectory() as scratch:
+        with open(os.path.join(scratch, "opensm.conf"), "w", encoding="utf-8") as conf:
+            conf.write("m_key 0x1234\nlmc 2\nno_such_option 1\n")
+        done = run("unix:/nowhere", "-o", "json", "import", "opensm", scratch, "--cache", scratch,
+                   "--dir", os.path.join(scratch, "made"))
+        assert done.returncode == 0, done
+        answer = json.loads(done.stdout)
+        fates = [option["fate"] for option in answer["options"]]
+        for fate in ("taken", "default", "no meaning", "decide", "unknown"):
+            assert answer[fate.replace(" ", "_")] == fates.count(fate), (fate, answer)
+        assert fates.count("taken") > 0 and fates.count("unknown") == 1
+        assert answer["files"] == [{"file": "fabricd.yaml", "secret": False},
+                                   {"file": "opensm-m_key", "secret": True}]
+        for made in answer["files"]:
+            mode = os.stat(os.path.join(scratch, "made", made["file"])).st_mode & 0o777
+            assert not made["secret"] or mode == 0o600, (made, oct(mode))
+        done = run("unix:/nowhere", "import", "opensm", scratch, "--cache", scratch, "--dir",
+                   os.path.join(scratch, "made"), "--force")
+        assert done.returncode == 0 and re.search("^opensm-m_key +true$", done.stdout, flags=re.M)
+
+
 def colour_is_for_terminals():
     with fake() as s:
         def on_terminal(**env):
@@ -564,6 +587,7 @@ main([
     a_server_that_accepts_no_connection_times_out,
     an_export_that_is_too_large_ends_the_watch,
     answers_of_another_server_are_checked,
+    an_import_counts_and_lists_what_it_made,
     colour_is_for_terminals,
     a_closed_pipe_is_no_error,
     the_daemon_ends_while_it_is_watched,

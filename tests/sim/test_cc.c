@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fabricd/cc/cc.h"
+#include "fabricd/cc/compute.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/fault.h"
@@ -563,6 +564,18 @@ START_TEST(new_settings_are_tried_as_often_as_the_first)
 }
 END_TEST
 
+/* If all traffic classes share the same SLs, all endports may send with each SL. */
+START_TEST(without_classes_all_endports_may_send)
+{
+    const struct cc_work w = {.levels = 0};
+    uint32_t fan_in[FAB_CONGESTION_SLS];
+    memset(fan_in, 0xff, sizeof(fan_in));
+    ck_assert_int_eq(cc_class_fan_in(&w, fan_in), FAB_OK);
+    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
+        ck_assert_uint_eq(fan_in[sl], 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("congestion control of the daemon");
@@ -578,5 +591,6 @@ int main(void)
     tcase_add_test(t, devices_with_a_foreign_key_are_left_alone);
     tcase_add_test(t, a_reload_tries_a_silent_device_again);
     tcase_add_test(t, new_settings_are_tried_as_often_as_the_first);
+    tcase_add_test(t, without_classes_all_endports_may_send);
     return test_run(s);
 }

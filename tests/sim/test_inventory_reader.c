@@ -343,6 +343,25 @@ static void count_gone(void *ctx, const struct inventory_node *n)
     gone++;
 }
 
+/* The database must have what the device said about itself. */
+static void assert_stored(const struct store_inventory *i)
+{
+    const struct inventory_node *n = inventory_find(t.inv, i->guid);
+    if (n == NULL)
+        return; /* a node that is gone */
+    ck_assert_str_eq(i->name, n->name);
+    ck_assert_uint_eq(i->device.device_id, n->device.device_id);
+    ck_assert_uint_eq(i->device.hw_revision, n->device.hw_revision);
+    ck_assert_uint_ne(i->device.hw_revision, i->device.device_id);
+    ck_assert_str_eq(i->device.firmware, n->device.firmware);
+    ck_assert_str_eq(i->device.firmware_date, n->device.firmware_date);
+    ck_assert_str_eq(i->device.psid, n->device.psid);
+    ck_assert_str_eq(i->device.part, n->device.part);
+    ck_assert_str_eq(i->device.serial, n->device.serial);
+    ck_assert_str_eq(i->device.revision, n->device.revision);
+    ck_assert_str_eq(i->device.product, n->device.product);
+}
+
 START_TEST(a_node_that_is_gone_keeps_its_inventory)
 {
     begin(1);
@@ -359,6 +378,8 @@ START_TEST(a_node_that_is_gone_keeps_its_inventory)
     store_flush(t.lab.store);
     ck_assert_int_eq(store_load_inventory(t.lab.store, &all, &count), FAB_OK);
     ck_assert_uint_eq(count, 22);
+    for (size_t i = 0; i < count; i++)
+        assert_stored(&all[i]);
     store_inventory_free(all, count);
     store_forget_node(t.lab.store, guid);
     store_flush(t.lab.store);

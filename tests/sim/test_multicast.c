@@ -845,6 +845,9 @@ START_TEST(the_event_names_the_setting_that_limits_mlids)
     ck_assert_str_eq(e->subject, "fabric");
     ck_assert_str_eq(e->message, "no multicast LID is left: 1 group uses all 1 MLIDs, and "
                                  "multicast.mlids permits no more; new groups are refused");
+    /* as long as no MLID is left, further refusals emit no event */
+    ck_assert_uint_eq(sm_mgroup_join(lab.sm, &ask, &is), FAB_SA_NO_RESOURCES);
+    ck_assert_uint_eq(lab_count_events(&lab, "multicast-full"), 1);
     lab_close(&lab);
 }
 END_TEST

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "fabricd/sm/apply/apply.h"
 #include "libfabmgr/base/status.h"
 #include "tests/sim/lab.h"
 
@@ -124,6 +125,21 @@ START_TEST(an_engine_makes_the_proof_unnecessary)
 }
 END_TEST
 
+/* The manager loses its mastership before the proof, so another manager is responsible for the
+ * tables. */
+START_TEST(a_proof_that_is_dropped_is_not_due)
+{
+    struct lab lab;
+    begin(&lab);
+    repair(&lab, "leaf-001", 5);
+    sm_reproof_drop(lab.sm);
+    ck_assert(!proof_of(&lab).due);
+    lab_run_for(&lab, 30);
+    ck_assert_uint_eq(proof_of(&lab).proofs, 0);
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- seeded faults --------------------------------------------------------------------------- */
 
 /* Returns the LID of the host at port 1 of a leaf. */
@@ -231,6 +247,7 @@ static Suite *suite(void)
     tcase_add_test(t, repairs_close_together_are_proved_once);
     tcase_add_test(t, endless_repairs_do_not_prevent_the_proof);
     tcase_add_test(t, an_engine_makes_the_proof_unnecessary);
+    tcase_add_test(t, a_proof_that_is_dropped_is_not_due);
     tcase_add_test(t, a_lost_route_is_told_and_replaced);
     tcase_add_test(t, a_loop_is_told_and_replaced);
     tcase_add_test(t, the_view_has_the_true_verdict);

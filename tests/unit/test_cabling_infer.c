@@ -5,8 +5,10 @@
  * report nothing.
  */
 #include "libfabmgr/cabling/infer.h"
+#include "libfabmgr/cabling/levels.h"
 #include "tests/unit/cabling_fabrics.h"
 #include "tests/unit/cabling_mistakes.h"
+#include "tests/unit/routing.h"
 
 #include <string.h>
 
@@ -171,6 +173,28 @@ START_TEST(odd_rails_are_named)
 }
 END_TEST
 
+/* A leaf without hosts counts as a leaf, even if a single link connects it with its spine. */
+START_TEST(an_empty_leaf_is_a_leaf)
+{
+    struct fab_cabling_links links[4] = {{.level = 0}};
+    struct drawing *d = draw_new();
+    uint32_t spine = draw_switch(d, 8), leaf[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        leaf[i] = draw_switch(d, 8);
+        draw_cable(d, leaf[i], spine);
+    }
+    draw_hosts(d, leaf[0], 2);
+    draw_hosts(d, leaf[1], 2);
+    struct fab_fabric *f = draw_done(d);
+    ck_assert_int_eq(fab_cabling_find_levels(f, links), 0);
+    ck_assert_uint_eq(links[spine].level, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_uint_eq(links[leaf[i]].level, 1);
+    ck_assert_uint_eq(links[spine].down, 3);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cabling/infer");
@@ -179,6 +203,7 @@ int main(void)
     tcase_add_test(all, other_fabrics_have_no_pattern);
     tcase_add_loop_test(all, odd_cables_are_named, 0, 3);
     tcase_add_test(all, odd_rails_are_named);
+    tcase_add_test(all, an_empty_leaf_is_a_leaf);
     tcase_set_timeout(all, 120);
     suite_add_tcase(suite, all);
     return test_run(suite);

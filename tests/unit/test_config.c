@@ -351,6 +351,10 @@ static const struct {
     {"qos: {classes: [{name: a, match: [x=1]}]}\n",
      "f.yaml:1:35: 'x' is unknown, expected from=, to=, partition=, pkey=, service= or "
      "qos_class="},
+    {"qos: {classes: [{name: a, match: "
+     "[kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk=1]}]}\n",
+     "f.yaml:1:35: 'kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk' is unknown, "
+     "expected from=, to=, partition=, pkey=, service= or qos_class="},
     {"qos: {classes: [{name: a, match: [to=@x]}]}\n",
      "f.yaml:1:35: there is no group 'x' in partitions.file"},
     {"qos: {classes: [{name: a, match: [qos_class=1, partition=x]}]}\n",

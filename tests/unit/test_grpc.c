@@ -7,6 +7,7 @@
 
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/grpc/descriptor.h"
 #include "libfabmgr/grpc/grpc.h"
 #include "tests/unit/testing.h"
 
@@ -203,6 +204,23 @@ START_TEST(cleaning_twice_changes_nothing)
 }
 END_TEST
 
+/* A newer protoc may add fields of any type to a descriptor. The name of the file follows a field
+ * of 4 bytes and one of 8 bytes, which must be skipped. */
+START_TEST(fields_of_a_fixed_size_are_skipped)
+{
+    static const uint8_t set[] = {0x0a, 23,                           /* FileDescriptorSet.file */
+                                  0xfd, 0x06,                         /* field 111, 4 bytes */
+                                  0xff, 0xff, 0xff, 0xff, 0xf9, 0x06, /* field 111, 8 bytes */
+                                  0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                  0xff, 0xff, 0x0a, 5, /* FileDescriptorProto.name */
+                                  'a',  '.',  'p',  'r',  'o'};
+    struct fab_grpc_descriptor_file file;
+    ck_assert_int_eq(fab_grpc_descriptor_by_name(set, sizeof(set), "a.pro", &file), FAB_OK);
+    ck_assert_ptr_eq(file.bytes, set + 2);
+    ck_assert_uint_eq(file.len, 23);
+}
+END_TEST
+
 START_TEST(codes_have_names)
 {
     ck_assert_str_eq(fab_grpc_code_name(FAB_GRPC_NOT_FOUND), "NOT_FOUND");
@@ -233,6 +251,7 @@ int main(void)
     tcase_add_test(tcase, coding_keeps_to_its_room);
     tcase_add_test(tcase, hostile_names_become_utf8);
     tcase_add_test(tcase, cleaning_twice_changes_nothing);
+    tcase_add_test(tcase, fields_of_a_fixed_size_are_skipped);
     tcase_add_test(tcase, codes_have_names);
     suite_add_tcase(suite, tcase);
     return test_run(suite);

@@ -357,6 +357,48 @@ START_TEST(plans_outlive_new_tables_of_an_engine)
 }
 END_TEST
 
+/* ---- which LIDs changed ---------------------------------------------------------------------- */
+
+/* With the same tables, the LID belongs to the port `owner` now. The record of changes must contain
+ * this LID, and no other. */
+static void assert_recorded(const struct world *w, uint32_t lid, uint32_t owner)
+{
+    struct fab_lids lids = w->base->lids;
+    struct fab_repair_touched t = {0};
+    struct fab_repair *later = NULL;
+    char why[200];
+    lids.owner = calloc(lids.top + 1, sizeof(*lids.owner));
+    memcpy(lids.owner, w->base->lids.owner, (lids.top + 1) * sizeof(*lids.owner));
+    lids.owner[lid] = owner;
+    const struct fab_repair_input in = {
+        .fabric = w->f, .policy = &w->policy, .lids = &lids, .lft = &w->lft, .vls = &w->base->vls};
+    ck_assert_int_eq(fab_repair_new(&in, &later, why, sizeof(why)), FAB_OK);
+    fab_repair_touched_add_tables(&t, w->repair, &w->lft, later, &w->lft);
+    for (uint32_t any = 0; any <= lids.top; any++)
+        ck_assert_int_eq(fab_base_bits_get(t.lid, any), any == lid);
+    fab_repair_touched_reset(&t, 0);
+    fab_repair_free(later);
+    free(lids.owner);
+}
+
+/* A host leaves, or its LID becomes one of its switch, and the tables stay as they are. */
+START_TEST(lids_with_another_owner_are_recorded)
+{
+    struct world w = world_of("leaves and spines", leaf_spine(4, 3, 2), "updn");
+    unsigned hosts = 0;
+    for (uint32_t lid = 1; lid <= w.base->lids.top; lid++) {
+        uint32_t owner = w.base->lids.owner[lid];
+        if (owner == FAB_NONE || fab_fabric_node_is_switch(w.f, fab_fabric_port(w.f, owner)->node))
+            continue;
+        assert_recorded(&w, lid, FAB_NONE);
+        assert_recorded(&w, lid, fab_fabric_port_id(w.f, fab_fabric_peer_node(w.f, owner), 0));
+        hosts++;
+    }
+    ck_assert_uint_eq(hosts, 8);
+    world_fini(&w);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("kept contingencies");
@@ -364,6 +406,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 300);
     tcase_add_test(c, plans_outlive_changes_that_do_not_affect_them);
     tcase_add_test(c, plans_outlive_new_tables_of_an_engine);
+    tcase_add_test(c, lids_with_another_owner_are_recorded);
     suite_add_tcase(s, c);
     return s;
 }

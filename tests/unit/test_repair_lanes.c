@@ -118,6 +118,73 @@ START_TEST(only_cycles_are_refused)
 }
 END_TEST
 
+/* Sets distance[] to the number of links from each switch to switch 0. */
+static void find_distances(const struct fab_repair_network *b, uint32_t *distance)
+{
+    uint32_t *queue = calloc(b->n, sizeof(*queue)), head = 0, tail = 1;
+    memset(distance, 0xff, b->n * sizeof(*distance));
+    distance[0] = 0;
+    for (; head < tail; head++) {
+        for (uint32_t port = b->first[queue[head]]; port < b->first[queue[head] + 1]; port++) {
+            uint32_t to = b->peer_sw[port];
+            if (to == FAB_NONE || distance[to] != FAB_NONE)
+                continue;
+            distance[to] = distance[queue[head]] + 1;
+            queue[tail++] = to;
+        }
+    }
+    free(queue);
+}
+
+static bool has_previous(const struct fab_repair_network *b, uint32_t vl, uint32_t channel)
+{
+    const uint64_t *row = b->previous + ((size_t)vl * b->ports + channel) * b->words;
+    for (uint32_t word = 0; word < b->words; word++)
+        if (row[word] != 0)
+            return true;
+    return false;
+}
+
+/* As far as the dependencies allow it, labels ascend along paths that first go up to switch 0, and
+ * then down: each channel towards this switch that depends on no other channel has a lower label
+ * than all channels away from it. */
+START_TEST(labels_prefer_up_and_down)
+{
+    struct fab_prng prng;
+    unsigned compared = 0;
+    fab_base_prng_init(&prng, test_seed("labels prefer up and down", 22));
+    for (unsigned i = 0; i < 20; i++) {
+        struct world *w = lanes_world(random_fabric(24, 5, 1, fab_base_prng_next(&prng)),
+                                      "up and down", "dfsssp");
+        if (w == NULL)
+            continue;
+        const struct fab_repair_network *b = w->repair->network;
+        uint32_t *distance = calloc(b->n, sizeof(*distance));
+        find_distances(b, distance);
+        for (uint32_t vl = 0; vl < b->vl_count; vl++) {
+            const uint32_t *label = b->label + (size_t)vl * b->ports;
+            uint32_t up = 0, down = UINT32_MAX;
+            for (uint32_t channel = 0; channel < b->ports; channel++) {
+                uint32_t to = b->peer_sw[channel];
+                if (to == FAB_NONE)
+                    continue;
+                uint32_t from = fab_repair_switch_of(b, channel);
+                if (distance[to] < distance[from] && !has_previous(b, vl, channel)) {
+                    up = label[channel] > up ? label[channel] : up;
+                    compared++;
+                }
+                if (distance[to] > distance[from] && label[channel] < down)
+                    down = label[channel];
+            }
+            ck_assert_uint_lt(up, down);
+        }
+        free(distance);
+        world_free(w);
+    }
+    ck_assert_uint_gt(compared, 100);
+}
+END_TEST
+
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 /* Lets links fail and return at random, with all checks of change_to(). In the end all links are
@@ -288,6 +355,7 @@ int main(void)
     const struct repair_case all[] = {{"dependencies", only_cycles_are_refused},
                                       {"room", single_faults_need_no_engine},
                                       {"equal VLs", vls_are_equally_full},
+                                      {"up and down", labels_prefer_up_and_down},
                                       {"faults", faults_on_several_lanes}};
     return test_run(repair_suite("repair lanes", all, sizeof(all) / sizeof(*all)));
 }

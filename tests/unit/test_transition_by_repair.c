@@ -347,6 +347,30 @@ START_TEST(other_tables_are_refused)
 }
 END_TEST
 
+/* The labels of a repair apply to tables with the same VLs. */
+START_TEST(other_vls_are_refused)
+{
+    struct fab_prng prng;
+    struct fab_transition_outcome o;
+    struct world w;
+    fab_base_prng_init(&prng, test_seed("other VLs", 35));
+    find_one(&w, &prng);
+    const struct fab_plan_input in = input(&w);
+    const struct fab_vls one = w.again->vls;
+    struct fab_vls two = one;
+    ck_assert_uint_le(one.count, 1);
+    two.count = 2;
+    fab_plan_fini(&w.plan);
+    ck_assert_int_eq(fab_plan_make(&in, &w.plan), FAB_OK);
+    ck_assert_int_eq(fab_transition_order_by_repair(&in, &two, &w.d, &w.plan, &o), FAB_E_NOT_FOUND);
+    w.again->vls.count = 2;
+    ck_assert_int_eq(fab_transition_order_by_repair(&in, &one, &w.d, &w.plan, &o), FAB_E_NOT_FOUND);
+    w.again->vls.count = one.count;
+    ck_assert_int_eq(fab_transition_order_by_repair(&in, &one, &w.d, &w.plan, &o), FAB_OK);
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(a_repair_that_drains_is_refused)
 {
     struct fab_prng prng;
@@ -430,6 +454,7 @@ static Suite *suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, switches_return);
     tcase_add_test(t, other_tables_are_refused);
+    tcase_add_test(t, other_vls_are_refused);
     tcase_add_test(t, a_repair_that_drains_is_refused);
     tcase_add_test(t, a_spine_next_to_the_root_returns);
     suite_add_tcase(s, t);
