@@ -20,6 +20,9 @@ struct reading {
     struct rpc *rpc;
     const struct fab_view *view;
     const char *rack; /* the rack that the text names; NULL: it names none in the fabric */
+    /* true: gone nodes may be those of a rack with this name, because nothing in the fabric is
+     * meant */
+    bool may_be_rack;
     /* the object whose ends are added now */
     const struct fab_concern_place *place;
     int status;
@@ -110,8 +113,8 @@ static bool add_current(struct reading *r, const struct fab_hosts *hosts)
 /* Returns true if the text means this gone node. If the text is known to be a rack (r->rack is set,
  * or the text has the prefix FAB_FILTER_RACK), only the rack of the node counts, as the operator's
  * file of locations gives it. Otherwise the part of the text before "/PORT" must be the name of the
- * node, the first word of this name, or the name of its host in that file. As long as the text has
- * named no node, it may also be the name of the rack. */
+ * node, the first word of this name, or the name of its host in that file. If the text means
+ * nothing in the fabric, it may also be the name of the rack. */
 static bool is_meant(const struct reading *r, const struct store_gone_node *n)
 {
     const struct concern *c = r->c;
@@ -124,7 +127,7 @@ static bool is_meant(const struct reading *r, const struct store_gone_node *n)
         (n->name[c->node_len] == '\0' || fab_view_ends_word(n->name + c->node_len)))
         return true;
     return (strlen(l->host) == c->node_len && strncmp(l->host, c->what, c->node_len) == 0) ||
-           (c->objects.count == 0 && fab_hosts_is_rack(l->rack, c->what));
+           (r->may_be_rack && fab_hosts_is_rack(l->rack, c->what));
 }
 
 static void take_meant(void *ctx, const struct store_gone_node *n)
@@ -149,6 +152,7 @@ static void add_gone(struct reading *r)
     uint64_t guid;
     if (r->rpc->in.store == NULL)
         return;
+    r->may_be_rack = c->objects.count == 0;
     store_gone_nodes(r->rpc->in.store, &all, GONE_MOST, take_meant, r);
     if (c->objects.count > 0 || c->node_len >= sizeof node)
         return;

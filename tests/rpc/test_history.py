@@ -122,6 +122,18 @@ def check_summary(place):
     assert types(place, "--subject", "host-0072", "--type", "node-removed") == ["node-removed"]
 
 
+def the_history_of_a_rack_has_all_its_gone_nodes():
+    place = Place()
+    place.write("l.csv", "name,rack\nhost-000[4-6],A7\n")
+    place.write("fabricd.yaml", f"sweep: {{light_interval: 1}}\nlocations: {{file: {place.folder}/l.csv}}\n")
+    with place.daemon():
+        for n in (1, 2, 3):
+            place.ctl("sim", "unlink", f"leaf-002/{n}")
+            wait_until(lambda: len(place.gone()) == n)
+        removed = place.json("event", "list", "--subject", "A7", "--type", "node-removed")["events"]
+        assert sorted(e["subject"] for e in removed) == ["host-0004", "host-0005", "host-0006"], removed
+
+
 def pages(f, **request):
     events, token = [], ""
     while True:
@@ -169,4 +181,5 @@ def the_history_of_a_host_names_person_fabric_and_manager():
 
 
 main([events_are_filtered, many_events_are_searched_in_pages,
-      summary_events_are_about_each_of_their_nodes, the_history_of_a_host_names_person_fabric_and_manager])
+      summary_events_are_about_each_of_their_nodes, the_history_of_a_rack_has_all_its_gone_nodes,
+      the_history_of_a_host_names_person_fabric_and_manager])
