@@ -81,7 +81,8 @@ static int write_round(struct counters *c, const struct counters_round *r, uint6
     return status;
 }
 
-static void note_result(struct counters *c, int status)
+/* again: the round is written once more, so it is not dropped yet */
+static void note_result(struct counters *c, int status, bool again)
 {
     struct counters_health *h = &c->health;
     bool written = status == FAB_OK;
@@ -93,7 +94,7 @@ static void note_result(struct counters *c, int status)
     h->failing = !written;
     h->failures += !written;
     h->written += written;
-    h->dropped += !written;
+    h->dropped += !written && !again;
     if (!written)
         snprintf(h->reason, sizeof(h->reason), "%s", c->failure);
     for (size_t i = 0; written && i < c->writer.finding_count && c->found_count < FOUND_MOST; i++)
@@ -108,13 +109,13 @@ static void write_and_note(struct counters *c, const struct counters_round *r, u
     if (status != FAB_OK)
         close_database(c);
     if (status == FAB_E_FORMAT) {
-        note_result(c, status);
+        note_result(c, status, true);
         put_aside(c);
         status = write_round(c, r, limit);
         if (status != FAB_OK)
             close_database(c);
     }
-    note_result(c, status);
+    note_result(c, status, false);
 }
 
 static void *counters_main(void *arg)

@@ -629,6 +629,8 @@ START_TEST(few_damaged_histories_are_kept)
         put_rounds(begin + 660, begin + 1200);
     }
     ck_assert_uint_eq(health().replaced, 5);
+    /* each round was written to the new history */
+    ck_assert_uint_eq(health().dropped, 0);
     snprintf(pattern, sizeof pattern, "%s/counters.db.damaged-*Z", dir);
     ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
     ck_assert_uint_eq(found.gl_pathc, 2);
