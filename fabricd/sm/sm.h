@@ -614,7 +614,7 @@ bool sm_pins_are_on(const struct sm *s);
  * All three then request new tables; `done` is called after that round. `by` is the operator's
  * name. Errors: NOT_FOUND (there is no such node or pin), EXISTS (the node, or all nodes, have
  * nothing to approve), BUSY (no fabric is known yet, or subnet.pin_names is off), DENIED (another
- * manager is master), NOMEM. */
+ * manager is master, or this one is frozen), NOMEM. */
 int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);
 int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_done *done, void *ctx);
 int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);

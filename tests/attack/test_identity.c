@@ -309,6 +309,32 @@ START_TEST(without_pins_names_count_as_before)
 }
 END_TEST
 
+/* A frozen manager computes no new tables, so it refuses changes of pins, and nothing changes. */
+START_TEST(a_frozen_manager_changes_no_pin)
+{
+    struct lab lab;
+    uint32_t count;
+    char why[200];
+    open_lab(&lab, FAB_PIN_APPROVED, NULL);
+    start(&lab);
+    uint32_t victim = lab_node(&lab, VICTIM);
+    ck_assert_int_eq(sm_freeze(lab.sm, SM_REPAIRS_ONLY, 0, "a test", "", why, sizeof(why)), FAB_OK);
+    ck_assert_int_eq(sm_pin_approve(lab.sm, guid_of(&lab, victim), "tester", NULL, NULL),
+                     FAB_E_DENIED);
+    ck_assert_int_eq(sm_pin_approve_all(lab.sm, "tester", &count, NULL, NULL), FAB_E_DENIED);
+    ck_assert(waits(&lab, victim));
+    ck_assert_uint_eq(lab_count_events(&lab, "node-name-approved"), 0);
+    ck_assert_int_eq(sm_resume(lab.sm, "a test"), FAB_OK);
+    approve(&lab, victim, FAB_OK);
+    ck_assert(has_key(&lab, victim, ONE));
+    ck_assert_int_eq(sm_freeze(lab.sm, SM_REPAIRS_ONLY, 0, "a test", "", why, sizeof(why)), FAB_OK);
+    ck_assert_int_eq(sm_pin_forget(lab.sm, guid_of(&lab, victim), "tester", NULL, NULL),
+                     FAB_E_DENIED);
+    ck_assert_ptr_nonnull(fab_policy_pins_find(sm_pins(lab.sm), guid_of(&lab, victim)));
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- hosts as they are ---- */
 
 START_TEST(default_names_at_boot_are_not_pinned)
@@ -484,6 +510,7 @@ int main(void)
     tcase_add_test(tcase, a_dropped_pin_frees_the_name);
     tcase_add_test(tcase, with_approvals_only_no_name_counts_before);
     tcase_add_test(tcase, without_pins_names_count_as_before);
+    tcase_add_test(tcase, a_frozen_manager_changes_no_pin);
     tcase_add_test(tcase, default_names_at_boot_are_not_pinned);
     tcase_add_test(tcase, the_adapters_of_a_host_share_its_name);
     tcase_add_test(tcase, a_known_host_is_no_adapter_of_a_new_one);

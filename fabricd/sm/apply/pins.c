@@ -240,9 +240,10 @@ bool sm_pins_are_on(const struct sm *s)
     return s->policy.pin_names != FAB_PIN_OFF;
 }
 
-static int check_role(const struct sm *s)
+/* Returns whether pins can be changed now; each change is followed by a reroute (apply_pins). */
+static int check_ready(const struct sm *s)
 {
-    if (!sm_is_master(s))
+    if (!sm_is_master(s) || sm_wait_check(s, SM_ROUND_REROUTE) != FAB_OK)
         return FAB_E_DENIED;
     return s->model.fabric && s->policy.pin_names != FAB_PIN_OFF ? FAB_OK : FAB_E_BUSY;
 }
@@ -280,7 +281,7 @@ static int approve(struct sm *s, uint64_t guid, const char *name, const char *by
 int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx)
 {
     const struct fab_pins *set = s->apply->pins.set;
-    int r = check_role(s);
+    int r = check_ready(s);
     if (r != FAB_OK)
         return r;
     uint32_t node = fab_fabric_node_by_guid(s->model.fabric, guid);
@@ -298,7 +299,7 @@ int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, v
 int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_done *done, void *ctx)
 {
     const struct fab_pins *first = s->apply->pins.set;
-    int r = check_role(s);
+    int r = check_ready(s);
     *ret_count = 0;
     if (r != FAB_OK)
         return r;
@@ -318,7 +319,7 @@ int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, vo
     const struct fab_pin gone = {.guid = guid};
     struct fab_pins *now;
     char name[FAB_PIN_NAME_LEN];
-    int r = check_role(s);
+    int r = check_ready(s);
     if (r != FAB_OK)
         return r;
     const struct fab_pin *pin = fab_policy_pins_find(s->apply->pins.set, guid);
