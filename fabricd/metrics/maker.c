@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes pages, one after the other. The loop copies the counters of the ports in steps (rows.c),
- * and writes the families of metrics of the manager. A separate thread then writes the families of
- * the ports. This thread has a low priority, so that a program that collects metrics does not delay
- * reroutes.
+ * Makes the pages of metrics (the responses to scrapes), one after the other. The loop copies the
+ * counters of the ports in steps (rows.c), and writes the families of metrics of the manager. A
+ * separate thread then writes the families of the ports. This thread has a low priority, so that a
+ * program that collects metrics does not delay reroutes.
  *
  * A job owns its page and its rows. While the thread works on the job, the loop does not touch
  * them. If the maker is freed meanwhile, on_written frees the job later.

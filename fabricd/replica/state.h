@@ -83,10 +83,12 @@ struct replica {
     unsigned answering; /* index of the etcd server that answered the sender last */
     /* All changes up to this revision of etcd are in the queue of the store. */
     int64_t received_revision;
-    /* The version (number) of a mark. When rows of other managers arrive, the store removes the
-     * marks that the same rows have here, if their version is at most keeps_after, and keeps later
-     * marks (struct store_received). 0: the store removes no mark, because this manager led last,
-     * as far as the receiver has heard, and its marks are newer than the rows in etcd. */
+    /* The version (number) of a mark. If a row of another manager arrives that is marked here, the
+     * store removes the mark if the version of the mark is at most keeps_after, and otherwise keeps
+     * both the mark and its own row (struct store_received). UINT64_MAX: the store removes all
+     * marks of such rows. 0: it removes none, for one of two reasons: this manager led last, as far
+     * as the receiver has heard, so its marks are newer than the rows in etcd; or this manager had
+     * marked no row when it was elected. */
     uint64_t keeps_after;
     /* true: as far as the receiver has heard, another manager led last. (keeps_after does not tell
      * this after an election: it is 0 if this manager had marked no row.) */

@@ -5,8 +5,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Adds the links of those ports of the node that the filter selects, and adds the number of these
- * links to *links. */
+/* Calls f->add for each port of the node that has a link and that the filter selects. Adds the
+ * number of these calls to *links. */
 static int add_ports(const struct failures *f, struct fab_view_filter *filter, uint32_t node,
                      uint32_t *links)
 {

@@ -76,8 +76,9 @@ static uint64_t peer_of(const struct sockaddr *from)
     return peer;
 }
 
-/* Reserves descriptors for a Unix socket until it has SPARES of them. If the process cannot open
- * more descriptors, closes connections. */
+/* Reserves descriptors for a Unix socket until it has SPARES of them. If the process can open no
+ * more descriptors when a client connects, release() frees the reserve for this client. If the
+ * process cannot open the reserve, closes connections. */
 static void reserve(struct listener *l)
 {
     for (int i = 0; i < SPARES && l->path != NULL; i++)

@@ -31,8 +31,8 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* Returns the VL of a packet on hop `i`. The packet enters the node of this hop by the port at the
- * other end of the link of hop i - 1. */
+/* Returns the VL of a packet on the link of hop `i`, which begins at port t->ports[i]. The packet
+ * enters the node of this hop by the port at the other end of the link of hop i - 1. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {

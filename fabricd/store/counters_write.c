@@ -134,8 +134,8 @@ static int read_nodes(struct counters_writer *w)
     return status;
 }
 
-/* Finds a node with this number of ports whose last sample is older than all samples in the
- * history. The history numbers of its ports can be reused. */
+/* Finds a node with this number of ports whose last sample is older than all samples and roll-ups
+ * that are left in the history. The history numbers of its ports can be reused. */
 static struct counters_known *find_expired(struct counters_writer *w, uint8_t ports)
 {
     int64_t oldest = INT64_MAX;

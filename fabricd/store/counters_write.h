@@ -36,7 +36,8 @@ struct counters_writer {
     struct fab_map index; /* finds the index in `node` by the node GUID */
     uint32_t ports;       /* number of ports in the history; ports are numbered from 0 */
     int64_t last_end;     /* Unix time in s of the last round; 0: none */
-    int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */
+    /* [level] Unix time in s of the oldest sample (level 0) or roll-up; 0: none */
+    int64_t oldest[FAB_ROLLUP_LEVELS];
     /* [room] For each port number of the history: `code` has the codes of the round that is being
      * written, and `peer` has the port number at the other end of the link (FAB_NONE: no link). */
     uint16_t *code[FAB_COLUMNS];

@@ -11,7 +11,10 @@
 #include "fabricd/base/clock.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LID_MAX 0xffffff /* highest LID of a lease that the store accepts */
+/* Highest LID of a lease that is written to the database; leases with a higher LID are dropped.
+ * This is far above all unicast LIDs. It limits the bitset of LIDs in leases.c to 2 MiB. When
+ * leases are read from the database, read_row() in leases.c accepts any LID of 32 bits. */
+#define LID_MAX 0xffffff
 
 static struct record *record_new(enum record_kind kind, size_t texts)
 {

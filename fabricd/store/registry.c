@@ -227,7 +227,7 @@ static bool has_port(const struct registry *r, const struct fab_view *v, uint32_
            fab_fabric_port(r->fabric, old)->guid == p->guid;
 }
 
-/* Writes the ports that are new or have a new LID, LMC or GUID. */
+/* Writes the ports with a LID that are new, or whose LID, LMC or GUID is new. */
 static int put_changed_ports(const struct registry *r, struct sql *q, const struct fab_view *v,
                              int64_t now)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pins the threads of the process to one processor; thread_pinning.h says why. */
+/* Pins all threads of the process to one CPU (one logical processor, not a socket), so that only
+ * one of them runs at a time; thread_pinning.h says why. */
 #include "fabricd/transport/thread_pinning.h"
 
 #include <dirent.h>

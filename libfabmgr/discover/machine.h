@@ -259,19 +259,20 @@ int fab_discover_keep_silent(struct fab_discover *d);
 /* Functions of targeted.c. Those with an int result return OK or NOMEM. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
 /* Queues the queries of the next wave: of all suspects that are not queried yet, those nearest to
- * the manager. Returns false if no suspect is left, if no route leads to any suspect, or after an
- * error. */
+ * the manager. Returns false if no suspect is left, if no directed route leads to any suspect, or
+ * after an error. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
 /* Removes the nodes that have no directed route. Some of them still have links, but only to each
  * other or to adapters, which do not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* Handles the loss of a link at port far_port of `far`. Routes are computed again before the next
- * wave. In a targeted sweep, this port becomes a suspect if it is a switch port; an adapter port is
- * removed. If this sweep has already queried the PortInfo of the port, it does neither. */
+/* Handles the loss of the link at port far_port of `far`. The directed routes to all nodes are
+ * computed again before the next wave. In a targeted sweep, a switch port becomes a suspect, and a
+ * port of an adapter or router is removed from the snapshot; but if this sweep has already queried
+ * the PortInfo of this port, the port stays as it is. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
-/* Handles an unresponsive node: the switch ports that are linked to it become suspects. Routes are
- * computed again before the next wave, and avoid the node. */
+/* Handles an unresponsive node: the switch ports that are linked to it become suspects. The
+ * directed routes are computed again before the next wave, and avoid the node. */
 int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

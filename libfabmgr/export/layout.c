@@ -83,8 +83,8 @@ const char *fab_export_rack(const struct fab_export *e, uint32_t s)
     return fab_hosts_location(l, n)->rack;
 }
 
-/* Compares two switches by row; in the lowest row then by rack and name, and in the other rows by
- * wish[]. */
+/* Compares two switches by row. Within the lowest row, compares by rack and then by name; within
+ * any other row, by wish[] and then by name. */
 static int compare(const void *a, const void *b, void *ctx)
 {
     const struct sorting *by = ctx;

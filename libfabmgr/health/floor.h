@@ -56,7 +56,7 @@ void fab_health_floor_count(struct fab_floor *fl, const struct fab_lost_link *lo
 /* Counts one more failed link between switches `a` and `b`, in addition to the links that are
  * up. */
 void fab_health_floor_lost(struct fab_floor *fl, uint32_t a, uint32_t b);
-/* Counts a link between switches `a` and `b` that is up as excluded. */
+/* Counts as excluded a link between switches `a` and `b` that is up in the fabric. */
 void fab_health_floor_exclude(struct fab_floor *fl, uint32_t a, uint32_t b);
 /* Returns true if one more link between switches `a` and `b` may be excluded. If it returns false,
  * *ret is the leaf or pod that would keep too few uplinks. */

@@ -98,13 +98,15 @@ struct fab_mads_config {
 };
 struct fab_mads_stats {
     uint64_t sent; /* number of MADs sent, retries included */
-    /* Number of requests that got a response, whatever its status. */
+    /* Number of requests that ended with a response, whatever its status. A response BUSY ends a
+     * request only if no try is left. */
     uint64_t answered;
     /* number of repetitions: MADs that were sent again after a time-out or BUSY */
     uint64_t retried;
-    /* number of requests of which no try got a response other than BUSY */
+    /* Number of requests that ended without a response: the last try timed out, or the transport
+     * returned it as undelivered. Earlier tries may have got BUSY. */
     uint64_t timed_out;
-    /* Number of requests whose response has an error status. */
+    /* number of answered requests whose response has an error status */
     uint64_t refused;
     /* Number of received responses that match no request: late, duplicate, foreign or malformed
      * ones. Includes `mismatched`. */

@@ -46,8 +46,8 @@ static uint16_t *new_row(const struct fab_mcast_distances *w)
     return dist;
 }
 
-/* Keeps only ROOTS_MAX of the core switches, because each root needs an array of distances. The ids
- * of the kept switches are spread evenly. */
+/* Keeps at most ROOTS_MAX of the core switches, because each root needs an array of distances. The
+ * ids of the kept switches are spread evenly. */
 static void thin_out(struct fab_mcast_distances *w)
 {
     size_t count = fab_base_bits_count(w->core, w->net->switches), seen = 0;

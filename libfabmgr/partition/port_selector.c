@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the ports that a rule selects. For a selector with a port GUID, the fabric's index finds
- * the port. All other selectors are compared with each endport and with port 0 of each switch. */
+/* Finds the ports that a rule selects. A selector with a port GUID, or for the manager's own port,
+ * names its port directly. A group stands for its members. All other selectors are compared with
+ * each endport and with port 0 of each switch. */
 #include "libfabmgr/partition/port_selector.h"
 
 #include "libfabmgr/target/selector.h"

@@ -355,8 +355,8 @@ static void compare_lft(const struct fab_plan_input *in, const struct fab_scrub_
 }
 
 /* Notes a difference in a default port of SwitchInfo (the port for packets without a table entry).
- * If `held` leads to no link (0, or above the last port number), there is no difference, because
- * the manager accepts all such values. */
+ * If `held` is no external port of the switch (0, or above the last port number), there is no
+ * difference, because the manager accepts all such values. */
 static void note_default_port(const char *field, uint8_t held, uint8_t wanted, uint8_t ports,
                               struct fab_scrub_difference *d)
 {

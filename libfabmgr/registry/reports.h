@@ -77,7 +77,7 @@ void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot);
  * has no tries left, calls gone() with its slot; this function must remove the subscription. */
 void fab_registry_reports_expire(struct fab_subscriptions *s, uint64_t now,
                                  void (*gone)(void *ctx, uint32_t slot), void *ctx);
-/* returns true if any report is in flight */
+/* returns true if any report waits for its response */
 bool fab_registry_reports_waiting(const struct fab_subscriptions *s);
 void fab_registry_reports_stats(const struct fab_subscriptions *s,
                                 struct fab_registry_reports_stats *ret);

@@ -291,9 +291,10 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 
 /* Marks the overlay's entry of `sw` as stale in two cases. First, the labels descend
  * (turn_descends) at the switch to which the entry leads. Second, they descend at `sw` for packets
- * from a neighbour whose entry is not in the overlay. If the neighbour's entry is in the overlay,
- * the neighbour's entry is marked instead. Then fewer packets are dropped, because packets that
- * other switches or endports send to `sw` still arrive. */
+ * from a neighbour whose entry is not in the overlay. (If the neighbour's entry is in the overlay,
+ * this call does not mark `sw`: the call for the neighbour marks the neighbour's entry, by the
+ * first case. Fewer packets are then dropped, because packets that other switches or endports send
+ * to `sw` still arrive.) */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_network *b = j->r->network;

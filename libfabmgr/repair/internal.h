@@ -402,9 +402,10 @@ bool fab_repair_column_works(struct fab_repair *r, uint32_t sw);
 uint16_t fab_repair_column_length(struct fab_repair *r, uint32_t channel);
 /* Marks the switch SETTLED: it forwards to `channel`, and its path has `length` hops. */
 void fab_repair_column_settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t length);
-/* Guesses the next switch of `sw` after a decision about its entry for the LID: the switch at the
- * end of the candidate that the decision will try first. entry: the present LFT entry of `sw`.
- * Returns FAB_NONE if this entry is not the port of an ISL. */
+/* Guesses to which neighbour `sw` will forward the LID once its entry is decided; only for
+ * prefetches. The guess is the first candidate that the decision tries, if the minimum label is
+ * that of the channel of `entry`, the present LFT entry of `sw`. Returns FAB_NONE if this entry is
+ * not the port of an ISL. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
 /* Finds paths for CUT switches (FAB_MARK_CUT) that living links connect with the destination. Such

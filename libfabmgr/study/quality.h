@@ -39,8 +39,8 @@ struct fab_quality_input {
     /* maximum number of flows of all shifts that are measured in the topological order; 0: the
      * default (permutations.c) */
     uint32_t shift_flows;
-    /* The functions call this function often. If it returns true, the measurement ends with BUSY.
-     * NULL: the measurement cannot be stopped. */
+    /* The functions of this header call this function often. If it returns true, the measurement
+     * ends with BUSY. NULL: the measurement cannot be stopped. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
 };

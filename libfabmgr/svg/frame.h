@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all charts have in common: heads, legends and the axis of time. For this folder only. */
+/* What all charts have in common: heads, legends and the time axis. For this folder only. */
 #ifndef LIBFABMGR_SVG_FRAME_H
 #define LIBFABMGR_SVG_FRAME_H
 
@@ -9,7 +9,7 @@
 #define FAB_SVG_WIDTH 860u /* width of a chart in pixels */
 #define FAB_SVG_HEAD 52u   /* height in pixels of the title and the subtitle */
 #define FAB_SVG_RIGHT 24u  /* empty space at the right edge, in pixels */
-#define FAB_SVG_FOOT 40u   /* height in pixels of the axis of time below the last panel */
+#define FAB_SVG_FOOT 40u   /* height in pixels of the time axis below the last panel */
 #define FAB_SVG_TITLE 26u  /* height in pixels of the title of a panel */
 
 /* Begins a chart: writes the title and, below it in a dim colour, the subtitle. */
@@ -32,7 +32,7 @@ struct fab_svg_legend {
 void fab_svg_legend_add(struct fab_text *t, struct fab_svg_legend *l, const char *class,
                         const char *name);
 
-/* The axis of time of a chart. left, right: x coordinates of the first and the last time on the
+/* The time axis of a chart. left, right: x coordinates of the first and the last time on the
  * axis */
 struct fab_svg_scale {
     struct fab_svg_times times;

@@ -156,8 +156,8 @@ static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
     return worst;
 }
 
-/* Finds out how many packets each VL should send in one cycle of a table of `room` entries (member
- * `packets`). Returns false if the table has too few entries. */
+/* Sets lane[].packets to the number of packets that each VL should send in one cycle of a table of
+ * `room` entries. Returns false if the table has too few entries. */
 static bool find_round(struct lanes *l, uint32_t room)
 {
     uint32_t best = UINT32_MAX, at = 0;

@@ -164,7 +164,8 @@ struct traffic_endport {
     const struct fab_congestion_adapter *congestion; /* NULL: no congestion control */
     /* random offset in ps of the endport's congestion control timers */
     uint64_t phase;
-    /* for each SL, the queue of the flows that may send now */
+    /* For each SL, the queue of the flows that wait to send. They may send unless `held` has the
+     * SL, or their end time has passed. */
     struct traffic_fifo sl[16];
     /* queue of the flows for which the endport must send a BECN */
     struct traffic_fifo becns;

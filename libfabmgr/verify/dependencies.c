@@ -149,8 +149,8 @@ struct search {
     uint32_t *from;  /* [count] for each channel: the channel from which the search reached it */
 };
 
-/* Removes channels on which no other channel depends, again and again (Kahn's algorithm). Returns
- * how many channels remain. */
+/* Repeatedly removes channels on which no remaining channel depends, until there are none (Kahn's
+ * algorithm). Returns how many channels remain. */
 static uint32_t remove_sources(struct search *s)
 {
     uint32_t head = 0, tail = 0, remain = 0, next;

@@ -46,8 +46,9 @@ struct check {
     /* part[] was computed without the switches whose MulticastFDBCap is lower than this number */
     uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
-    /* [switches] the index is the name of a part (part[]). The value names the multicast tree with
-     * the first receiver of this part, by its root in tree[]. FAB_NONE: the part has no receiver */
+    /* [switches] Indexed by the id that names a part of the fabric (part[]): the root, in tree[],
+     * of the multicast tree to which the first receiver in this part is attached. (First in the
+     * list of the members of the current MLID.) FAB_NONE: the part has no receiver. */
     uint32_t *anchor;
     /* bitset of the parts of the fabric that have a switch with a non-zero mask */
     uint64_t *used;

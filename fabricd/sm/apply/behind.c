@@ -260,8 +260,10 @@ static int keep_links_in_use(struct sm *s)
     return r;
 }
 
-/* All blocks are read. If something has changed, the tables become the former ones, so that the
- * next phases follow the changes. */
+/* Called when all blocks are read. Ends the round if a read failed or if, while there are active
+ * tables, no entry differs from what the manager knew. Otherwise the active tables become
+ * model.former, and there are no active tables any more, so that the next phases make new ones from
+ * the entries that were read. */
 int sm_behind_compared(struct sm *s)
 {
     struct sm_behind *b = &s->apply->behind;

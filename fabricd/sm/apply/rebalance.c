@@ -84,7 +84,8 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        /* sm_rebalance_ended sets the timer again at the end of the running round. */
+        /* sm_rebalance_ended, which is called at the end of each round, sets the timer again if a
+         * rebalance is due then */
         return;
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);

@@ -172,8 +172,8 @@ void sm_repair_prepare(struct sm *s)
 
 /* Returns true if failed writes have left a mixture of old and new tables in which some pairs have
  * no path, or packets may loop or deadlock. No local repair may begin then, because its proof
- * assumes the new tables; instead, a sweep writes what is missing. Pairs whose paths a local repair
- * left out do not count. */
+ * assumes the new tables; instead, a sweep writes what is missing. If a local repair has
+ * left out paths from or to switches, pairs with a switch at one end do not count. */
 static bool stands_on_bad_mixture(const struct sm *s)
 {
     const struct fab_verdict *v = &s->apply->verdict;

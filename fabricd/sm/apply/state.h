@@ -571,7 +571,8 @@ int sm_announce_links(const struct fab_fabric *f, uint64_t *ret_hash);
 int sm_announce_init(struct sm *s); /* returns OK or NOMEM */
 void sm_announce_fini(struct sm *s);
 /* Call sm_announce_plan before a plan for the active tables is made. While sm_announce_waits
- * returns true, no write of the plan must be sent; sm_run_check is called when this ends. */
+ * returns true, the caller must not send any write of the plan; sm_run_check is called when it
+ * would return false. */
 void sm_announce_plan(struct sm *s);
 bool sm_announce_waits(const struct sm *s);
 
@@ -674,8 +675,9 @@ void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, b
 /* Returns how long to wait for packets in flight to leave the fabric, in microseconds. The time is
  * usually enough, but no guarantee (transition.c). */
 uint64_t sm_transition_settle_us(const struct sm *s);
-/* Call sm_transition_sending when write `op` of the plan is sent, and sm_transition_ended when all
- * writes are answered. The functions measure how long pairs have no path during a transition. */
+/* Call sm_transition_sending when write `op` of the plan is sent, and sm_transition_ended after
+ * the last write, when each write was answered or has failed. The functions measure how long pairs
+ * have no path during a transition. */
 void sm_transition_sending(struct sm *s, uint32_t op);
 void sm_transition_ended(struct sm *s);
 

@@ -242,8 +242,9 @@ static int leave(struct sm *s)
     int r = sm_returns_verified(s);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
-    /* After a take-over, only sweeps bring back returned links, until all tables that were read in
-     * standby are confirmed (confirm_tables.c). */
+    /* In these cases, only a sweep may put the links that came back into the routes again: targeted
+     * sweeps have changed the tables several times within seconds; the manager is frozen; or it has
+     * taken over, and not all tables that it read in standby are confirmed (confirm_tables.c). */
     if (s->fault->probe.gains > 0 &&
         (sm_targets_wait(s) || sm_is_frozen(s) || sm_standby_unchecked(s)))
         sm_returns_drop(s);

@@ -101,8 +101,9 @@ static void consider(struct sm *s)
 
 /* ---- requests ---- */
 
-/* Copies the next manager that may hang from w->missing[] to w->stranger, which gets the next
- * request. Returns false if no request to such a manager must be sent now. */
+/* w->missing[] has the trusted managers whose process may hang. Copies the next of them to
+ * w->stranger, which gets the next request. Returns false if none of them gets a request at this
+ * tick, or if no path leads to the chosen one. */
 static bool ask_missing(struct sm_watch *w)
 {
     if (w->missing_count == 0 || !sm_is_master(w->s) ||

@@ -254,7 +254,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
         if (s->links->list[i].damping.flaps == 0)
-            /* an isolated or drained link that has never flapped */
+            /* the list also has isolated and drained links that have never flapped */
             continue;
         if (n < max)
             ret[n] = describe(&s->links->list[i]);

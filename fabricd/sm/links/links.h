@@ -140,9 +140,9 @@ struct sm_excluded {
 /* Lists the links of silent switches that the snapshot lacks. barred: also lists the isolated,
  * drained and held-down links over which packets may pass. Returns NULL if memory ran out. */
 struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred);
-/* Makes a version of snapshot f to which the links of the list are added again. Leaves out a link
- * if one of its ports is not LinkUp, has another peer, or has left the snapshot. If the list is
- * empty, *ret is another reference to f. Returns NOMEM. */
+/* Makes a version of snapshot f to which the excluded links in `x` are added again. Leaves out a
+ * link if one of its ports is not LinkUp, has another peer, or has left the snapshot. If `x` has no
+ * links, *ret is another reference to f. Returns NOMEM. */
 int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
                           struct fab_fabric **ret);
 

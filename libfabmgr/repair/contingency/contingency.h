@@ -223,11 +223,11 @@ int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, stru
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
 /* fab_repair_contingencies_lookup and fab_repair_stored_plan_take are the two parts of
- * fab_repair_contingencies_find. fab_repair_contingencies_lookup returns the stored plan for
- * exactly these dead links, which the caller unrefs; NULL: there is none. *ret_commits: the state
- * for which the plan was made or last rechecked. fab_repair_stored_plan_take decodes this plan and,
- * if necessary, checks it. This takes most of the time, and can run on another thread; `r` is then
- * a clone of the repair. */
+ * fab_repair_contingencies_find. fab_repair_contingencies_lookup returns a reference to the stored
+ * plan for exactly these dead links; the caller unrefs it. NULL: there is none. *ret_commits: the
+ * state for which the plan was made or last rechecked. fab_repair_stored_plan_take decodes this
+ * plan and, if necessary, checks it. This takes most of the time, and can run on another thread;
+ * `r` is then a clone of the repair. */
 struct fab_repair_stored_plan *
 fab_repair_contingencies_lookup(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                 const uint32_t *dead, size_t count, uint64_t *ret_commits);

@@ -4,7 +4,7 @@
  *
  * Packets of several VLs to one LID share the LFT entries of the switches that they pass. So an
  * entry causes channel dependencies (labels/dependencies.c) on the VLs of all packets that pass it.
- * Only packets that pass a changed entry can meet a dependency that the baseline does not have.
+ * Only packets that pass a changed entry can cause a dependency that the baseline does not have.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"

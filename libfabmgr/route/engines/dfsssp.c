@@ -4,17 +4,18 @@
  * Hoefler, Nagel, IPDPS 2011).
  *
  * If the channel dependencies of these paths form no cycle, one VL is enough and the tables are
- * those of sssp. Otherwise LIDs of switches use the same paths as LIDs of hosts, and
- * virtual_layers.c distributes the pairs of switches over several layers. A layer has one SL, and
- * one VL from end to end. Both directions of a pair use the same layer, so paths are reversible. If
- * this needs too many VLs, the engine lets more and more LIDs of a switch use the same paths, so
- * that the dependencies form fewer cycles.
+ * those of sssp. Otherwise port 0 of a leaf shares the paths of the hosts at this leaf (sssp.h),
+ * and virtual_layers.c distributes the pairs of switches over several layers. A layer has one SL,
+ * and one VL from end to end. Both directions of a pair use the same layer, so paths are
+ * reversible. If this needs too many VLs, the hosts at a leaf share 4, then 2, then 1 set of paths,
+ * so that the dependencies form fewer cycles.
  *
  * The engine uses no more VLs than needed. The SLs are then less likely to change when the fabric
- * changes, and each VL has a larger part of the buffers. In fabrics of some hundred switches it
- * therefore chooses paths and VLs together, by the search of nue: each destination switch gets
- * shortest paths whose dependencies close no cycle on a VL. This needs fewer VLs than to choose the
- * paths first, and balances the loads equally well.
+ * changes, and each VL has a larger part of the buffers. If the paths of sssp need more than two
+ * VLs in a fabric of at most FEWER_VLS_PATHS paths, the engine therefore looks for paths that need
+ * fewer VLs: it chooses paths and VLs together, by the search of nue. Each destination switch then
+ * gets shortest paths whose dependencies close no cycle on a VL. The loads are balanced equally
+ * well.
  *
  * When the number of VLs is known, the engine makes room on all of them (make_room). A local repair
  * gives packets another path on the same VL, because hosts keep their SLs, and an assignment with

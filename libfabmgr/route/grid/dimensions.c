@@ -292,9 +292,9 @@ static int number_dims(struct classes *w, struct fab_dimensions *s, char *why, s
  *   |e              |e
  *   u ----- a ----- y
  *
- * Here u is the switch of find_by_gap(), and d and e are the dimensions of the links. Returns true
- * if there are switches x and y like this, and sets *ret to y. The dimensions of the links of a
- * need not be known.
+ * d and e are the dimensions of the links. find_by_gap(), below, has chosen u, which is no
+ * argument: u is a neighbour of a and w. Returns true if there are switches x and y like this, and
+ * sets *ret to y. The dimensions of the links of a need not be known.
  */
 static bool is_between_squares(const struct fab_graph *g, const struct fab_dimensions *s,
                                uint32_t a, uint32_t b, uint32_t w, uint8_t d, uint8_t e,
