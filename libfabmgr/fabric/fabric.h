@@ -12,8 +12,9 @@
  * adapters and routers, sorted by node GUID. So a node is a switch if and only if its id is below
  * switch_count, and tables of switches are indexed by node id.
  *
- * The ports of node n have the ids n.first_port + 0 to n.first_port + num_ports. Port 0 is the
- * management port of a switch. It is unused (present == false) for other nodes.
+ * The ports of node n have the ids n.first_port + 0 to n.first_port + num_ports. Port ids ascend
+ * with the node ids, so all ports of switches come first. Port 0 is the management port of a
+ * switch. It is unused (present == false) for other nodes.
  */
 #ifndef LIBFABMGR_FABRIC_FABRIC_H
 #define LIBFABMGR_FABRIC_FABRIC_H
@@ -209,6 +210,13 @@ static inline bool fab_fabric_node_is_switch(const struct fab_fabric *f, uint32_
 static inline uint32_t fab_fabric_port_id(const struct fab_fabric *f, uint32_t node, uint8_t num)
 {
     return f->nodes[node].first_port + num;
+}
+/* Returns true if the port is a port of a switch. Does not read the port, which would mostly be a
+ * cache miss. */
+static inline bool fab_fabric_port_is_of_switch(const struct fab_fabric *f, uint32_t port)
+{
+    return port < f->port_count &&
+           (f->switch_count == f->node_count || port < f->nodes[f->switch_count].first_port);
 }
 /* Returns the node at the other end of the link of `port`, or FAB_NONE. */
 static inline uint32_t fab_fabric_peer_node(const struct fab_fabric *f, uint32_t port)

@@ -251,6 +251,10 @@ START_TEST(a_snapshot_says_nothing_of_the_order)
     assert_sound(f);
     assert_same_fabric(f, g);
     assert_same_fabric(f, same);
+    for (uint32_t port = 0; port < f->port_count; port++)
+        ck_assert_int_eq(fab_fabric_port_is_of_switch(f, port),
+                         fab_fabric_node_is_switch(f, fab_fabric_port(f, port)->node));
+    ck_assert(!fab_fabric_port_is_of_switch(f, f->port_count));
     fab_fabric_unref(f);
     fab_fabric_unref(g);
     fab_fabric_unref(same);

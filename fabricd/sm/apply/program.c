@@ -456,9 +456,8 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
 static bool is_of_an_end(const struct sm *s, uint32_t lid)
 {
     const struct fab_lids *lids = &s->model.target->lids;
-    const struct fab_fabric *f = s->model.fabric;
     return lid <= lids->top && lids->owner[lid] != FAB_NONE &&
-           !fab_fabric_node_is_switch(f, fab_fabric_port(f, lids->owner[lid])->node);
+           !fab_fabric_port_is_of_switch(s->model.fabric, lids->owner[lid]);
 }
 
 /* Adds the number of LFT entries that this write has changed to the count of the round. If the
