@@ -434,6 +434,14 @@ static int find_reserved(struct even *e, uint32_t parents)
     return FAB_OK;
 }
 
+static bool no_memory(const struct even *e)
+{
+    bool failed = false;
+    for (uint32_t v = 0; v < e->layers; v++)
+        failed |= e->cdg[v].no_memory;
+    return failed;
+}
+
 static int reserve(struct even *e)
 {
     int status = FAB_OK;
@@ -441,6 +449,8 @@ static int reserve(struct even *e)
     for (uint32_t parents = PARENTS; parents > 0 && !good && status == FAB_OK; parents--) {
         status = find_reserved(e, parents);
         good = status == FAB_OK && reserve_everywhere(e);
+        if (no_memory(e))
+            status = FAB_E_NOMEM;
     }
     if (status == FAB_OK && !good)
         rearrange(e);
