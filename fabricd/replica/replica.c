@@ -162,7 +162,7 @@ static bool has_sent(struct replica *r, uint64_t version)
     if (r->role != REPLICA_LEADS || !r->quorum ||
         (r->confirmed_version >= version && r->beat_left == 0))
         return true;
-    r->marked = true; /* makes the sender continue without its usual pause */
+    r->marked = r->final = true; /* makes the sender continue without its usual pause */
     pthread_cond_broadcast(&r->wake);
     return false;
 }

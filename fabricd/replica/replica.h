@@ -69,7 +69,8 @@ uint64_t replica_former_guid(const struct replica *r);
 bool replica_former_was_level(const struct replica *r);
 /* Returns true if another manager could take over now without losing anything: a majority has
  * confirmed all rows, and the last beat says that none is left. If not, the sender sends the rest
- * without its usual pause before a beat. Also returns true if waiting would not help: this manager
+ * without its usual pause before a beat; while the caller waits for this, hosts must not be able to
+ * register. Also returns true if waiting would not help: this manager
  * does not lead, or no majority answers. */
 bool replica_has_sent_all(struct replica *r);
 /* Returns true if the manager with this port GUID shares the state at present, and its wrapping key

@@ -201,19 +201,37 @@ static void batch_fini(struct batch *b)
     free(b);
 }
 
-/* Returns the number of rows that the beat of this batch reports as left to send. Registrations in
- * this batch count as left, because hosts may have registered more since the batch was read. If
- * this is the last transaction of a master, the next master must then ask the hosts to register
- * again. */
-static uint64_t count_left(const struct batch *b)
+static uint64_t count_registrations(const struct batch *b)
 {
-    uint64_t count = b->all - b->rows.count;
+    uint64_t count = 0;
     for (size_t i = 0; i < b->rows.count; i++)
         count += store_is_registration(&b->rows.row[i]);
     return count;
 }
 
-static int batch_new(struct replica *r, struct batch **ret)
+/* Returns the time in us for which beats must still not say that no rows are left, because the last
+ * registrations were sent less than REST_US ago. */
+static uint64_t rest_of_pause(const struct replica *r)
+{
+    uint64_t now = clock_now_us();
+    return r->registered_us != 0 && now < r->registered_us + REST_US
+               ? r->registered_us + REST_US - now
+               : 0;
+}
+
+/* Returns the number of rows that the beat of this batch reports as left to send. Registrations in
+ * this batch count as left, because hosts may have registered more since the batch was read. For
+ * the same reason, a batch without registrations that is read within REST_US after the last one
+ * with registrations, for example because of a record of changes, reports one row. If this is the
+ * last transaction of a master, the next master must then ask the hosts to register again. final:
+ * no host can register now. */
+static uint64_t count_left(const struct replica *r, const struct batch *b, bool final)
+{
+    uint64_t count = b->all - b->rows.count + count_registrations(b);
+    return count == 0 && !final && rest_of_pause(r) > 0 ? 1 : count;
+}
+
+static int batch_new(struct replica *r, bool final, struct batch **ret)
 {
     struct batch *b = calloc(1, sizeof(*b));
     if (b == NULL)
@@ -228,7 +246,7 @@ static int batch_new(struct replica *r, struct batch **ret)
         }
         b->change[b->changes++] = (struct etcd_change){b->key[i], row->value};
     }
-    b->left = count_left(b);
+    b->left = count_left(r, b, final);
     snprintf(b->beat, sizeof(b->beat), "pending %" PRIu64, b->left);
     b->change[b->changes++] = (struct etcd_change){r->beat, b->beat};
     b->order = replica_announce_text(r, &b->order_version);
@@ -261,6 +279,8 @@ static void fenced(struct replica *r)
 static void sent(struct replica *r, struct batch *b, uint64_t took_us)
 {
     size_t count = b->rows.count;
+    if (count_registrations(b) > 0)
+        r->registered_us = clock_now_us();
     uint64_t version = count < b->all ? b->rows.row[count - 1].version : b->version;
     bool more = count < b->all;
     if (count > 0 && store_put_confirmed(r->in.store, &b->rows) == FAB_OK)
@@ -280,8 +300,9 @@ static void sent(struct replica *r, struct batch *b, uint64_t took_us)
     r->confirmed_us = clock_unix_us() - (int64_t)took_us;
     if (version > r->confirmed_version)
         r->confirmed_version = version;
+    uint64_t rest = count > 0 ? REST_US : rest_of_pause(r);
     if (!more && !r->marked && r->role == REPLICA_LEADS)
-        replica_wait(r, count > 0 ? REST_US : BEAT_US);
+        replica_wait(r, rest > 0 ? rest : BEAT_US);
     pthread_mutex_unlock(&r->mutex);
 }
 
@@ -333,8 +354,10 @@ static void send_batch(struct replica *r, int64_t fence)
     struct batch *b = NULL;
     pthread_mutex_lock(&r->mutex);
     r->marked = false;
+    bool final = r->final;
+    r->final = false;
     pthread_mutex_unlock(&r->mutex);
-    int status = batch_new(r, &b);
+    int status = batch_new(r, final, &b);
     if (status != FAB_OK) {
         snprintf(r->to_send.why, sizeof(r->to_send.why), "marked rows cannot be read: %s",
                  fab_base_status_text(status));

@@ -64,6 +64,9 @@ struct replica {
     /* revision of the key `beat`; -1: not known, so that the sender must read it; only for the
      * sender */
     int64_t beat_revision;
+    /* time in us (monotonic clock) at which a transaction with registrations of hosts was last
+     * confirmed; 0: never; only for the sender */
+    uint64_t registered_us;
 
     pthread_mutex_t mutex;
     pthread_cond_t wake; /* signalled when a member that the mutex protects has changed */
@@ -72,6 +75,9 @@ struct replica {
     enum replica_role role;
     /* true: the store has marked rows since the sender last fetched the marked rows */
     bool marked;
+    /* true: no host can register until the next batch of rows is read (replica_has_sent_all), so
+     * its beat may say that nothing is left */
+    bool final;
     bool been_read; /* true: the receiver has read all rows, and need not read them again before a
                      * claim */
     bool reread;    /* true: the receiver must read all rows again */

@@ -96,10 +96,11 @@ class Counts:
     """The counts of umadcount."""
 
     def __init__(self, path):
-        values = [0] * 8
-        if os.path.exists(path) and os.path.getsize(path) >= 64:
-            values = struct.unpack('8Q', open(path, 'rb').read(64))
-        self.sent, self.gets, self.sets, self.lft, self.last_lft, self.last_set, self.acks, self.last_ack = values
+        values = [0] * 11
+        if os.path.exists(path) and os.path.getsize(path) >= 88:
+            values = struct.unpack('11Q', open(path, 'rb').read(88))
+        self.sent, self.gets, self.sets, self.lft, self.last_lft, self.last_set, self.acks, self.last_ack = values[:8]
+        self.reregisters = values[10]
         self.smps = self.gets + self.sets
 
 

@@ -12,16 +12,22 @@ The rounds of standbys.sh, which starts the simulator and etcd. In each round:
     joins groups all the time, also while no manager is master.
   * At a random moment the same cable is pulled, and the master is killed or stopped.
   * Measured: the time until a standby manager is master, the time until the cable is routed round and until the last LFT
-    block is sent, LFT blocks beyond those of the fault alone, whether hosts were asked to register again, what is lost
-    of what was confirmed, and joins that were refused or not answered.
+    block is sent, LFT blocks beyond those of the fault alone, how many hosts were asked to register again
+    (ClientReregister), and joins that were refused or not answered.
+  * Measured, too: what is lost. A registration is confirmed to the host at once, and sent to etcd afterwards. Therefore
+    two things are counted as lost: what etcd had before the claim of the new master, but the new master has not; and what
+    was confirmed to the host and is still missing after the host has registered again, which it does only if it was
+    asked. Registrations that were confirmed to the host, but had not arrived in etcd, are reported separately.
 """
 import argparse
+import base64
 import json
 import os
 import random
 import re
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -31,8 +37,38 @@ from against_opensm import Counts, wait_for  # noqa: E402
 from faults import Topology  # noqa: E402
 from takeover import Manager, hosts_of, repaired, seconds_of  # noqa: E402
 
+ROWS = 'fabricd/fe80000000000000/'  # prefix of all keys in etcd
+# The hosts of ibsim do not support ClientReregister. There, the host registers again if the log of the new master says
+# that hosts are asked.
+CAN_BE_ASKED = os.environ.get('SIMULATOR') == 'fabsim'
 JOINS_MOST = 1000  # joins in a round, at most
 QUIET = 0.4  # seconds without LFT blocks after which a change counts as finished
+
+
+def etcd(*args):
+    out = subprocess.run(['etcdctl', 'get', *args, '-w', 'json'], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return json.loads(out).get('kvs', [])
+
+
+def etcd_claim():
+    """The revision of the last claim of the lead."""
+    return etcd(ROWS + 'leader')[0]['mod_revision']
+
+
+def etcd_services(revision, guid):
+    """The numbers of the services of this port GUID that etcd had at this revision, by service."""
+    services = {}
+    for row in etcd('--prefix', ROWS + 'row/service/', '--rev', str(revision)):
+        record = bytes.fromhex(json.loads(base64.b64decode(row['value']))['record'])
+        if struct.unpack_from('>Q', record, 16)[0] == guid:
+            services[str(struct.unpack_from('>Q', record)[0])] = struct.unpack_from('>Q', record, 160)[0]
+    return services
+
+
+def port_guids(path):
+    """The port GUID of each host."""
+    hosts = re.findall(r'^Ca[^"]*"([^"]*)".*\n\[1\]\(([0-9a-f]+)\)', open(path).read(), re.M)
+    return {name: int(guid, 16) for name, guid in hosts}
 
 
 class Standby(Manager):
@@ -129,7 +165,7 @@ class Bench:
         self.o, self.rng = o, random.Random(o.seed)
         self.console = open('sim.ctl', 'w')
         self.topology = Topology('fabric.net')
-        self.hosts = hosts_of('fabric.net')
+        self.hosts, self.guids = hosts_of('fabric.net'), port_guids('fabric.net')
         step = len(self.hosts) // (o.managers + 1)
         self.managers = [Standby(o.build, 'abc'[i], self.hosts[(i + 1) * step]) for i in range(o.managers)]
         self.results, self.group, self.priority, self.decided = [], 0, 5, None
@@ -208,6 +244,7 @@ class Bench:
             self.await_warm(m)
         for x in self.managers:
             x.remember()
+        claimed, asked = etcd_claim(), self.reregisters()
         if self.o.decide:
             self.decided = self.isolate(m)[0]
             time.sleep(self.o.decide * self.rng.random())
@@ -227,17 +264,23 @@ class Bench:
         if blocks == 0:
             last = 0
         routed = repaired(new, t0) or last
-        asked = any('asking all hosts' in x.said() for x in others)
-        lost = self.lost(new, link, confirmed, churn, churner)
+        told = any('asking all hosts' in x.said() for x in others)
+        numbers = dict(re.findall(r'^confirmed (\d+) (\d+)$', churn.end(), re.M))
+        asked = self.reregisters() - asked
+        lost, unsent = self.lost(claimed, churner, numbers, asked >= len(self.hosts) or told and not CAN_BE_ASKED)
+        if confirmed and new.ctl('link', 'release', link).returncode != 0:
+            lost.append('isolation of ' + link)
         texts = flood.end(), joins.end()
         joins = re.findall(r'^join \d+: (\S+) by \d+ after (\S+) s', texts[1], re.M)
         refused, longest = [x for x in joins if x[0] != '0x0000'], max([0.0] + [float(x[1]) for x in joins])
-        self.results.append((took, routed, last, blocks - alone, asked, lost, alone, longest, len(joins), len(refused)))
+        self.results.append((took, routed, last, blocks - alone, asked, lost, alone, longest, len(joins), len(refused),
+                             len(unsent), told))
         print('# %s %s: master after %.3f s, routed round after %.3f s, last LFT block after %.3f s, %d blocks (%d '
               'alone), longest join %.3f s, load %.1f%s%s' % (
             self.o.signal, cable, took, routed, last, blocks, alone, longest, os.getloadavg()[0],
-            ', asked to register again' if asked else '',
-            ', lost: %s' % ', '.join(lost[:3]) if lost else ''), flush=True)
+            ', the log says that hosts are asked to register again, and %d are' % asked if asked or told else '',
+            ', of %d services %d not sent' % (len(numbers), len(unsent)) +
+            (', lost: %s' % ', '.join(lost[:3]) if lost else '')), flush=True)
         for line in re.findall(r'^join \d+: (?!0x0000).*', texts[1], re.M):
             print('#   ' + line)
         if blocks > alone + 5 or took > 2 or routed > 2.1:
@@ -259,19 +302,32 @@ class Bench:
                 if re.search(r' (sm-|reroute-|tables-|sweep-|link-)|: all tables are read again', line):
                     print('#   %s %s' % (m.name, line[11:170]))
 
-    def lost(self, new, link, confirmed, churn, churner):
-        """What was confirmed and is not known to the new master."""
-        lost = []
-        if confirmed and new.ctl('link', 'release', link).returncode != 0:
-            lost.append('isolation of ' + link)
-        numbers = dict(re.findall(r'^confirmed (\d+) (\d+)$', churn.end(), re.M))
-        if numbers:
-            asked = Host(self.o.build, churner, 'sa_host', *[x for n in numbers for x in ('get', n)]).end(60)
-            answers = re.findall(r'^number (\d+)$|^get (\d+): (\S+)$', asked, re.M)
-            found = {answers[i + 1][1]: answers[i][0] for i in range(len(answers) - 1) if answers[i][0]}
-            lost += ['service %s: %s, found %s' % (n, numbers[n], found.get(n)) for n in numbers
-                     if int(found.get(n) or -1) < int(numbers[n])]
-        return lost
+    def reregisters(self):
+        return sum(Counts(m.folder + '/' + m.name).reregisters for m in self.managers)
+
+    def found(self, churner, services):
+        """The numbers of these services of the host that the master has, by service."""
+        out = Host(self.o.build, churner, 'sa_host', *[x for n in services for x in ('get', n)]).end(60)
+        answers = re.findall(r'^number (\d+)$|^get (\d+): (\S+)$', out, re.M)
+        return {answers[i + 1][1]: int(answers[i][0]) for i in range(len(answers) - 1) if answers[i][0]}
+
+    def lost(self, claimed, churner, numbers, asked):
+        """What is lost of the services whose last confirmed numbers are given, as text; and the services whose last
+        numbers had not arrived in etcd before the claim of the new master. claimed: the claim of the former master.
+        asked: hosts were asked to register again."""
+        if not wait_for(lambda: etcd_claim() != claimed, 10):
+            sys.exit('the new master does not lead the replication')
+        sent, found = etcd_services(etcd_claim(), self.guids[churner]), self.found(churner, numbers)
+        lost = ['service %s: %d in etcd, the new master has %s' % (n, sent[n], found.get(n)) for n in numbers
+                if n in sent and found.get(n, -1) < sent[n]]
+        unsent = [n for n in numbers if sent.get(n, -1) < int(numbers[n])]
+        missing = [n for n in numbers if found.get(n, -1) < int(numbers[n])]
+        if missing and asked:
+            Host(self.o.build, churner, 'sa_host', *[x for n in numbers for x in ('set', n, numbers[n])]).end(60)
+            found = self.found(churner, numbers)
+            missing = [n for n in numbers if found.get(n, -1) < int(numbers[n])]
+        return lost + ['service %s: %s confirmed to the host, found %s' % (n, numbers[n], found.get(n))
+                       for n in missing], unsent
 
     def again(self, m, new, cable, link):
         """Brings all back: the cable, and the manager that was stopped. The new master gets precedence; otherwise it would
@@ -314,8 +370,10 @@ class Bench:
             sum(x[3] > 0 for x in r)))
         print('  %d joins of hosts, %d refused; the longest took median %.3f s, worst %.3f s' % (
             sum(x[8] for x in r), sum(x[9] for x in r), statistics.median(x[7] for x in r), max(x[7] for x in r)))
-        print('  hosts were asked to register again in %d rounds; something confirmed was lost in %d' % (
-            sum(x[4] for x in r), sum(bool(x[5]) for x in r)))
+        print('  hosts were asked to register again in %d rounds; some services had not arrived in etcd in %d (median %d, '
+              'worst %d services); something confirmed was lost in %d' % (
+                sum(x[4] > 0 or x[11] for x in r), sum(x[10] > 0 for x in r), statistics.median(x[10] for x in r),
+                max(x[10] for x in r), sum(bool(x[5]) for x in r)))
 
 
 def main():

@@ -21,6 +21,7 @@ await 20 etcd_answers || exit 1
 printf '%s' "$replication" >shared.yaml
 sim_start fabric.net || { cat sim.err; exit 1; }
 export UMAD2SIM=$umad2sim
+etcd_environment # standbys.py reads what the managers had sent
 timeout "${SECONDS_MOST:-3000}" "$python" "$top/tests/bench/standbys.py" --build "$build" --managers "${MANAGERS:-3}" \
     --rounds "${ROUNDS:-20}" --signal "${SIGNAL:-KILL}" --seed "${TEST_SEED:-1}" \
     ${WARM:+--warm} ${DECIDE:+--decide "$DECIDE"} ${STANDBY_RATE:+--standby-rate "$STANDBY_RATE"}

@@ -32,6 +32,7 @@ struct counts {
     _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME in ns of the last of these answers */
     _Atomic uint64_t kill_after;  /* 0: the process is not killed */
     _Atomic uint64_t kill_after_lft;
+    _Atomic uint64_t reregisters; /* writes of PortInfo that set ClientReregister */
 };
 
 typedef int send_fn(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
@@ -81,6 +82,8 @@ static void count(const uint8_t *mad)
         return;
     atomic_fetch_add(&counts->sets, 1);
     atomic_store(&counts->last_set_ns, now_ns());
+    if (attr == 0x15 && (mad[64 + 51] & 0x80))
+        atomic_fetch_add(&counts->reregisters, 1);
     if (attr == 0x19) {
         use_up(&counts->kill_after_lft);
         atomic_fetch_add(&counts->lft_sets, 1);

@@ -62,10 +62,19 @@ relay_start() {
     pids+=($!)
 }
 
-etcd_ctl() {
+etcd_urls() {
     local i urls=
     for i in $(seq "$etcd_count"); do urls+="${urls:+,}https://127.0.0.1:$(etcd_port "$i")"; done
-    ETCDCTL_API=3 etcdctl --endpoints "$urls" --cacert ca.pem --cert manager.pem --key manager.key \
+    echo "$urls"
+}
+# etcd_environment: lets etcdctl reach the servers without options.
+etcd_environment() {
+    ETCDCTL_ENDPOINTS=$(etcd_urls)
+    export ETCDCTL_API=3 ETCDCTL_ENDPOINTS ETCDCTL_CACERT=$scratch/ca.pem ETCDCTL_CERT=$scratch/manager.pem \
+        ETCDCTL_KEY=$scratch/manager.key
+}
+etcd_ctl() {
+    ETCDCTL_API=3 etcdctl --endpoints "$(etcd_urls)" --cacert ca.pem --cert manager.pem --key manager.key \
         --command-timeout 3s "$@" 2>&1
 }
 etcd_answers() {

@@ -37,6 +37,7 @@ static struct {
     /* number of announcements of the former master that arrive only with the claim */
     int64_t late;
     uint64_t former_guid;
+    bool former_was_level; /* what replica_former_was_level returns */
     /* the claim of this manager, the number of rows that it received, and its listener */
     int64_t claim;
     uint64_t received;
@@ -93,7 +94,7 @@ uint64_t replica_former_guid(const struct replica *r)
 bool replica_former_was_level(const struct replica *r)
 {
     (void)r;
-    return true;
+    return fake.former_was_level;
 }
 
 bool replica_has_sent_all(struct replica *r)
@@ -201,6 +202,7 @@ static void bring_up(struct lab *lab)
     memset(&fake, 0, sizeof(fake));
     fake.level = fake.confirms = true;
     fake.former_guid = 0x42;
+    fake.former_was_level = true;
     fake.revision = 7;
     fake.claim = 8;
     lab_replica = (struct replica *)(void *)&replica;
@@ -469,7 +471,7 @@ END_TEST
 static struct {
     unsigned discoveries; /* number of times that the manager read its own NodeInfo */
     uint64_t ports;       /* writes of PortInfo before the first discovery */
-    bool asked;           /* one of these asked the host to register again */
+    unsigned asked;       /* number of writes that asked a host to register again */
     bool groups, read;    /* hosts could join groups when the first block was read */
 } seen;
 
@@ -485,7 +487,9 @@ static void note_progress(struct lab *lab, const struct fab_mad *head, const uin
         seen.ports = lab->sets_port_info;
     if (head->method == FAB_METHOD_SET && head->attr_id == FAB_ATTR_PORT_INFO &&
         fab_wire_attr_unpack(&fab_wire_attr_port_info, data, FAB_SMP_DATA, &info) == FAB_OK)
-        seen.asked |= info.client_reregister;
+        seen.asked += info.client_reregister;
+    if (seen.asked == 1 && lab->interrupt)
+        lab->interrupt_at = lab->sends + 1; /* the present MAD */
     if (head->method == FAB_METHOD_GET && head->attr_id == FAB_ATTR_LFT && seen.discoveries > 0 &&
         !seen.read) {
         seen.read = true;
@@ -517,9 +521,84 @@ START_TEST(hosts_find_the_new_master_before_the_heavy_sweep)
     lab_run(&lab, 15, lab_is_idle, "the sweep");
     ck_assert_uint_eq(seen.ports, fab_sim_fabric(lab.sim)->node_count);
     ck_assert_uint_eq(lab.sets_port_info, seen.ports);
-    ck_assert(!seen.asked);
+    ck_assert_uint_eq(seen.asked, 0);
     ck_assert(seen.groups);
     ck_assert_uint_eq(seen.discoveries, 1);
+    finish(&lab);
+}
+END_TEST
+
+static unsigned number_of_hosts(struct lab *lab)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    return f->node_count - f->switch_count;
+}
+
+static bool has_asked_all(struct lab *lab)
+{
+    return lab_is_idle(lab) && seen.asked >= number_of_hosts(lab);
+}
+
+static void takes_over_without_rows(struct lab *lab)
+{
+    (void)lab;
+}
+
+static void loads_last_rows(struct lab *lab)
+{
+    (void)lab;
+    fake.received = 1;
+}
+
+/* The manager is not level when it takes over, so that it decides later. */
+static void decides_late(struct lab *lab)
+{
+    fake.level = false;
+    lab_await(lab, 5, "sweep-done");
+    fake.level = true;
+}
+
+static void loads_rows_and_decides_late(struct lab *lab)
+{
+    decides_late(lab);
+    fake.received = 1;
+}
+
+static void reload(struct lab *lab)
+{
+    ck_assert_uint_gt(seen.asked, 0);
+    seen.asked = 0;
+    lab->interrupt = NULL;
+    ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
+}
+
+/* A reload interrupts the round that asks the hosts, before they have answered. The next round asks
+ * all of them. */
+static void is_interrupted(struct lab *lab)
+{
+    lab->interrupt = reload;
+}
+
+static void (*const take_overs[])(struct lab *lab) = {takes_over_without_rows, loads_last_rows,
+                                                      decides_late, loads_rows_and_decides_late,
+                                                      is_interrupted};
+
+/* The former master had not sent all registrations when it died. The new master asks all hosts to
+ * register again, once, although the former master has stored in the shared rows that it had asked
+ * all hosts before. */
+START_TEST(hosts_register_again_if_registrations_may_be_missing)
+{
+    struct lab lab;
+    bring_up(&lab);
+    store_flush(lab.store);
+    ck_assert(store_was_asked(lab.store));
+    stand_by(&lab);
+    fake.former_was_level = false;
+    lose_master(&lab);
+    take_overs[_i](&lab);
+    lab_run(&lab, 15, has_asked_all, "the requests to register again");
+    lab_run_for(&lab, 1);
+    ck_assert_uint_eq(seen.asked, number_of_hosts(&lab));
     finish(&lab);
 }
 END_TEST
@@ -903,6 +982,8 @@ int main(void)
     tcase_add_test(t, repairs_at_once_if_the_links_are_the_same);
     tcase_add_loop_test(t, reads_all_tables_if_in_doubt, 0, sizeof(doubts) / sizeof(*doubts));
     tcase_add_test(t, hosts_find_the_new_master_before_the_heavy_sweep);
+    tcase_add_loop_test(t, hosts_register_again_if_registrations_may_be_missing, 0,
+                        sizeof(take_overs) / sizeof(*take_overs));
     tcase_add_test(t, a_manager_that_is_master_again_has_no_old_groups);
     tcase_add_test(t, rows_of_hosts_do_not_repeat_the_sweep);
     tcase_add_test(t, a_new_master_loads_decisions_before_it_decides);

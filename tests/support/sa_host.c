@@ -42,7 +42,8 @@
 
 static int port_id, agent, smp_agent;
 /* true: requests are repeated for TRIES * TRY_MS, to the LID that the master has then, also if the
- * answer is BUSY */
+ * answer is BUSY, or that of a host without subnet administration (BAD_ATTR), where a manager has
+ * died */
 static bool follows_master;
 static umad_port_t port;
 static uint32_t tid = 1;
@@ -151,11 +152,11 @@ static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t dat
     (void)fab_wire_gmp_pack(&head, NULL, 0, mad);
     (void)fab_wire_attr_pack(&fab_wire_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20);
     memcpy(mad + FAB_SA_DATA, data, FAB_SA_DATA_LEN);
-    bool busy = false;
+    unsigned refused = 0;
     double end = now() + TRIES * TRY_MS / 1e3;
     for (int i = 0; follows_master ? now() < end : i < TRIES; i++) {
         double until = now() + (follows_master ? FOLLOW_MS : TRY_MS) / 1e3;
-        busy = false;
+        refused = 0;
         if (follows_master && i > 0)
             find_master();
         send_mad(mad, (uint16_t)port.sm_lid);
@@ -164,16 +165,17 @@ static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t dat
             if (got == NULL || (got[3] & FAB_METHOD_RESPONSE) == 0 ||
                 fab_base_get_be32(got + 12) != asked)
                 continue;
-            if (fab_base_get_be16(got + 4) == FAB_SMP_BUSY) {
+            unsigned status = fab_base_get_be16(got + 4);
+            if (status == FAB_SMP_BUSY || (follows_master && status == FAB_SMP_BAD_ATTR)) {
                 usleep(50000);
-                busy = true;
+                refused = status;
                 break;
             }
             memcpy(data, got + FAB_SA_DATA, FAB_SA_DATA_LEN);
-            return fab_base_get_be16(got + 4);
+            return status;
         }
     }
-    return busy ? FAB_SMP_BUSY : NO_ANSWER;
+    return refused != 0 ? refused : NO_ANSWER;
 }
 
 /* ---- services ---- */

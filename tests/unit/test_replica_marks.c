@@ -4,6 +4,7 @@
  * fake: the functions below stand in for those of fabricd/replica/etcd.c. */
 #include <inttypes.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/replica/state.h"
 #include "tests/unit/state_dir.h"
@@ -378,6 +379,90 @@ START_TEST(a_manager_without_marks_claims_at_once)
 }
 END_TEST
 
+/* ---- what a beat says ------------------------------------------------------------------------ */
+
+#define SERVICE "fabricd/fe80000000000000/row/service/"
+#define BEAT "fabricd/fe80000000000000/beat"
+#define RECORD "fabricd/fe80000000000000/changes"
+#define REST_US 50000 /* as in send.c */
+
+/* Returns whether the last value that etcd has of a key that begins like this has this text. */
+static bool has(const char *key, const char *text)
+{
+    const struct change *last = NULL;
+    pthread_mutex_lock(&fake.mutex);
+    for (unsigned i = 0; i < fake.count; i++)
+        if (strncmp(fake.change[i].key, key, strlen(key)) == 0)
+            last = &fake.change[i];
+    bool found = last != NULL && strstr(last->value, text) != NULL;
+    pthread_mutex_unlock(&fake.mutex);
+    return found;
+}
+
+static bool nothing_is_left(void)
+{
+    return has(BEAT, "pending 0");
+}
+
+static bool has_service(void)
+{
+    return has(SERVICE, "owner");
+}
+
+static bool has_record(void)
+{
+    return has(RECORD, "a change");
+}
+
+static bool has_sent_all(void)
+{
+    return replica_has_sent_all(r);
+}
+
+static void register_service(void)
+{
+    const struct store_service service = {.record = {.id = 7, .pkey = 0xffff}, .owner = 0x99};
+    store_put_service(s, &service, true);
+    store_flush(s);
+    await(has_service, "the service is sent");
+}
+
+/* The leader sends a record of changes shortly after a host has registered. Hosts may be
+ * registering more at this time, so the beat of this transaction does not say that nothing is left.
+ */
+START_TEST(a_beat_after_a_registration_waits)
+{
+    replica_lead(r);
+    await(leads, "the manager leads");
+    uint64_t before = clock_now_us();
+    register_service();
+    replica_record_changes(r, 1, 1, "a change");
+    await(has_record, "the record is sent");
+    bool nothing = nothing_is_left();
+    ck_assert(!nothing || clock_now_us() >= before + REST_US);
+    await(nothing_is_left, "the beat after the pause");
+    ck_assert_uint_ge(clock_now_us(), before + REST_US);
+}
+END_TEST
+
+/* Before a hand-over, no host can register, so the beat need not wait. */
+START_TEST(a_beat_before_a_hand_over_does_not_wait)
+{
+    replica_lead(r);
+    await(leads, "the manager leads");
+    uint64_t shortest = UINT64_MAX;
+    for (unsigned i = 0; i < 5; i++) {
+        uint64_t before = clock_now_us();
+        register_service();
+        await(has_sent_all, "all is sent");
+        ck_assert(nothing_is_left());
+        uint64_t took = clock_now_us() - before;
+        shortest = took < shortest ? took : shortest;
+    }
+    ck_assert_uint_lt(shortest, REST_US);
+}
+END_TEST
+
 int main(void)
 {
     Suite *all = suite_create("replica/marks");
@@ -387,6 +472,8 @@ int main(void)
     tcase_add_test(t, a_manager_in_standby_has_nothing_to_send);
     tcase_add_test(t, a_manager_in_standby_drops_what_it_has_not_sent);
     tcase_add_test(t, a_new_master_drops_what_it_has_not_sent);
+    tcase_add_test(t, a_beat_after_a_registration_waits);
+    tcase_add_test(t, a_beat_before_a_hand_over_does_not_wait);
     suite_add_tcase(all, t);
     t = tcase_create("no marks");
     tcase_add_checked_fixture(t, NULL, teardown);

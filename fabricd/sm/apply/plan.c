@@ -216,7 +216,7 @@ static int leave(struct sm *s)
     sm_model_take_back(&s->model, &p->model);
     sm_route_drop_replaced(s);
     if (r == FAB_OK)
-        r = sm_program_begin(s, &p->plan);
+        r = sm_program_begin(s, &p->plan, p->in.ask);
     if (r == FAB_OK && stopped)
         s->apply->program.stopped = true;
     else if (r == FAB_OK)

@@ -85,7 +85,7 @@ struct fab_plan_input sm_program_input(const struct sm *s)
         .observed = &s->model.observed,
         .sm_lid = s->model.target->lids.base[s->model.fabric->self_port],
         .tune = s->apply->tune,
-        .ask = s->apply->ask,
+        .ask = s->apply->ask || s->apply->ask_first,
         .former_sm_lid = s->apply->former_sm_lid,
     };
 }
@@ -150,16 +150,18 @@ static void bar_set_up(struct sm *s)
         sm_freeze_alarm(s, "links must be brought up before it can repair routes");
 }
 
-int sm_program_begin(struct sm *s, struct fab_plan *plan)
+int sm_program_begin(struct sm *s, struct fab_plan *plan, bool asks)
 {
     int r = sm_program_take(s, plan);
     if (r != FAB_OK)
         return r;
     sm_failed_begin(s);
+    s->apply->program.in.ask = asks;
     if (!sm_is_frozen(s)) {
         s->apply->tune = false;
-        s->apply->asking |= s->apply->ask;
-        s->apply->ask = false;
+        s->apply->asking |= asks;
+        if (asks)
+            s->apply->ask = s->apply->ask_first = false;
     }
     bar_set_up(s);
     note_unsure(s);
@@ -652,10 +654,21 @@ static int leave_repair(struct sm *s)
     return r;
 }
 
+/* Called if not all writes of the plan were sent. If the plan asked hosts to register again, some
+ * of them may not have been asked, so the next plan asks all of them. */
+static void ask_again(struct sm *s)
+{
+    s->apply->ask |= s->apply->asking;
+    s->apply->asking = false;
+}
+
 static int leave(struct sm *s)
 {
     end_writes(s);
-    return s->apply->program.stopped ? SM_ROUND_OVER : keep_lanes(s);
+    if (!s->apply->program.stopped)
+        return keep_lanes(s);
+    ask_again(s);
+    return SM_ROUND_OVER;
 }
 
 /* the phase "programming" of local repairs; sm_program_take has taken over the plan before */
@@ -671,4 +684,5 @@ const struct sm_phase sm_phase_program = {.name = "programming",
                                           .answer = answer,
                                           .finished = finished,
                                           .leave = leave,
-                                          .stalled = stalled};
+                                          .stalled = stalled,
+                                          .abort = ask_again};

@@ -395,7 +395,7 @@ int sm_apply_init(struct sm *s)
     s->apply->adopts = true;
     if (s->in.store)
         store_last_engine(s->in.store, s->apply->last_engine, sizeof(s->apply->last_engine));
-    s->apply->ask = s->in.store && !store_was_asked(s->in.store);
+    s->apply->ask_first = s->in.store && !store_was_asked(s->in.store);
     int r = sm_pins_init(s);
     if (r == FAB_OK)
         r = sm_standby_init(s);
@@ -420,7 +420,7 @@ int sm_apply_load(struct sm *s)
     int r = sm_pins_load(s);
     if (r == FAB_OK)
         r = sm_baseline_load(s);
-    s->apply->ask &= !store_was_asked(s->in.store);
+    s->apply->ask_first &= !store_was_asked(s->in.store);
     return r;
 }
 

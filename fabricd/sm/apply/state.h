@@ -463,10 +463,12 @@ struct sm_apply {
     /* timers (such as HOQLife) or error thresholds of ports changed in the policy, so the next plan
      * writes them */
     bool tune;
-    /* The next plan sets ClientReregister at all hosts, because the store does not have their
-     * registrations. */
-    bool ask;
-    bool asking; /* the running plan sets ClientReregister */
+    /* If one of these is true, the next plan sets ClientReregister at all hosts. ask_first: the
+     * store has no note that a manager has asked them; cleared if such a note arrives from another
+     * manager. ask: registrations may be missing (sm_apply_ask), or a plan that asked the hosts was
+     * stopped before all its writes were sent. */
+    bool ask_first, ask;
+    bool asking; /* the plan that was last made for all nodes sets ClientReregister */
     /* LID of the former master, as in fab_plan_input.former_sm_lid; 0: none. */
     uint32_t former_sm_lid;
 
@@ -638,8 +640,10 @@ void sm_route_one_line(char *text);
 /* Functions of program.c. */
 void sm_program_fini(struct sm_programming *p);
 struct fab_plan_input sm_program_input(const struct sm *s);
-/* Takes ownership of the plan that phase "programming" will send. Returns OK or NOMEM. */
-int sm_program_begin(struct sm *s, struct fab_plan *plan);
+/* Takes ownership of the plan that phase "programming" will send. asks: fab_plan_input.ask when the
+ * plan was made; if a request to ask the hosts came later, the next plan asks them. Returns OK or
+ * NOMEM. */
+int sm_program_begin(struct sm *s, struct fab_plan *plan, bool asks);
 /* The round sends no more writes, and ends when those in flight are answered. Switches may then
  * lack entries of the new tables, so another round must follow. */
 void sm_program_stop(struct sm *s);
