@@ -776,6 +776,7 @@ UNIT_TESTS += tests/unit/test_partition
 tests_unit_test_partition_SOURCES = tests/unit/test_partition.c
 tests_unit_test_partition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_partition_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_partition_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 UNIT_TESTS += tests/unit/test_baseline
 tests_unit_test_baseline_SOURCES = tests/unit/test_baseline.c
