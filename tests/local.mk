@@ -477,7 +477,8 @@ UNIT_TESTS += tests/sim/test_sm_transitions
 tests_sim_test_sm_transitions_SOURCES = tests/sim/test_sm_transitions.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_transitions_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_transitions_LDADD = $(DAEMON_TEST_LIBS)
-tests_sim_test_sm_transitions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_transition_make
+tests_sim_test_sm_transitions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_transition_make \
+	-Wl,--wrap=fab_verify_steps_new,--wrap=fab_verify_steps_judge
 
 # ---- sm: drains
 UNIT_TESTS += tests/sim/test_drain
@@ -775,6 +776,7 @@ UNIT_TESTS += tests/unit/test_partition
 tests_unit_test_partition_SOURCES = tests/unit/test_partition.c
 tests_unit_test_partition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_partition_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_partition_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 UNIT_TESTS += tests/unit/test_baseline
 tests_unit_test_baseline_SOURCES = tests/unit/test_baseline.c

@@ -411,6 +411,13 @@ def followers_see_every_event_in_order():
         assert seen[0].message.endswith("\ufffd") and seen[0].node_guid == "0x0000000000000042"
 
 
+def a_journal_outside_a_database_has_no_name():
+    """Without a database, the sequence numbers begin again with each start, so no name may identify them."""
+    with fake_fabric(events=3) as f:
+        answer = next(iter(f.WatchEvents()))
+        assert answer.HasField("event") and answer.journal == "", answer
+
+
 def followers_choose_severity():
     with fake_fabric(events=2) as f:
         for i, answer in enumerate(f.WatchEvents(
@@ -989,6 +996,7 @@ main([
     cancelled_calls_are_forgotten,
     connections_break_in_the_middle,
     followers_see_every_event_in_order,
+    a_journal_outside_a_database_has_no_name,
     followers_choose_severity,
     many_followers,
     followers_that_fall_behind_learn_where_to_resume,

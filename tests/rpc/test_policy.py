@@ -222,6 +222,23 @@ def the_command_reads_files_and_folders():
         assert twice.returncode == 2 and "given twice" in twice.stderr, twice
 
 
+def the_command_lists_what_a_plan_warns_of():
+    """A pattern that matches no node is a warning, and a lost partition must be confirmed: each is a row."""
+    place = place_with()
+    place.write("p.yaml", CLOSED + "classes: [{name: c, share: 20, match: [from=nosuch-*]}, {name: d, share: 10, "
+                "match: [from=neither-*]}]\n")
+    with place.daemon():
+        command = ["apply", place.path("p.yaml"), "--dry-run"]
+        shown = json.loads(place.ctl(*command, "-o", "json"))
+        assert [list(x) for x in shown["warnings"]] == [["text"]] * 2, shown
+        assert [x["text"].split(": ")[1] for x in shown["warnings"]] == [
+            f'no node matches "{name}" now' for name in ("nosuch-*", "neither-*")], shown
+        assert len(shown["confirmations"]) == 1 and "lose partition" in shown["confirmations"][0]["text"], shown
+        lines = place.ctl(*command).splitlines()
+        at = lines.index("WARNING")
+        assert all("no node matches" in x for x in lines[at + 1:at + 3]), lines
+
+
 main([
     a_plan_is_made_and_applied,
     a_confirmation_is_needed_where_partitions_are_lost,
@@ -233,4 +250,5 @@ main([
     a_frozen_manager_applies_nothing,
     settings_that_do_not_fit_prevent_a_start,
     the_command_reads_files_and_folders,
+    the_command_lists_what_a_plan_warns_of,
 ])

@@ -564,6 +564,41 @@ START_TEST(new_settings_are_tried_as_often_as_the_first)
 }
 END_TEST
 
+static bool all_but_one_stand(struct lab *l)
+{
+    (void)l;
+    struct cc_status s = status();
+    return s.devices[CC_PROGRAMMED] == DEVICES - 1 && s.devices[CC_PENDING] == 1;
+}
+
+static bool one_is_gone(struct lab *l)
+{
+    (void)l;
+    struct cc_status s = status();
+    return s.devices[CC_PROGRAMMED] == DEVICES - 1 && s.devices[CC_PENDING] == 0;
+}
+
+/* A host does not answer, and leaves the fabric while requests to it are in flight. Their time-outs
+ * must not count as failures of the device that takes its place in the list of devices. */
+START_TEST(requests_to_a_host_that_left_fail_for_no_other_device)
+{
+    struct cc_device_status troubled[DEVICES];
+    bring_up();
+    lab.config.smp.timeout_ms = 5000;
+    start_cc(HONEST, 0);
+    wire.lost_lid = lid_of("host-0003", 1);
+    lab_run(&lab, 10, all_but_one_stand, "all other devices are set");
+    lab_unlink(&lab, "leaf-001", 3);
+    lab_run(&lab, 10, one_is_gone, "the host has left the list");
+    for (unsigned s = 0; s < 60; s++) {
+        lab_run_for(&lab, 1);
+        ck_assert_uint_eq(cc_not_programmed(cc, troubled, DEVICES), 0);
+        ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES - 1);
+    }
+    end();
+}
+END_TEST
+
 /* If all traffic classes share the same SLs, all endports may send with each SL. */
 START_TEST(without_classes_all_endports_may_send)
 {
@@ -591,6 +626,7 @@ int main(void)
     tcase_add_test(t, devices_with_a_foreign_key_are_left_alone);
     tcase_add_test(t, a_reload_tries_a_silent_device_again);
     tcase_add_test(t, new_settings_are_tried_as_often_as_the_first);
+    tcase_add_test(t, requests_to_a_host_that_left_fail_for_no_other_device);
     tcase_add_test(t, without_classes_all_endports_may_send);
     return test_run(s);
 }

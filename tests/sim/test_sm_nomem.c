@@ -175,12 +175,46 @@ START_TEST(each_allocation_may_fail)
 }
 END_TEST
 
+/* a fabric without a manager */
+static struct lab idle;
+
+/* Creates and frees a manager. */
+static int create(void)
+{
+    struct sm *sm = NULL;
+    const struct sm_input in = {.loop = idle.loop,
+                                .transport = idle.sim_transport,
+                                .bus = idle.bus,
+                                .config = &idle.config};
+    armed = true;
+    int r = sm_new(&in, &sm);
+    armed = false;
+    if (r == FAB_OK)
+        sm_free(sm);
+    return r;
+}
+
+/* If an allocation fails, sm_new() must return NOMEM, and must free everything (which the sanitizer
+ * checks). */
+START_TEST(a_manager_is_created_whole_or_not_at_all)
+{
+    loop_thread = pthread_self();
+    alloc_counts = counts;
+    lab_open_virtual(&idle, lab_leaf_spine(3, 2, 2), NULL);
+    sm_free(idle.sm);
+    idle.sm = NULL;
+    ck_assert_uint_gt(fail_each_allocation(create, FAB_E_NOMEM), 30);
+    lab_close(&idle);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("the manager without memory");
     TCase *t = tcase_create("allocations");
     tcase_set_timeout(t, 600);
     tcase_add_loop_test(t, each_allocation_may_fail, 0, 5);
+    tcase_add_test(t, a_manager_is_created_whole_or_not_at_all);
     suite_add_tcase(s, t);
     return test_run(s);
 }

@@ -759,6 +759,29 @@ START_TEST(refuses_to_cut_off_a_part_in_a_hurry)
 }
 END_TEST
 
+/* Returns the capability mask of the manager's port in the fabric. */
+static uint32_t capabilities(struct lab *lab)
+{
+    return fab_sim_port(lab->sim, lab_node(lab, "host-0001"), 1)->cap_mask;
+}
+
+/* While a manager runs, other managers find it by the bit IsSM of its port. When it ends, it must
+ * clear the bit itself: the transport may stay open. */
+START_TEST(a_manager_that_ends_is_no_longer_found)
+{
+    const uint32_t is_sm = 2; /* PortInfo.CapabilityMask, IBA 14.2.5.6 */
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(2, 2, 2), NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    ck_assert_uint_ne(capabilities(&lab) & is_sm, 0);
+    sm_free(lab.sm);
+    lab.sm = NULL;
+    ck_assert_uint_eq(capabilities(&lab) & is_sm, 0);
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sm others");
@@ -791,6 +814,7 @@ int main(void)
     tcase_add_test(t, a_manager_that_elects_again_decides_nothing);
     tcase_add_test(t, refuses_to_cut_itself_off);
     tcase_add_test(t, refuses_to_cut_off_a_part_in_a_hurry);
+    tcase_add_test(t, a_manager_that_ends_is_no_longer_found);
     suite_add_tcase(s, t);
     return test_run(s);
 }

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabricd/sm/apply/apply.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/transition.h"
@@ -632,6 +633,69 @@ START_TEST(the_view_tells_what_failed_writes_of_a_repair_left)
 }
 END_TEST
 
+/* Stops the verification after failed writes of a repair as soon as it has begun. */
+static struct {
+    struct sm *sm; /* NULL: do not stop any verification */
+    struct fab_verify_steps *steps;
+    /* stopped: number of verifications that were stopped. completed: number of these that
+     * nevertheless walked along all paths. */
+    unsigned stopped, completed;
+} stopping;
+
+int __real_fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret);
+int __wrap_fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret);
+int __wrap_fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret)
+{
+    struct sm_status status;
+    int r = __real_fab_verify_steps_new(in, ret);
+    stopping.steps = NULL;
+    if (!stopping.sm)
+        return r;
+    sm_get_status(stopping.sm, &status);
+    if (strcmp(status.state, sm_phase_judge_repairs.name) != 0)
+        return r;
+    stopping.steps = *ret;
+    stopping.stopped++;
+    sm_phase_judge_repairs.abort(stopping.sm);
+    return r;
+}
+
+int __real_fab_verify_steps_judge(struct fab_verify_steps *s, struct fab_verdict *ret);
+int __wrap_fab_verify_steps_judge(struct fab_verify_steps *s, struct fab_verdict *ret);
+int __wrap_fab_verify_steps_judge(struct fab_verify_steps *s, struct fab_verdict *ret)
+{
+    stopping.completed += s == stopping.steps;
+    return __real_fab_verify_steps_judge(s, ret);
+}
+
+/* After failed writes of a repair, the manager verifies the tables that the switches hold, 256 LIDs
+ * at a time. If another fault aborts the round, the verification must stop after these, because the
+ * next round begins only when the worker task has ended. This fabric has 310 LIDs. */
+START_TEST(an_aborted_round_stops_its_verification)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(18, 4, 16), NULL);
+    lab.sent = lose_later_writes;
+    sm_start(lab.sm);
+    lab_run(&lab, 20, lab_is_ready, "bring-up");
+    lab_run_for(&lab, 2);
+    memset(&failing, 0, sizeof(failing));
+    failing.lossy = true;
+    stopping.sm = lab.sm;
+    lab_unlink(&lab, "leaf-002", 17);
+    lab_run_for(&lab, 2);
+    ck_assert_uint_gt(stopping.stopped, 0);
+    ck_assert_uint_eq(stopping.completed, 0);
+    stopping.sm = NULL;
+    failing.lossy = false;
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&lab, 20);
+    lab_run(&lab, 60, lab_is_idle, "the rest of the writes");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sm transitions");
@@ -645,6 +709,7 @@ int main(void)
     tcase_add_test(t, the_view_tells_what_failed_writes_left);
     tcase_add_test(t, the_view_counts_writes_that_may_have_taken_effect);
     tcase_add_test(t, the_view_tells_what_failed_writes_of_a_repair_left);
+    tcase_add_test(t, an_aborted_round_stops_its_verification);
     suite_add_tcase(s, t);
     return test_run(s);
 }

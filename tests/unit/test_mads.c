@@ -323,6 +323,35 @@ START_TEST(busy_ones_are_asked_again_after_a_rest)
 }
 END_TEST
 
+/* The status BUSY answers the second copy of a request. The response to the first copy arrives when
+ * the pause is over, but before the third copy is sent. It counts, and there is no third copy. */
+START_TEST(an_answer_after_a_rest_counts)
+{
+    struct fab_mads *m = session(4, 2);
+    struct outcome o = {0};
+    struct fab_mads_request req = get(&o, 1);
+    uint8_t mad[FAB_MAD_SIZE], busy[FAB_MAD_SIZE];
+    struct fab_mad_addr to;
+    fab_mads_submit(m, &req);
+    ck_assert(fab_mads_output(m, 0, mad, &to));
+    fab_mads_expire(m, TIMEOUT);
+    ck_assert(fab_mads_output(m, TIMEOUT, mad, &to));
+    memcpy(busy, mad, sizeof busy);
+    answer(busy, FAB_SMP_BUSY, 0);
+    fab_mads_input(m, TIMEOUT, FAB_LID_PERMISSIVE, busy, sizeof busy, false);
+    fab_mads_expire(m, 2 * TIMEOUT);
+    answer(mad, 0, 5);
+    fab_mads_input(m, 2 * TIMEOUT, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
+    ck_assert_uint_eq(o.calls, 1);
+    ck_assert_int_eq(o.status, FAB_OK);
+    ck_assert_uint_eq(o.first, 5);
+    ck_assert(!fab_mads_output(m, 2 * TIMEOUT, mad, &to));
+    ck_assert(fab_mads_idle(m));
+    ck_assert_uint_eq(stats_of(m).in_flight, 0);
+    fab_mads_free(m);
+}
+END_TEST
+
 START_TEST(order_is_retries_then_submitted_then_source)
 {
     struct fab_mads *m = session(4, 1);
@@ -672,6 +701,7 @@ static TCase *step_cases(void)
     tcase_add_test(tcase, returned_mads_are_retried_at_once);
     tcase_add_test(tcase, error_status_is_a_refusal);
     tcase_add_test(tcase, busy_ones_are_asked_again_after_a_rest);
+    tcase_add_test(tcase, an_answer_after_a_rest_counts);
     tcase_add_test(tcase, order_is_retries_then_submitted_then_source);
     tcase_add_test(tcase, cancel_forgets_everything_quietly);
     tcase_add_test(tcase, cancels_those_of_one);

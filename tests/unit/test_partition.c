@@ -14,6 +14,8 @@
 #include "libfabmgr/target/selector.h"
 #include "tests/unit/routing.h"
 
+#include "tests/unit/failing_alloc.h"
+
 #define ROOM 64 /* an adapter has room for 64 P_Keys */
 
 struct world {
@@ -532,6 +534,38 @@ START_TEST(selectors_match_ports)
 }
 END_TEST
 
+/* the input of the tables that tables_of_input() makes and frees */
+static struct fab_partition_input input;
+
+static int tables_of_input(void)
+{
+    struct fab_pkeys made = {0};
+    struct fab_partition_report report;
+    int r = fab_partition_tables(&input, &made, &report);
+    if (r == FAB_OK)
+        fab_target_pkeys_fini(&made);
+    return r;
+}
+
+/* If an allocation fails, fab_partition_tables() must return NOMEM, and must free everything (which
+ * the sanitizer checks). */
+START_TEST(each_allocation_may_fail)
+{
+    static const char text[] = "Default=0x7fff: ALL=full; a=1,indx0: ALL_CAS=full; b=2: ALL_CAS;";
+    struct world w = world_of(leaf_spine(3, 2, 4));
+    struct fab_partitions *p = NULL;
+    struct fab_partitions_error e = {0};
+    ck_assert_int_eq(fab_policy_partitions_read(text, strlen(text), &p, &e), FAB_OK);
+    input = (struct fab_partition_input){.fabric = w.f,
+                                         .partitions = p,
+                                         .held = &w.held.pkeys,
+                                         .enforce = FAB_ENFORCE_IN | FAB_ENFORCE_OUT};
+    ck_assert_uint_gt(fail_each_allocation(tables_of_input, FAB_E_NOMEM), 6);
+    fab_policy_partitions_unref(p);
+    world_fini(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("partition");
@@ -542,6 +576,7 @@ int main(void)
     tcase_add_test(tables, an_index_stays_while_its_key_does);
     tcase_add_test(tables, patterns_and_groups_choose_hosts);
     tcase_add_test(tables, a_full_table_is_reported);
+    tcase_add_test(tables, each_allocation_may_fail);
     suite_add_tcase(suite, tables);
     tcase_set_timeout(changes, 30);
     tcase_add_test(changes, other_ports_see_no_write);

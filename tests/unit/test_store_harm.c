@@ -479,6 +479,22 @@ START_TEST(what_may_not_be_written_is_refused)
 }
 END_TEST
 
+/* A directory has the name of the temporary file in which a new database is made. This is no matter
+ * of permissions, so the administrator must not be sent to look for some. */
+START_TEST(a_file_that_cannot_be_made_for_other_reasons_is_not_denied)
+{
+    struct store *s = NULL;
+    char why[600] = "", taken[300];
+    snprintf(taken, sizeof(taken), "%s.new", db_path);
+    ck_assert_int_eq(mkdir(taken, 0700), 0);
+    ck_assert_int_eq(store_open(dir, &s, why, sizeof(why)), FAB_E_IO);
+    ck_assert_str_ne(why, "");
+    ck_assert_ptr_null(s);
+    ck_assert_int_eq(rmdir(taken), 0);
+    store_close(open_store());
+}
+END_TEST
+
 START_TEST(the_directory_is_made)
 {
     struct store *s = NULL;
@@ -582,6 +598,7 @@ int main(void)
     tcase_add_test(tcase, one_manager_a_directory);
     tcase_add_test(tcase, a_directory_that_cannot_be_written_says_why);
     tcase_add_test(tcase, what_may_not_be_written_is_refused);
+    tcase_add_test(tcase, a_file_that_cannot_be_made_for_other_reasons_is_not_denied);
     tcase_add_test(tcase, the_directory_is_made);
     tcase_add_test(tcase, an_older_schema_is_brought_up_after_a_copy);
     tcase_add_test(tcase, a_backup_that_was_cut_off_is_replaced);
