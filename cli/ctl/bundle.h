@@ -24,7 +24,8 @@ int bundle_remove_part(const char *folder, const char *file);
  * Returns the exit code. */
 int bundle_write_map(struct anonymizer *a, const char *file);
 
-/* Prints how many different originals of each kind were replaced. */
+/* Prints how many different names, GUIDs and addresses of each kind (enum pseudonym_kind) were
+ * replaced. */
 void bundle_say_replaced(struct out *o, struct anonymizer *a);
 
 #endif

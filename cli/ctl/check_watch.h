@@ -7,7 +7,7 @@
 #include "libfabmgr/cabling/plan.h"
 
 /* Shows the progress of the cabling every few seconds, until the fabric is as planned. With the
- * option -n, shows it at most this many times. Returns the exit code; EXIT_UNSOUND: the fabric is
+ * option -n N, shows it at most N times. Returns the exit code; EXIT_UNSOUND: the fabric is
  * not as planned. */
 int watch_cabling(struct session *s, const struct fab_cabling_plan *plan);
 

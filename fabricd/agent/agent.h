@@ -10,10 +10,11 @@
 #include "libfabmgr/mads/mads.h"
 
 struct agent;
-/* A function that receives the MADs that the session does not handle. At the queue pair of the
- * agent, these are all MADs except responses, for example requests of other nodes, traps and
- * reports. At the other queue pair, these are all MADs. The function does not get undelivered
- * requests that the transport returns. */
+/* A function that receives the MADs that the session does not handle: requests of other nodes,
+ * traps and reports, but no responses and no malformed MADs. An agent for one class gets only MADs
+ * of this class. An agent for SMPs also gets every MAD that arrives at QP1, responses included,
+ * unless the class of the MAD has a receiver of its own (transport_on_class). The function does not
+ * get undelivered requests that the transport returns. */
 typedef void agent_unsolicited(void *ctx, const struct transport_mad *mad);
 
 /* Creates an agent for SMPs, at QP0. Returns NOMEM. */

@@ -105,11 +105,12 @@ struct cc_device_status {
      * refusal */
     bool unresponsive;
     uint8_t tries;
-    /* true: the manager has given up the device. It tries again after one of these events: the
-     * device leaves the fabric and comes back; other settings are computed for it (not in state
-     * UNSUPPORTED); the settings file is reloaded (only if `unresponsive` is true); the CC_Key
-     * changes (not if the device refused the class, that is, in state UNSUPPORTED without
-     * `unresponsive`). */
+    /* true: the manager has given up the device. It tries again when
+     *   - the device leaves the fabric and comes back;
+     *   - other settings are computed for it, unless the state is UNSUPPORTED;
+     *   - the settings file is reloaded, if `unresponsive` is true;
+     *   - the CC_Key changes, unless the device refused the class (the state is UNSUPPORTED, and
+     *     `unresponsive` is false). */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);

@@ -55,7 +55,9 @@ struct cc_device {
     uint8_t table_blocks;
     uint8_t state; /* enum cc_state */
     uint8_t key;   /* enum cc_key */
-    /* number of failed attempts to program the device since it was last programmed */
+    /* Number of failed attempts to program the device, at most CC_TRIES. 0 again when the device is
+     * programmed, and when the manager has a new reason to try: other settings, another CC_Key, or
+     * a reload. */
     uint8_t tries;
     bool unresponsive, busy;
     bool counted;        /* `violations` has a value that may be compared with the next one */

@@ -96,8 +96,9 @@ struct pm_node {
     /* [enum pm_ask] bitset of the ports about which a request of this kind must be sent */
     uint64_t wanted[PM_ASK_PORT_KINDS][4];
     uint64_t congested[4]; /* bitset of the ports that were congested at their last read */
-    /* Index of the node's port 0 in the columns of the present round. Valid only while history_pass
-     * is the number of the present pass + 1. */
+    /* history_pass: 1 + number of the last pass whose round of the history has columns for the
+     * ports of this node; 0: none. history_first: index of the node's port 0 in these columns.
+     * Valid only if that pass is the present one. */
     uint32_t history_first;
     uint64_t history_pass;
 };

@@ -22,8 +22,8 @@ struct study_kind {
      * study_stopped often. On failure, sets s->code to an error and s->why to a sentence; the call
      * is then finished with both. */
     void (*work)(struct study *s);
-    /* Sends the result on the loop thread, after `work`. Not called if the call has ended. Returns
-     * true if `work` must run again for the next part of the result. */
+    /* Sends the result on the loop thread, after `work`. Not called if the client's call has ended.
+     * Returns true if `work` must run again for the next part of the result. */
     bool (*tell)(struct study *s);
     /* frees the study, and the data that studies of this kind have besides `struct study` */
     void (*free)(struct study *s);

@@ -30,8 +30,9 @@ struct sa_stats { /* counts since the start */
     uint64_t refused;  /* requests answered with an error status */
     uint64_t busy;     /* requests answered with the status BUSY */
     /* Number of requests without an answer. The request was malformed, had a wrong SM_Key or
-     * exceeded the permitted rate; or this manager was not master, or was handing over; or the
-     * queue of answers was full, or the kernel did not accept the response. */
+     * exceeded the permitted rate; or this manager was not master; or it was handing over, and the
+     * request was a Set or Delete; or the queue of answers was full, or the kernel did not accept
+     * the response. */
     uint64_t dropped;
     /* number of registrations that were refused because a quota was used up */
     uint64_t over_quota;

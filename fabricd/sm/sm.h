@@ -748,7 +748,8 @@ struct sm_freeze_status {
     /* number of Sets that the transport did not send, because the mode forbids them */
     uint64_t refused;
     char postponed[400]; /* what waits until the manager is resumed; "": nothing */
-    /* a sudden loss, on which the manager acts only if a further sweep confirms it; "": none */
+    /* A sudden loss, on which the manager acts only if a further sweep confirms it; "": none. This
+     * is no freeze, but it postpones writes, too. */
     char confirming[160];
 };
 void sm_get_freeze(const struct sm *s, struct sm_freeze_status *ret);

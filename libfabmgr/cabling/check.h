@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that the files of a comparison share. For this folder only. */
+/* Functions for the comparison of a cabling plan with the fabric, which several files share. For
+ * this folder only. */
 #ifndef LIBFABMGR_CABLING_CHECK_H
 #define LIBFABMGR_CABLING_CHECK_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the facts about the whole fabric that congestion control needs. For the endports, these are
- * their number, their slowest link and their longest distance. For each switch, these are the
- * distance from endports and the ratio of endport bandwidth to ISL bandwidth.
+ * their number, their slowest link, their largest MTU and their longest distance. For each switch,
+ * these are the distance from endports and the ratio of endport bandwidth to ISL bandwidth.
  *
  * The longest distance comes from two breadth-first searches: the first from any switch with
- * endports, the second from the farthest switch that the first has found. The result is exact on
- * trees and on vertex-symmetric graphs. On other graphs it may be too short, but never too long.
- * This suffices, because only round-trip times are computed from the distance.
+ * endports, the second from the farthest switch with endports that the first has found. The result
+ * is exact on trees and on vertex-symmetric graphs. On other graphs it may be too short, but never
+ * too long. This suffices, because only round-trip times are computed from the distance.
  */
 #include "libfabmgr/congestion/summary.h"
 

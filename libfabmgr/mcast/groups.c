@@ -321,7 +321,7 @@ void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid)
     }
 }
 
-/* ---- from before a restart ------------------------------------------------------------------- */
+/* ---- groups from before a restart ------------------------------------------------------------ */
 
 int fab_mcast_groups_restore(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is)
 {

@@ -25,7 +25,9 @@
 struct fab_lft_changes {
     uint32_t switches; /* 0: nothing was added yet */
     uint64_t hash;     /* hash of the GUIDs of the switches */
-    /* everything has changed, or more than the set can tell; the other members have no meaning */
+    /* Everything counts as changed: the caller said so (fab_plan_changes_add_all), changes of
+     * another set of switches were added, or there was no memory. The other members then have no
+     * meaning. */
     bool all;
     /* [switches] bitset of the changed blocks of each switch */
     uint64_t (*block)[FAB_LFT_CHANGES_WORDS];

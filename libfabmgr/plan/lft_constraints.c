@@ -177,7 +177,7 @@ static bool on_cycle(const struct fab_lft_ordering *o, uint32_t a, uint32_t b)
            o->group[a] == o->group[b];
 }
 
-/* ---- precedences ----------------------------------------------------------------------------- */
+/* ---- constraints: which switch is written before which --------------------------------------- */
 
 static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t after_sw, bool soft)
 {

@@ -55,8 +55,8 @@ enum fab_recording_player_sent {
     /* the recording does not have the MAD, or the run has sent it more often than the recording has
      * it; the MAD gets no answer */
     FAB_RECORDING_PLAYER_UNEXPECTED,
-    /* The recording does not have this MAD, but the MAD does not count as unexpected (not_judged).
-     */
+    /* like UNEXPECTED, but the MAD does not count as unexpected (see not_judged); it gets no
+     * answer, either */
     FAB_RECORDING_PLAYER_NOT_JUDGED,
 };
 /* Takes a MAD that the replaying manager sends at time `now`; mad->bytes must have FAB_MAD_SIZE

@@ -18,9 +18,9 @@
  *   - switches that get their tables in stage EARLY, because they are cut off, have no write in the
  *     repair that must wait for another one. Their writes come before all others, which is one of
  *     the orders that the repair allows;
- *   - the repair drains only stale entries, before links come up, and no endport sends to another
- *     endport through them. These writes are added to stage EARLY. No link may come up, and no
- *     later LFT write may be sent, if one of them fails;
+ *   - the repair makes only stale entries drop packets, before links come up, and no endport sends
+ *     to another endport through them. These writes are added to stage EARLY. If one of them fails,
+ *     no link may come up, and no later LFT write may be sent;
  *   - no SL and no VL changes, no SL or VL depends on the path or on ports, and no switch is
  *     silent.
  *
@@ -50,7 +50,7 @@ struct match {
      * new number. writes: how many writes these steps have. */
     uint32_t *number;
     uint32_t steps, writes;
-    uint32_t drains; /* number of writes of the repair that drain stale entries */
+    uint32_t drains; /* number of writes by which the repair makes stale entries drop packets */
 };
 
 /* ---- may the plan use the order? ------------------------------------------------------------- */

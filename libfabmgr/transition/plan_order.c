@@ -169,16 +169,17 @@ static void complete_blocks(struct ordering *o, uint32_t start)
 }
 
 /* Adds those LFT writes of the plan that the transition does not have. Only the writes of stage
- * EARLY that set entries to NO_ROUTE, or restore a block, change entries that are in use. */
+ * EARLY that set entries to NO_ROUTE, or set a doubtful block to its former entries, change entries
+ * that are in use. */
 static void add_others(struct ordering *o)
 {
     uint32_t first = o->plan->stage_start[o->stage];
     for (uint32_t i = first; i < o->plan->stage_start[o->stage + 1]; i++) {
         const struct fab_plan_op *op = &o->plan->ops[i];
         if (o->stage == FAB_STAGE_EARLY && (op->keep | op->drain) != 0)
-            /* This write makes entries drop packets on a switch that is not cut off, or restores
-             * a block. The transition of stage EARLY has no such writes, so the plan keeps this
-             * one. */
+            /* This write of the former plan makes entries drop packets on a switch that is not cut
+             * off, or sets a doubtful block to its former entries. The steps of the transition have
+             * no such writes, so it is copied unchanged. */
             o->ops[o->count++] = *op;
         else if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
             add(o, op->node, op->block);

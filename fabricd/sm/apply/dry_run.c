@@ -73,7 +73,7 @@ static void work(void *ctx, struct loop_task *task)
         count_writes(x, &x->active->lft, &j->of.target->lft);
 }
 
-/* ---- the result ------------------------------------------------------------------------------ */
+/* ---- text about the result ------------------------------------------------------------------- */
 
 static void describe_writes(const struct sm_dry_run *x, char *ret, size_t len)
 {

@@ -89,8 +89,9 @@ int sm_make_view(struct sm *s, struct fab_target *target, struct fab_view **ret)
     int r = fab_policy_copy(&s->policy, &policy);
     if (r != FAB_OK)
         return r;
-    /* The verdict has no witness, because tables that failed their proof are not published. If
-     * table writes failed, the verdict is that of the mixture of old and new tables that the
+    /* A view has the verdict without its witness: the view frees its verdict, but the arrays of the
+     * witness belong to apply->verdict. The verdict is normally that of tables that passed their
+     * proof. If table writes failed, it is that of the mixture of old and new tables that the
      * switches hold, until the next round has repeated the writes. */
     struct fab_verdict verdict = s->apply->verdict;
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
@@ -272,8 +273,8 @@ static int enter(struct sm *s)
     return c ? sm_phase_task_begin(s, &comparing, c) : FAB_E_NOMEM;
 }
 
-/* Publishes the snapshot and the active tables. Does nothing if a view with these tables is
- * published, and the round found no change, computed no tables and wrote nothing. */
+/* Publishes the snapshot and the active tables. Does nothing if the view that is already published
+ * has these tables, and the round found no change, computed no tables and wrote nothing. */
 static int publish_changes(struct sm *s, const struct comparison *c)
 {
     const struct fab_view *old = s->model.view;

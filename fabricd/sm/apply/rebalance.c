@@ -25,8 +25,8 @@
  * A rebalance also programs the tables that the polish has made of the active ones (polish.c). No
  * engine runs then, and the quiet time and RATE do not apply.
  *
- * A rebalance also follows if the manager has adopted the tables that the switches held
- * (standing.c).
+ * A rebalance also follows if the manager has adopted the tables that the switches held, and in two
+ * similar cases (sm_apply.adopted).
  *
  * The timer starts a rebalance at the earliest RATE times the quiet time after the last one that
  * replaced the tables. If the new tables were no better, the engine does not run again until the

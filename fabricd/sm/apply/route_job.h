@@ -60,7 +60,8 @@ struct sm_route_job {
     uint64_t cpu_ns; /* CPU time of the worker thread */
     struct sm_classes classes;
     bool composed; /* the task has set `classes` */
-    /* true: the engine says that on this fabric another engine may spread load better */
+    /* true: the engine says that on this fabric another engine may spread load better; its tables
+     * are not wrong for this reason */
     bool flawed;
     bool over;
 };

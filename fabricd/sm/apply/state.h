@@ -396,13 +396,15 @@ int sm_standing_connect(struct fab_fabric *f, const struct fab_silent_link *l);
 /* Moves to *ret the copy of the tables that the switches hold, and copies the list of lost links to
  * it. */
 void sm_standing_take(struct sm *s, struct sm_standing *ret);
-/* Call this function when the tables are chosen. If the tables of the switches were adopted,
- * reports it, and lets a rebalance follow. No tables are adopted after this call. In a round in
- * standby, only stores the facts for the report at the take-over. */
+/* Call this function when the tables are chosen. Calls sm_standing_adopted; no tables are adopted
+ * after that. In a round in standby, only stores the facts for sm_standing_adopted, which is then
+ * called at the take-over. */
 void sm_standing_report(struct sm *s, const struct sm_standing *x);
 void sm_standing_forget_lost(struct sm *s); /* empties s->apply->lost */
-/* If the tables that the switches held were adopted, reports it, and lets a rebalance or a reroute
- * follow. */
+/* If the tables that the switches held were adopted, reports it, and requests a reroute if they
+ * came from an engine that is not in the settings any more. Lets a rebalance follow if they were
+ * adopted, or if the engine's tables were used without a comparison with other engines (`near`) and
+ * changed blocks. */
 void sm_standing_adopted(struct sm *s, const struct sm_adopted *x);
 void sm_standing_fini(struct sm_standing *x);
 
@@ -422,7 +424,9 @@ struct sm_apply {
      * collected only while `adopts` is true */
     struct fab_silent_link *lost;
     uint32_t lost_count;
-    /* the active tables were adopted, so a rebalance must follow */
+    /* A rebalance must follow, because the active tables were adopted, because they are an engine's
+     * and were not compared with those of other engines (sm_standing_adopted), or because they had
+     * local repairs when this manager took over. */
     bool adopted;
     /* engine of the newest tables in the store; "": not known */
     char last_engine[32];

@@ -73,10 +73,10 @@ struct sm_lost_switches {
      * then reads all their ports. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
     bool any; /* at least one bit of `narrow` is set */
-    /* The probe has come to the end of the suspects, and goes through them a second time. Of the
-     * suspects before `end`, it now reads only those in `reread`. */
+    /* The probe has begun to go through the suspects a second time, or will not do so any more
+     * (sm_lost_switch_stop). Of the suspects before `end`, it now reads only those in `reread`. */
     bool again;
-    /* number of suspects when the probe came to their end for the first time */
+    /* number of suspects when the probe began the second time; 0: it has not begun it */
     uint32_t end;
 };
 struct sm_contingency_state { /* state of contingency.c */

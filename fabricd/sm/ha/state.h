@@ -79,8 +79,8 @@ struct sm_watch {
     uint32_t missing_count, next_missing;
     /* number of timer ticks since the last election; at each tick, all managers are read */
     uint32_t ticks;
-    /* port GUID of the other master in the last event sm-two-masters; 0: no event since this
-     * manager became master */
+    /* port GUID of the second master about which the last event sm-two-masters was emitted; 0:
+     * there is no second master now, or no such event since this manager became master */
     uint64_t second_guid;
     uint64_t master_us; /* time (manager's clock) at which it last became master */
 };

@@ -32,7 +32,8 @@
 
 /* ---- two masters ---- */
 
-/* Emits the event about `o`, a second master. yields: this manager is the one that hands over. */
+/* Emits the event about `o`, a second master, unless the last event was about the same manager.
+ * yields: this manager is the one that hands over. */
 static void report_two(struct sm *s, const struct sm_other *o, bool yields)
 {
     struct sm_watch *w = &s->ha->watch;

@@ -324,8 +324,9 @@ static void emit_silent(struct sm *s, const struct sm_silent *e, uint32_t links,
 }
 
 /* Called when a switch was found to be silent. If routes can avoid it (`avoid`) and a local
- * repair is possible, requests this repair, and interrupts the running round for it. Otherwise
- * requests a targeted sweep; if one is running already, it begins again without the switch. */
+ * repair is possible, requests a port probe of the switch, which leads to this repair, and
+ * interrupts the running round for it. Otherwise requests a targeted sweep; if one is running
+ * already, it begins again without the switch. */
 static void act(struct sm *s, struct sm_silent *e, bool avoid)
 {
     char name[SM_PLACE_LEN];

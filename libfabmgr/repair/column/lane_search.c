@@ -49,9 +49,9 @@ static bool is_present(const struct lane_search *g, uint32_t channel)
            fab_repair_channel(b, sw, fab_repair_column_entry(c, sw)) == channel;
 }
 
-/* Returns true if the packets of the CUT switch, and all packets that pass the switch from which
- * `channel` leads, may follow the path of the search from `channel` to its end. The latter packets
- * are not checked if this is their path already. */
+/* Returns true if two kinds of packets may follow the path of the search from `channel` to the
+ * destination: those of the CUT switch, and those that pass the switch at the beginning of
+ * `channel`. The second kind is not checked if it takes this path already. */
 static bool may_use(const struct lane_search *g, uint32_t channel)
 {
     bool keeps = true;

@@ -257,7 +257,8 @@ static void take_out(struct even *e, struct pair *p)
         release(e, p->layer, e->dependency[i]);
 }
 
-/* Puts the pair into a layer. Returns false if its paths would close a cycle there. */
+/* Puts the pair into a layer. Returns false if its paths would close a cycle there; the layer then
+ * stays as it was. */
 static bool put_into(struct even *e, struct pair *p, uint32_t layer)
 {
     for (size_t i = p->first; i < p->end; i++) {
@@ -309,8 +310,8 @@ static bool put_elsewhere(struct even *e, struct pair *p, uint32_t from)
 
 /* ---- reserved channels ----------------------------------------------------------------------- */
 
-/* Calls visit() for each dependency of up/down paths over reserved channels, until it returns
- * false. */
+/* Calls visit() for each dependency of up/down paths over reserved channels (see the top of this
+ * file), until visit() returns false. Then also returns false, otherwise true. */
 static bool each_reserved(struct even *e, uint32_t layer,
                           bool (*visit)(struct even *e, uint32_t layer, uint32_t dependency))
 {

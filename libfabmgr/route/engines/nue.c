@@ -11,11 +11,11 @@
  *   balance.c       which of these paths each LID takes, as for sssp
  *
  * First, each destination switch with hosts gets shortest paths, if the dependencies permit them.
- * If they do not for too many pairs of hosts, and the ports have more VLs, the engine adds VLs;
- * each VL has a CDG of its own. The remaining destination switches, and the switches without hosts,
- * then get paths that need not be shortest: detours around forbidden dependencies, or the escape
- * tree if nothing else is possible. So one VL is enough for any topology. Then the engine adds
- * alternative arcs to the paths, and spreads the LIDs over them.
+ * If too many pairs of hosts get no shortest path, and the ports have more VLs, the engine adds
+ * VLs; each VL has a CDG of its own. The remaining destination switches, and the switches without
+ * hosts, then get paths that need not be shortest: detours around forbidden dependencies, or the
+ * escape tree if nothing else is possible. So one VL is enough for any topology. Then the engine
+ * adds alternative arcs to the paths, and spreads the LIDs over them.
  *
  * The VL depends on the pair of switches, and is the same in both directions. So every path is
  * reversible: the answer to a packet may use the SL of the packet (IBA 15.2.5.16). As in LASH

@@ -323,7 +323,7 @@ void fab_route_dimensions_set(const struct fab_graph *g, struct fab_dimensions *
 /* Finds the dimension of the link from u to a, which is in no square. Looks for a square u, w, b, a
  * that lacks only the link from a to b. The dimension is then that of the opposite side, from w to
  * b. is_between_squares() checks that a and b are indeed neighbours in the grid, and finds a second
- * link of a, which gets the same dimension. */
+ * link of a, which gets the same dimension as the link from u to a. */
 static void find_by_gap(const struct fab_graph *g, struct fab_dimensions *s, uint32_t u, uint32_t a)
 {
     for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the squares of four links in lattices, which are products of paths, pairs of switches, and
- * rings of 5 or more switches. Opposite sides of a square are parallel: they lead in the same
- * direction of the same dimension. Internal to libfabmgr/route. */
+/* Finds the squares of four links in lattices. A lattice is a Cartesian product of graphs. Each
+ * factor is a dimension: a row of two or more switches, or a ring of 5 or more switches. Opposite
+ * sides of a square are parallel: they lead in the same direction of the same dimension. Internal
+ * to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRID_SQUARES_H
 #define LIBFABMGR_ROUTE_GRID_SQUARES_H
 

@@ -2,7 +2,7 @@
 /*
  * Finds paths to one destination switch by the method of Nue. The search goes from the destination
  * outwards, over arcs whose dependency on the rest of the path closes no cycle with the
- * dependencies in use.
+ * dependencies in use. Each path also gets a VL; dependencies are in use on a VL.
  *
  * An arc stands for all parallel links from a switch to one neighbour. The slot of an arc is its
  * index among the arcs that leave the same switch (acyclic_cdg.h).
@@ -13,13 +13,15 @@
  *
  * If a switch has several arcs to choose from, arcs whose dependency is known to close no cycle are
  * preferred. Among these, the search takes the arc with the least load along the rest of the path.
- * It tries an arc whose dependency needs a search for cycles only if there is no other arc. If that
- * dependency closes a cycle, the search gives the neighbour at the end of the arc another path,
- * over a switch of a lower level. The arc may then be usable (local backtracking in the paper). A
- * switch that still has no path may get a longer one in a later level.
+ * (The members `dense` and `by_load` of struct fab_nue change these preferences.) It tries an arc
+ * whose dependency needs a search for cycles only if there is no other arc. If that dependency
+ * closes a cycle, the search gives the neighbour at the end of the arc another path, over a switch
+ * of a lower level. The arc may then be usable (local backtracking in the paper). A switch that
+ * still has no path may get a longer one in a later level.
  *
- * Switches that have no path at the end of the search take the escape tree. All dependencies along
- * the tree are in use from the start, so paths along the tree never close a cycle. LFTs consider
+ * Switches that have no path at the end of the search take the escape tree. On the first d->trees
+ * VLs, all dependencies along the tree are in use from the start, so paths along the tree close no
+ * cycle there. On another VL, such a path may close a cycle; the search then fails. LFTs consider
  * the destination only. So if a switch takes the tree, all later switches on its path must take the
  * tree, too. Therefore the search is repeated, and all these switches take the tree in the
  * repetition.

@@ -416,7 +416,7 @@ bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *
     return true;
 }
 
-/* ---- ranks for other folders ---------------------------------------------------------------- */
+/* ---- ranks of the switches ------------------------------------------------------------------- */
 
 static int ranks_by(fab_route_find_order *find, const struct fab_fabric *f,
                     const struct fab_policy *p, struct fab_ranks *ret)
