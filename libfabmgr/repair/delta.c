@@ -402,12 +402,25 @@ static void mark_turned(struct job *j)
     }
 }
 
+/* Gives up the decision of a column; its entries stay as they are. mark: what r->graph.undos was
+ * before the decision. */
+static void give_up_column(struct job *j, size_t mark)
+{
+    struct fab_repair *r = j->r;
+    fab_repair_dependencies_undo(r, mark);
+    for (size_t i = 0; i < j->stales; i++)
+        r->column.stale[j->stale[i]] = false;
+    j->stales = 0;
+    fab_repair_column_end(r);
+}
+
 static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
                          size_t affected_count, const struct fab_repair_entry *known, size_t knowns)
 {
     struct fab_repair *r = j->r;
     uint32_t home = r->network->home[lid];
     int status = FAB_OK;
+    size_t mark = r->graph.undos;
     bool rebalanced = is_rebalanced(j, lid, knowns);
     if (!rebalanced && column_stays(j, affected, affected_count, known, knowns))
         return keep_column(j, lid, affected, affected_count, known, knowns);
@@ -428,6 +441,11 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
         mark_turned(j);
         fab_repair_column_solve(r);
         status = relax_cut(j);
+    }
+    /* The present paths may be those of an escape tree, which a rebalance does not keep free. */
+    if (status == FAB_OK && rebalanced && r->network->pair_vl != NULL && some_is_cut(j)) {
+        give_up_column(j, mark);
+        return keep_column(j, lid, affected, affected_count, known, knowns);
     }
     if (status == FAB_OK)
         status = add_column(j, known, knowns);

@@ -447,7 +447,8 @@ static int check_all(struct proof *p)
         status = check_dead(p, sorted, d->changes);
         if (status == FAB_OK)
             status = check_revived(p, sorted, d->changes);
-        if (status == FAB_OK)
+        /* check_columns has already checked and counted them if it checked the whole overlay */
+        if (status == FAB_OK && !p->whole_overlay)
             status = check_dropping(p, sorted, d->changes);
     }
     free(key);

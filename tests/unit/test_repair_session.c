@@ -479,7 +479,7 @@ static void check_follower(const char *name, struct fab_fabric *f, struct fab_pr
     standby.first = fab_target_ref(master.first);
     start_session(&master);
     start_session(&standby);
-    for (unsigned i = 0; i < test_rounds(40); i++) {
+    for (unsigned i = 0; i < test_rounds(40) || (caught == 0 && i < 200); i++) {
         update(&master, draw(prng, 4) == 0 ? fab_fabric_ref(f) : part_of(f, prng));
         if (draw(prng, 2) == 0)
             rebalance(&master);
