@@ -72,7 +72,8 @@ static bool same_switches(const struct fab_lft_changes *c, const struct fab_fabr
 
 void fab_plan_changes_begin(struct fab_lft_changes *c, const struct fab_fabric *f)
 {
-    if (prepare(c, f) && !same_switches(c, f))
+    bool fresh = c->block == NULL;
+    if (prepare(c, f) && !fresh && !same_switches(c, f))
         fab_plan_changes_add_all(c);
 }
 

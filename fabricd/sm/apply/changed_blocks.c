@@ -70,8 +70,10 @@ void sm_changed_plan(struct sm *s)
     if (count == 0)
         return;
     struct fab_lft_changes *set = begin_change(s);
-    if (count > BLOCKS_MOST)
+    if (count > BLOCKS_MOST) {
         fab_plan_changes_add_all(set);
+        return;
+    }
     for (uint32_t i = 0; i < plan->stage_start[FAB_STAGE_COUNT]; i++)
         if (plan->ops[i].attr_id == FAB_ATTR_LFT)
             fab_plan_changes_add_block(set, plan->ops[i].node, plan->ops[i].block);

@@ -180,7 +180,7 @@ static int greatest_load(const struct dfsssp *d, const struct fab_lft *lft, uint
     memset(load, 0, f->port_count * sizeof(*load));
     for (uint32_t lid = 0; lid <= lft->top && lid <= d->in->lids->top; lid++) {
         uint32_t owner = d->in->lids->owner[lid];
-        if (owner != FAB_NONE && !fab_fabric_node_is_switch(f, fab_fabric_port(f, owner)->node))
+        if (owner != FAB_NONE && !fab_fabric_port_is_of_switch(f, owner))
             add_load(d, lft, lid, load);
     }
     *ret = 0;
